@@ -78,10 +78,7 @@ class ExchangeKernel {
   }
 
   JCCL_DEVICE void move(const uint8_t* const* source, uint8_t* const* destination, size_t bytes) const {
-    const Team team{thread_, threads_};
-    const Reduction none{ReduceOp::Sum, 1, false};
-    const Operands operands{source, 1, destination, 1};
-    Mover<Integer<uint8_t>>(team, operands, none).run(bytes);
+    Copier(Team{thread_, threads_}, Operands{source, 1, destination, 1}).run(bytes);
   }
 
   // Returns whether this channel has a part in it.

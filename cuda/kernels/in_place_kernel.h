@@ -69,7 +69,8 @@ class InPlaceKernel {
         threads_(static_cast<int>(simt::blockThreads())) {}
 
   template <class Body>
-  JCCL_DEVICE void forPeers(Body&& body) {
+  JCCL_DEVICE void forPeers(Body&& body) const {
+    JCCL_NO_UNROLL
     for (int peer = thread_; peer < launch_.size; peer += threads_) {
       if (peer != launch_.rank) body(peer);
     }
@@ -157,10 +158,12 @@ class InPlaceKernel {
       if (reads) destinations = 1;
     }
     const int sources = reads ? n : 1;
+    JCCL_NO_UNROLL
     for (int i = thread_; i < sources; i += threads_) {
       shared_.sources[i] = (reads ? shared_.sends[i] : work_.send) + from * element;
     }
     // Every rank begins with another destination, so that they do not all write to one memory at a time.
+    JCCL_NO_UNROLL
     for (int i = thread_; i < destinations; i += threads_) {
       shared_.destinations[i] = shared_.recvs[(launch_.rank + i) % n] + to * element;
     }
@@ -168,7 +171,14 @@ class InPlaceKernel {
   }
 
   // What `shared_` names, as all threads have written it.
-  JCCL_DEVICE void moveShared(int sources, int destinations, size_t bytes, bool reduces) {
+  JCCL_DEVICE void moveShared(int sources, int destinations, size_t bytes, bool reduces) const {
+    moveAlone(*this, sources, destinations, bytes, reduces);
+  }
+  JCCL_DEVICE_CALL static void moveAlone(const InPlaceKernel kernel, int sources, int destinations, size_t bytes,
+                                         bool reduces) {
+    kernel.moveNamed(sources, destinations, bytes, reduces);
+  }
+  JCCL_DEVICE void moveNamed(int sources, int destinations, size_t bytes, bool reduces) const {
     simt::syncBlock();
     const Team team{static_cast<unsigned>(thread_), static_cast<unsigned>(threads_)};
     const Operands operands{shared_.sources, sources, shared_.destinations, destinations};
@@ -184,7 +194,9 @@ class InPlaceKernel {
   struct Share {
     size_t large, small, count;
   };
-  JCCL_DEVICE Share shareOf(int rank) const {
+  JCCL_DEVICE Share shareOf(int rank) const { return shareAlone(*this, rank); }
+  JCCL_DEVICE_CALL static Share shareAlone(const InPlaceKernel kernel, int rank) { return kernel.shareFor(rank); }
+  JCCL_DEVICE Share shareFor(int rank) const {
     const size_t channels = work_.choice.channels, channel = simt::blockIndex();
     if (work_.code.collective == Collective::AllReduce) {
       ring::Part shard{};
@@ -209,6 +221,7 @@ class InPlaceKernel {
     const size_t most = shareBytes / element;
     const Share own = shareOf(self);
     size_t longest = 0;
+    JCCL_NO_UNROLL
     for (int rank = 0; rank < n; ++rank) {
       const size_t count = shareOf(rank).count;
       if (count > longest) longest = count;
@@ -218,6 +231,7 @@ class InPlaceKernel {
              simt::blockIndex() * kBounceBytes + share * shareBytes;
     };
     uint64_t step = 0;
+    JCCL_NO_UNROLL
     for (size_t done = 0; done < longest; done += most) {
       const auto bytesOf = [&](const Share& share) {
         const size_t left = share.count > done ? share.count - done : 0;
@@ -233,6 +247,7 @@ class InPlaceKernel {
       // The round before has been read.
       if (done != 0 && !meet(++step)) return false;
       if (reduces) {
+        JCCL_NO_UNROLL
         for (int rank = 0; rank < n; ++rank) {
           const Share share = shareOf(rank);
           copy(work_.send + (share.large + done) * element, bounceOf(self, rank), bytesOf(share));
@@ -242,6 +257,7 @@ class InPlaceKernel {
       }
       if (!meet(++step)) return false;
       if (reduces) {
+        JCCL_NO_UNROLL
         for (int rank = thread_; rank < n; rank += threads_) shared_.sources[rank] = bounceOf(rank, self);
         if (thread_ == 0) {
           shared_.destinations[0] = gathers ? bounceOf(self, self) : work_.recv + (own.small + done) * element;
@@ -250,6 +266,7 @@ class InPlaceKernel {
       }
       if (!gathers) continue;
       if (reduces && !meet(++step)) return false;
+      JCCL_NO_UNROLL
       for (int rank = 0; rank < n; ++rank) {
         const Share share = shareOf(rank);
         copy(bounceOf(rank, rank), work_.recv + (share.large + done) * element, bytesOf(share));
@@ -259,7 +276,9 @@ class InPlaceKernel {
   }
 
   // All ranks have come to this step of the operation, and what they wrote before is seen. No peer is more than one step ahead.
-  JCCL_DEVICE bool meet(uint64_t step) {
+  JCCL_DEVICE bool meet(uint64_t step) const { return meetAlone(*this, step); }
+  JCCL_DEVICE_CALL static bool meetAlone(const InPlaceKernel kernel, uint64_t step) { return kernel.meetAt(step); }
+  JCCL_DEVICE bool meetAt(uint64_t step) const {
     const uint64_t reached = sequence_ << kStepBits | step;
     forPeers([&](int peer) {
       if constexpr (!Faults::kSkipsFence) simt::fence();

@@ -215,7 +215,7 @@ class NvlsKernel {
     const Reduction reduction = reductionOf(work_.code.type, work_.code.op, divisor);
     for (size_t i = 0; i < parts; ++i) {
       const Operands operands{shared_.sources + i, 1, shared_.destinations + i, 1};
-      Mover<E>(team, operands, reduction).run(bytes);
+      Mover<E, Moves::OneSource>(team, operands, reduction).run(bytes);
     }
     simt::syncBlock();
   }
@@ -255,15 +255,18 @@ class NvlsKernel {
   template <class Load, class Store>
   JCCL_DEVICE void forWide(size_t begin, size_t end, Load&& load, Store&& store) const {
     const size_t stride = static_cast<size_t>(threads_) * kWide;
-    size_t at = begin + static_cast<size_t>(thread_) * kWide;
-    for (; at + (kLoads - 1) * stride < end; at += kLoads * stride) {
-      simt::Vec16 words[kLoads];
+    JCCL_NO_UNROLL
+    for (size_t at = begin + static_cast<size_t>(thread_) * kWide; at < end; at += kLoads * stride) {
+      simt::Vec16 words[kLoads] = {};
       JCCL_UNROLL
-      for (int i = 0; i < kLoads; ++i) words[i] = load(at + i * stride);
+      for (int i = 0; i < kLoads; ++i) {
+        if (at + i * stride < end) words[i] = load(at + i * stride);
+      }
       JCCL_UNROLL
-      for (int i = 0; i < kLoads; ++i) store(at + i * stride, words[i]);
+      for (int i = 0; i < kLoads; ++i) {
+        if (at + i * stride < end) store(at + i * stride, words[i]);
+      }
     }
-    for (; at < end; at += stride) store(at, load(at));
   }
 
   JCCL_DEVICE void finish(size_t chunk) const {

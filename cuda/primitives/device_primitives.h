@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/primitives/compiler.h"
 #include "cuda/primitives/faults.h"
@@ -53,34 +54,37 @@ class DevicePrimitives {
 
   JCCL_DEVICE bool failed() const { return failed_; }
 
-  // Offsets and counts are in elements, as in HostPrimitives.
-  JCCL_DEVICE void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, senders(), false); }
-  JCCL_DEVICE void sendFromOutput(size_t out, size_t count) {
+  // Offsets and counts are in elements, as in HostPrimitives. Calls: schedules have many of them.
+  JCCL_DEVICE_CALL void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, senders(), false); }
+  JCCL_DEVICE_CALL void sendFromOutput(size_t out, size_t count) {
     forSlices(output(out), nullptr, count, senders(), false);
   }
-  JCCL_DEVICE void copySend(size_t in, size_t out, size_t count) {
+  JCCL_DEVICE_CALL void copySend(size_t in, size_t out, size_t count) {
     forSlices(input(in), output(out), count, senders(), false);
   }
-  JCCL_DEVICE void recv(size_t out, size_t count) { forSlices(nullptr, output(out), count, receivers(), false); }
-  JCCL_DEVICE void recvCopySend(size_t out, size_t count) { forSlices(nullptr, output(out), count, links_, false); }
-  JCCL_DEVICE void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, links_, false); }
-  JCCL_DEVICE void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
+  JCCL_DEVICE_CALL void recv(size_t out, size_t count) { forSlices(nullptr, output(out), count, receivers(), false); }
+  JCCL_DEVICE_CALL void recvCopySend(size_t out, size_t count) {
+    forSlices(nullptr, output(out), count, links_, false);
+  }
+  JCCL_DEVICE_CALL void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, links_, false); }
+  JCCL_DEVICE_CALL void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
     forSlices(input(in), output(out), count, receivers(), finish);
   }
-  JCCL_DEVICE void recvReduceCopySend(size_t in, size_t out, size_t count, bool finish) {
+  JCCL_DEVICE_CALL void recvReduceCopySend(size_t in, size_t out, size_t count, bool finish) {
     forSlices(input(in), output(out), count, links_, finish);
   }
-  JCCL_DEVICE void sendTo(int index, size_t in, size_t count) {
+  JCCL_DEVICE_CALL void sendTo(int index, size_t in, size_t count) {
     forSlices(input(in), nullptr, count, {0, 0, links_.firstSend + index, 1, 0}, false);
   }
-  JCCL_DEVICE void recvFrom(int index, size_t out, size_t count) {
+  JCCL_DEVICE_CALL void recvFrom(int index, size_t out, size_t count) {
     forSlices(nullptr, output(out), count, {links_.firstRecv + index, 1, 0, 0, 0}, false);
   }
 
-  JCCL_DEVICE void copy(size_t in, size_t out, size_t count) {
-    if (input(in) != output(out)) own(input(in), output(out), count, false);
+  JCCL_DEVICE_CALL void copy(size_t in, size_t out, size_t count) {
+    if (input(in) != output(out)) own(input(in), output(out), count * transfer_.elementBytes);
   }
-  JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { own(input(in), output(out), count, true); }
+  // Of one rank: what it reduces is its own input.
+  JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { copy(in, out, count); }
 
   // Chunks go to slots in device memory: no address is posted for a network.
   JCCL_DEVICE static constexpr bool postsReceives() { return false; }
@@ -266,20 +270,20 @@ class DevicePrimitives {
   }
 
   // Own data only. No thread may still be writing what another reads here, or reading what it writes.
-  JCCL_DEVICE_CALL void own(const uint8_t* in, uint8_t* out, size_t count, bool finish) {
-    if (failed_ || count == 0) return;
+  JCCL_DEVICE void own(const uint8_t* in, uint8_t* out, size_t bytes) {
+    if (failed_ || bytes == 0) return;
     const Team all{simt::threadIndex(), simt::blockThreads()};
     if (all.thread == 0) {
       state_.sources[0] = in;
       state_.destinations[0] = out;
     }
     simt::syncThreads(kAll, static_cast<int>(all.threads));
-    Reduction reduction = transfer_.reduction;
-    if (!finish) reduction.divisor = 1;
-    const Operands operands{state_.sources, 1, state_.destinations, 1};
-    Mover<E>(all, operands, reduction).run(count * transfer_.elementBytes);
+    OwnMover(all, Operands{state_.sources, 1, state_.destinations, 1}).run(bytes);
     simt::syncThreads(kAll, static_cast<int>(all.threads));
   }
+
+  // SIMPLE has the code of the other one anyway.
+  using OwnMover = std::conditional_t<P == Protocol::Simple, Mover<E>, Copier>;
 
   static constexpr size_t kHeaderCheck = offsetof(SlotHeader, check);
   static constexpr size_t kHeaderProtocol = offsetof(SlotHeader, protocol);

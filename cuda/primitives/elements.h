@@ -251,26 +251,29 @@ class Accumulator {
     for (int i = 0; i < kLanes; ++i) lanes_[i] = lane(granule, i);
   }
 
-  template <class Op>
-  JCCL_DEVICE void fold(uint64_t granule, bool isSigned) {
-    JCCL_UNROLL
-    for (int i = 0; i < kLanes; ++i) lanes_[i] = Op::apply(lanes_[i], lane(granule, i), isSigned);
-  }
-
-  // Numbers are made of the granule once, not for each operation: of narrow types that is most of the code.
   JCCL_DEVICE void fold(uint64_t granule, const Reduction& reduction) {
-    typename E::Scalar lanes[kLanes];
+    Accumulator numbers;
+    numbers.load(granule);
+    withOperation<E>(reduction.op, [&](auto op) { combine<decltype(op)>(numbers, reduction.isSigned); });
+  }
+  // With numbers that were made of a granule once, not for each operation: of narrow types that is most of the code.
+  template <class Op>
+  JCCL_DEVICE void combine(const Accumulator& numbers, bool isSigned) {
     JCCL_UNROLL
-    for (int i = 0; i < kLanes; ++i) lanes[i] = lane(granule, i);
-    withOperation<E>(reduction.op, [&](auto op) {
-      JCCL_UNROLL
-      for (int i = 0; i < kLanes; ++i) lanes_[i] = decltype(op)::apply(lanes_[i], lanes[i], reduction.isSigned);
-    });
+    for (int i = 0; i < kLanes; ++i) lanes_[i] = Op::apply(lanes_[i], numbers.lanes_[i], isSigned);
   }
 
   JCCL_DEVICE void divide(const Reduction& reduction) {
     JCCL_UNROLL
-    for (int i = 0; i < kLanes; ++i) lanes_[i] = E::quotient(lanes_[i], reduction.divisor, reduction.isSigned);
+    for (int i = 0; i < kLanes; i += kScalars) {
+      typename E::Scalar scalars[kScalars];
+      JCCL_UNROLL
+      for (int k = 0; k < kScalars; ++k) scalars[k] = lanes_[i + k];
+      uint64_t bits;
+      memcpy(&bits, scalars, sizeof bits);
+      bits = quotients(bits, reduction.divisor, reduction.isSigned);
+      memcpy(&lanes_[i], &bits, sizeof bits);
+    }
   }
 
   JCCL_DEVICE uint64_t pack() const {
@@ -288,6 +291,17 @@ class Accumulator {
  private:
   static constexpr int kLanes = 8 / sizeof(typename E::Stored);
   static constexpr int kBits = 8 * sizeof(typename E::Stored);
+  static constexpr int kScalars = 8 / sizeof(typename E::Scalar);
+
+  // A call, for a division is long.
+  JCCL_DEVICE_CALL static uint64_t quotients(uint64_t bits, uint32_t divisor, bool isSigned) {
+    typename E::Scalar scalars[kScalars];
+    memcpy(scalars, &bits, sizeof bits);
+    JCCL_UNROLL
+    for (int k = 0; k < kScalars; ++k) scalars[k] = E::quotient(scalars[k], divisor, isSigned);
+    memcpy(&bits, scalars, sizeof bits);
+    return bits;
+  }
   JCCL_DEVICE static typename E::Scalar lane(uint64_t granule, int i) {
     return E::widen(static_cast<typename E::Stored>(granule >> i * kBits % 64));
   }

@@ -24,28 +24,15 @@ class LL128Mover {
       : state_(state), team_(team), links_(links), reduction_(reduction) {}
 
   JCCL_DEVICE bool run(const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check) const {
-    const Waiter waiter(state_.wait);
     const Step step{in, out, bytes, check};
-    const uint32_t lines =
-        bytes <= kFirstPayload ? 1 : (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes;
-    const uint32_t stride = team_.threads / kLanes;
-    uint32_t first = team_.thread / simt::kWarpThreads * kLines;
-    if (links_.recvCount <= 1) {
-      for (; first + (kPasses - 1) * stride + kLines <= lines; first += kPasses * stride) {
-        if (!moveLines<kPasses>(waiter, step, first, kLines)) return false;
-      }
-    }
-    for (; first < lines; first += stride) {
-      if (!moveLines<1>(waiter, step, first, lines - first < kLines ? lines - first : kLines)) return false;
-    }
-    return true;
+    return links_.recvCount <= 1 ? moveAll<kPasses>(step) : moveAll<1>(step);
   }
 
  private:
   static constexpr uint32_t kLanes = UserLines::kLanes;
   static constexpr uint32_t kLines = UserLines::kLines;
   static constexpr uint32_t kFirstPayload = kLL128PayloadBytes - kLL128HeaderBytes;
-  // Of how many passes the loads are in flight together.
+  // Of how many passes the loads are in flight together, but where several links are reduced.
   static constexpr int kPasses = 4;
 
   struct Step {
@@ -56,51 +43,81 @@ class LL128Mover {
   };
   // Lines that a warp moves in one pass or several.
   struct Place {
-    unsigned mask;     // of the lanes that have a line
-    bool mine;         // whether this lane is one of them
-    bool flag;         // whether it has the line's flag
-    size_t offset;     // of its part of its first line in the slot
-    size_t passBytes;  // from one pass's lines to the next one's
+    uint32_t left;    // lines of the slot from the first one on
+    uint32_t stride;  // from one pass's lines to the next one's
+    size_t offset;    // of this lane's part of its first line in the slot
+    bool flag;        // whether it has its lines' flags
+
+    JCCL_DEVICE bool has(int pass) const { return left > pass * stride; }
+    JCCL_DEVICE uint32_t lanes(int pass) const {
+      const uint32_t lines = has(pass) ? left - pass * stride : 0;
+      return (lines < kLines ? lines : kLines) * kLanes;
+    }
+    // Of the lanes that have a line, and whether this lane is one of them.
+    JCCL_DEVICE unsigned mask(int pass) const {
+      const uint32_t count = lanes(pass);
+      return count == simt::kWarpThreads ? simt::kFullMask : (1u << count) - 1;
+    }
+    JCCL_DEVICE bool mine(int pass) const { return simt::laneIndex() < lanes(pass); }
+    JCCL_DEVICE uint8_t* in(const SlotChunk& chunk, int pass) const {
+      return chunk.at + offset + size_t{pass * stride} * kLL128LineBytes;
+    }
   };
 
   template <int Passes>
-  JCCL_DEVICE bool moveLines(const Waiter& waiter, const Step& step, uint32_t first, uint32_t here) const {
-    const uint32_t lane = simt::laneIndex();
-    const uint32_t stride = team_.threads / kLanes;
-    const Place place{here == kLines ? simt::kFullMask : (1u << here * kLanes) - 1, lane < here * kLanes,
-                      lane % kLanes == kLanes - 1, size_t{first} * kLL128LineBytes + lane * 16,
-                      size_t{stride} * kLL128LineBytes};
+  JCCL_DEVICE bool moveAll(const Step& step) const {
+    const Waiter waiter(state_.wait);
+    const uint32_t lines = step.bytes <= kFirstPayload
+                               ? 1
+                               : (kLL128HeaderBytes + step.bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes;
+    const uint32_t stride = team_.threads / kLanes, lane = simt::laneIndex();
+    JCCL_NO_UNROLL
+    for (uint32_t first = team_.thread / simt::kWarpThreads * kLines; first < lines; first += Passes * stride) {
+      const Place place{lines - first, stride, size_t{first} * kLL128LineBytes + lane * 16,
+                        lane % kLanes == kLanes - 1};
+      if (!moveLines<Passes>(waiter, step, place, first)) return false;
+    }
+    return true;
+  }
+
+  template <int Passes>
+  JCCL_DEVICE bool moveLines(const Waiter& waiter, const Step& step, const Place& place, uint32_t first) const {
     uint64_t* staging = state_.staging + team_.thread / simt::kWarpThreads * kStagingWords;
+    const auto userLines = [&](const uint8_t* user, int pass) {
+      return UserLines(staging, user, first + pass * place.stride, step.bytes);
+    };
     simt::Vec16 result[Passes] = {};
     if (step.in != nullptr) {
       JCCL_UNROLL
       for (int t = 0; t < Passes; ++t) {
-        result[t] = UserLines(staging, step.in, first + t * stride, step.bytes).loadVector();
+        if (place.has(t)) result[t] = userLines(step.in, t).loadVector();
       }
       JCCL_UNROLL
       for (int t = 0; t < Passes; ++t) {
-        result[t] = UserLines(staging, step.in, first + t * stride, step.bytes).granules(result[t]);
+        if (place.has(t)) result[t] = userLines(step.in, t).granules(result[t]);
       }
     }
-    if (links_.recvCount == 1) {
-      if (!receiveOne<Passes>(waiter, place, step, result)) return false;
-    } else if (links_.recvCount > 1) {
+    if constexpr (Passes > 1) {
+      if (links_.recvCount != 0 && !receiveOne<Passes>(waiter, place, step, result)) return false;
+    } else {
       if (!reduce(waiter, place, step, result[0])) return false;
     }
     if (step.out != nullptr) {
       JCCL_UNROLL
       for (int t = 0; t < Passes; ++t) {
-        UserLines(staging, step.out, first + t * stride, step.bytes).store(result[t]);
+        if (place.has(t)) userLines(step.out, t).store(result[t]);
       }
     }
     if (place.offset == 0) result[0].low = step.check;
-    if constexpr (!Faults::kDivergesAtLines) simt::syncWarp(simt::kFullMask);
+    JCCL_NO_UNROLL
     for (int i = 0; i < links_.sendCount; ++i) {
+      // Lanes that have no line of a link's last pass must not be ahead.
+      if constexpr (!Faults::kDivergesAtLines) simt::syncWarp(simt::kFullMask);
       const SlotChunk& chunk = state_.sent[links_.firstSend + i];
       JCCL_UNROLL
       for (int t = 0; t < Passes; ++t) {
         if (place.flag) result[t].high = chunk.step + 1;
-        if (place.mine) storeLine(chunk.at + place.offset + t * place.passBytes, result[t], place.mask);
+        if (place.mine(t)) storeLine(place.in(chunk, t), result[t], place.mask(t));
       }
     }
     return true;
@@ -124,53 +141,36 @@ class LL128Mover {
                               simt::Vec16 (&result)[Passes]) const {
     simt::Vec16 words[Passes] = {};
     if (!receive<Passes>(waiter, place, 0, step.check, words)) return false;
-    const bool ownFirst = links_.ownPosition == 0;
+    const bool ownSecond = step.in != nullptr && links_.ownPosition != 0;
     JCCL_UNROLL
     for (int t = 0; t < Passes; ++t) {
-      if (step.in == nullptr) {
-        result[t] = words[t];
-      } else {
-        const simt::Vec16 left = ownFirst ? result[t] : words[t], right = ownFirst ? words[t] : result[t];
-        result[t] = {folded(left.low, right.low), folded(left.high, right.high)};
-      }
+      const simt::Vec16 own = result[t];
+      if (step.in == nullptr || ownSecond) result[t] = words[t];
+      if (ownSecond) words[t] = own;
     }
+    if (step.in != nullptr) foldVectors<E>(result, words, reduction_);
     return true;
   }
 
-  JCCL_DEVICE uint64_t folded(uint64_t left, uint64_t right) const {
-    Accumulator<E> accumulator;
-    accumulator.load(left);
-    accumulator.fold(right, reduction_);
-    if (reduction_.divisor != 1) accumulator.divide(reduction_);
-    return accumulator.pack();
-  }
-
   JCCL_DEVICE bool reduce(const Waiter& waiter, const Place& place, const Step& step, simt::Vec16& result) const {
-    const simt::Vec16 own = result;
-    Accumulator<E> low, high;
-    bool begun = false;
-    const auto add = [&](const simt::Vec16& words) {
-      if (begun) {
-        low.fold(words.low, reduction_);
-        high.fold(words.high, reduction_);
+    Accumulators<E, 1> accumulators, numbers;
+    const int own = step.in == nullptr                      ? -1
+                    : links_.ownPosition < links_.recvCount ? links_.ownPosition
+                                                            : links_.recvCount;
+    const int count = links_.recvCount + (step.in == nullptr ? 0 : 1);
+    JCCL_NO_UNROLL
+    for (int i = 0; i < count; ++i) {
+      simt::Vec16 words[1] = {result};
+      if (i != own && !receive<1>(waiter, place, own >= 0 && i > own ? i - 1 : i, step.check, words)) return false;
+      numbers.load(words);
+      if (i == 0) {
+        accumulators = numbers;
       } else {
-        low.load(words.low);
-        high.load(words.high);
-        begun = true;
+        accumulators.combine(numbers, reduction_);
       }
-    };
-    for (int i = 0; i <= links_.recvCount; ++i) {
-      if (step.in != nullptr && i == links_.ownPosition) add(own);
-      if (i == links_.recvCount) break;
-      simt::Vec16 words[1] = {};
-      if (!receive<1>(waiter, place, i, step.check, words)) return false;
-      add(words[0]);
     }
-    if (reduction_.divisor != 1) {
-      low.divide(reduction_);
-      high.divide(reduction_);
-    }
-    result = {low.pack(), high.pack()};
+    if (reduction_.divisor != 1) accumulators.divide(reduction_);
+    result = accumulators.pack(0);
     return true;
   }
 
@@ -181,18 +181,17 @@ class LL128Mover {
     const SlotChunk& chunk = state_.received[links_.firstRecv + link];
     const WaitPlace waits = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128, chunk.step);
     const auto load = [&] {
-      if (!place.mine) return;
       JCCL_UNROLL
       for (int t = 0; t < Passes; ++t) {
-        words[t] = simt::loadLine(chunk.at + place.offset + t * place.passBytes, place.mask);
+        if (place.mine(t)) words[t] = simt::loadLine(place.in(chunk, t), place.mask(t));
       }
     };
     const auto ready = [&] {
       load();
       bool current = true;
       JCCL_UNROLL
-      for (int t = 0; t < Passes; ++t) current = current && words[t].high == chunk.step + 1;
-      return simt::all(simt::kFullMask, !place.mine || !place.flag || current);
+      for (int t = 0; t < Passes; ++t) current = current && (!place.mine(t) || words[t].high == chunk.step + 1);
+      return simt::all(simt::kFullMask, !place.flag || current);
     };
     simt::syncWarp(simt::kFullMask);
     if (!waiter.waitTogether(simt::kFullMask, ready, waits)) return false;

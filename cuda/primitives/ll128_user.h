@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "cuda/device/memory.h"
+#include "cuda/primitives/compiler.h"
 #include "cuda/primitives/links.h"
 
 namespace jccl::device {
@@ -38,7 +39,7 @@ class UserLines {
   JCCL_DEVICE simt::Vec16 loadVector() const {
     if (at_ >= begin_ && at_ + 16 <= end_) return simt::loadUser<16>(vector());
     if (at_ + 16 <= begin_ || at_ >= end_) return {0, 0};
-    return {loadHalf(0), loadHalf(8)};
+    return loadPart(vector(), begin_ - at_, end_ - at_);
   }
 
   // This lane's granules from the vectors of all lanes. By all lanes of the warp.
@@ -58,30 +59,34 @@ class UserLines {
     const simt::Vec16 vector = skew_ % 8 != 0 ? shiftedIn(granules) : vectorOf(granules);
     if (at_ >= begin_ && at_ + 16 <= end_) return simt::storeUser<16>(this->vector(), vector);
     if (at_ + 16 <= begin_ || at_ >= end_) return;
-    storeHalf(0, vector.low);
-    storeHalf(8, vector.high);
+    storePart(this->vector(), begin_ - at_, end_ - at_, vector);
   }
 
  private:
   static constexpr uint32_t kWindowBytes = kLines * kLL128PayloadBytes;
 
   JCCL_DEVICE uint8_t* vector() const { return reinterpret_cast<uint8_t*>(address_ - skew_ + 16 * lane_); }
-  JCCL_DEVICE bool isUsers(int at) const { return at >= begin_ && at < end_; }
 
-  JCCL_DEVICE uint64_t loadHalf(int offset) const {
-    const int at = at_ + offset;
-    if (at >= begin_ && at + 8 <= end_) return simt::loadUser<8>(vector() + offset);
+  // Of a vector that is the user's from byte `begin` to byte `end` only. Calls: they are rare.
+  JCCL_DEVICE_CALL static simt::Vec16 loadPart(const uint8_t* vector, int begin, int end) {
+    return {loadHalf(vector, begin, end), loadHalf(vector + 8, begin - 8, end - 8)};
+  }
+  JCCL_DEVICE_CALL static void storePart(uint8_t* vector, int begin, int end, simt::Vec16 words) {
+    storeHalf(vector, begin, end, words.low);
+    storeHalf(vector + 8, begin - 8, end - 8, words.high);
+  }
+  JCCL_DEVICE static uint64_t loadHalf(const uint8_t* half, int begin, int end) {
+    if (begin <= 0 && end >= 8) return simt::loadUser<8>(half);
     uint64_t word = 0;
     for (int i = 0; i < 8; ++i) {
-      if (isUsers(at + i)) word |= uint64_t{simt::loadUser<1>(vector() + offset + i)} << 8 * i;
+      if (i >= begin && i < end) word |= uint64_t{simt::loadUser<1>(half + i)} << 8 * i;
     }
     return word;
   }
-  JCCL_DEVICE void storeHalf(int offset, uint64_t word) const {
-    const int at = at_ + offset;
-    if (at >= begin_ && at + 8 <= end_) return simt::storeUser<8>(vector() + offset, word);
+  JCCL_DEVICE static void storeHalf(uint8_t* half, int begin, int end, uint64_t word) {
+    if (begin <= 0 && end >= 8) return simt::storeUser<8>(half, word);
     for (int i = 0; i < 8; ++i) {
-      if (isUsers(at + i)) simt::storeUser<1>(vector() + offset + i, static_cast<uint8_t>(word >> 8 * i));
+      if (i >= begin && i < end) simt::storeUser<1>(half + i, static_cast<uint8_t>(word >> 8 * i));
     }
   }
 

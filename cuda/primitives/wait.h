@@ -52,14 +52,9 @@ class Waiter {
 
   // For loops that wait for several things: whether to poll again. Reads the clock, so not in every iteration.
   JCCL_DEVICE bool goesOn(WaitMemory& memory, const WaitPlace& place) const {
-    const uint64_t now = simt::nanos();
-    if (memory.start == 0) memory.start = now;
-    const uint64_t due = simt::loadShared(&control_.due);
-    if (due == WaitControl::kOver) return false;
-    if (now < due || simt::swapShared(&control_.due, due, now + kLookNanos) != due) return true;
-    if (mayGoOn(now, memory, place)) return true;
-    simt::storeShared(&control_.due, WaitControl::kOver);
-    return false;
+    if (memory.start == 0) memory.start = simt::nanos();
+    memory.shown = look(control_, memory.start, memory.shown, ProgressRecord::encode(place));
+    return memory.shown != WaitControl::kOver;
   }
 
   // The wait is over.
@@ -69,9 +64,7 @@ class Waiter {
 
   // The operation fails, and the progress record keeps the place.
   JCCL_DEVICE void fail(Code code, const WaitPlace& place) const {
-    show(place, 0);
-    fail(static_cast<uint32_t>(code));
-    simt::storeShared(&control_.due, WaitControl::kOver);
+    failAt(control_, code, ProgressRecord::encode(place));
   }
 
  private:
@@ -80,28 +73,45 @@ class Waiter {
   static constexpr uint64_t kLookNanos = 10'000;
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
+  // Calls, so that a loop that waits has little code; places are encoded. look() returns when the record was last written, or
+  // kOver.
+  JCCL_DEVICE_CALL static uint64_t look(const WaitControl& control, uint64_t start, uint64_t shown, uint64_t place) {
+    const uint64_t now = simt::nanos(), due = simt::loadShared(&control.due);
+    if (due == WaitControl::kOver) return due;
+    if (now < due || simt::swapShared(&control.due, due, now + kLookNanos) != due) return shown;
+    if (Waiter(control).mayGoOn(now, start, shown, place)) return shown;
+    simt::storeShared(&control.due, WaitControl::kOver);
+    return WaitControl::kOver;
+  }
+  JCCL_DEVICE_CALL static void failAt(const WaitControl& control, Code code, uint64_t place) {
+    const Waiter waiter(control);
+    waiter.show(place, 0);
+    waiter.fail(static_cast<uint32_t>(code));
+    simt::storeShared(&control.due, WaitControl::kOver);
+  }
+
   // By the thread that looks for all.
-  JCCL_DEVICE bool mayGoOn(uint64_t now, WaitMemory& memory, const WaitPlace& place) const {
+  JCCL_DEVICE bool mayGoOn(uint64_t now, uint64_t start, uint64_t& shown, uint64_t place) const {
     const uint32_t abort = simt::loadRelaxed(control_.abort), result = simt::loadAcquire(control_.result);
     if (abort != 0) {
-      show(place, now - memory.start);
+      show(place, now - start);
       fail(abort);
       return false;
     }
     if (result != 0) {
       // The channel that failed has recorded where; other channels record where that left them.
-      if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - memory.start);
+      if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - start);
       return false;
     }
     if (control_.timeoutNanos != 0 && now - control_.startNanos >= control_.timeoutNanos) {
-      show(place, now - memory.start);
+      show(place, now - start);
       fail(static_cast<uint32_t>(Code::Timeout));
       return false;
     }
-    const uint64_t since = memory.shown == 0 ? memory.start : memory.shown;
+    const uint64_t since = shown == 0 ? start : shown;
     if (now - since >= kLongWaitNanos) {
-      show(place, now - memory.start);
-      memory.shown = now;
+      show(place, now - start);
+      shown = now;
     }
     return true;
   }
@@ -109,27 +119,23 @@ class Waiter {
   // vote(goesOn) combines the answers of the threads that wait together.
   template <class Ready, class Vote>
   JCCL_DEVICE bool waitUntil(Ready& ready, const WaitPlace& place, Vote&& vote) const {
-    JCCL_NO_UNROLL
-    for (int poll = 0; poll < kFirstPolls; ++poll) {
-      if (ready()) return true;
-      simt::pause();
-    }
     WaitMemory memory;
-    while (vote(goesOn(memory, place))) {
-      JCCL_NO_UNROLL
-      for (int poll = 0; poll < kPollsPerClock; ++poll) {
-        if (ready()) {
-          forget(memory);
-          return true;
-        }
-        simt::pause();
+    int polls = kFirstPolls;
+    JCCL_NO_UNROLL
+    for (;;) {
+      if (ready()) {
+        forget(memory);
+        return true;
       }
+      simt::pause();
+      if (--polls != 0) continue;
+      polls = kPollsPerClock;
+      if (!vote(goesOn(memory, place))) return false;
     }
-    return false;
   }
 
-  JCCL_DEVICE void show(const WaitPlace& place, uint64_t waitedNanos) const {
-    simt::storeRelaxed(&control_.record->place, ProgressRecord::encode(place));
+  JCCL_DEVICE void show(uint64_t place, uint64_t waitedNanos) const {
+    simt::storeRelaxed(&control_.record->place, place);
     simt::storeRelaxed(&control_.record->waitedNanos, waitedNanos);
     simt::storeRelease(&control_.record->sequence, control_.sequence + 1);
   }

@@ -59,12 +59,14 @@ JCCL_FN void directAllReduceTwoShot(Primitives& p, const DirectPlan& plan) {
   };
   for (size_t round = 0; round <= rounds; ++round) {
     if (round < rounds) {
+      JCCL_NO_UNROLL
       for (int link = 0; link < plan.size - 1; ++link) {
         const ring::Part part = shardOf(round, plan.peerOf(link));
         p.sendTo(link, part.begin, part.count);
       }
     }
     if (round > 0) {
+      JCCL_NO_UNROLL
       for (int link = 0; link < plan.size - 1; ++link) {
         const ring::Part part = shardOf(round - 1, plan.peerOf(link));
         p.recvFrom(link, part.begin, part.count);
@@ -86,6 +88,7 @@ JCCL_FN void directAllGather(Primitives& p, const DirectPlan& plan, const PartPl
   size_t done = 0;
   do {
     p.send(input.begin + ring::smaller(own.count, done), ring::clampTo(own.count, done, plan.chunkCount));
+    JCCL_NO_UNROLL
     for (int link = 0; link < plan.size - 1; ++link) {
       const ring::Part part = ring::partOf(parts, plan.peerOf(link));
       p.recvFrom(link, part.begin + ring::smaller(part.count, done), ring::clampTo(part.count, done, plan.chunkCount));
@@ -101,6 +104,7 @@ JCCL_FN void directReduceScatter(Primitives& p, const DirectPlan& plan, const Pa
   const size_t largest = ring::largestPart(parts, plan.size);
   size_t done = 0;
   do {
+    JCCL_NO_UNROLL
     for (int link = 0; link < plan.size - 1; ++link) {
       const ring::Part part = ring::partOf(parts, plan.peerOf(link));
       p.sendTo(link, part.begin + ring::smaller(part.count, done), ring::clampTo(part.count, done, plan.chunkCount));

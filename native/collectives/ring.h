@@ -68,6 +68,7 @@ JCCL_FN_CALL inline Part partOf(const PartPlan& plan, int rank) {
 
 JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
   size_t largest = 0;
+  JCCL_NO_UNROLL
   for (int rank = 0; rank < size; ++rank) {
     const size_t count = partOf(plan, rank).count;
     if (count > largest) largest = count;
@@ -201,6 +202,7 @@ JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& 
   do {
     const size_t size = ring::clampTo(own.count, round, plan.chunkCount);
     p.copySend(inputBegin + ring::smaller(own.count, round), own.begin + ring::smaller(own.count, round), size);
+    JCCL_NO_UNROLL
     for (int distance = 1; distance < n; ++distance) {
       const ring::Part part = ring::partOf(parts, plan.order[n - distance]);
       const size_t at = part.begin + ring::smaller(part.count, round);
@@ -228,6 +230,7 @@ JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPl
   const size_t largest = ring::largestPart(parts, n);
   size_t round = 0;
   do {
+    JCCL_NO_UNROLL
     for (int distance = 1; distance < n; ++distance) {
       const ring::Part part = ring::partOf(parts, plan.order[n - distance]);
       const size_t at = part.begin + ring::smaller(part.count, round);

@@ -32,6 +32,7 @@ JCCL_FN void treeAllReduce(Primitives& up, Primitives& down, const TreePlan& pla
     return left < plan.chunkCount ? left : plan.chunkCount;
   };
   if (plan.root) {
+    JCCL_NO_UNROLL
     for (size_t chunk = 0; chunk < chunks; ++chunk) {
       if (plan.leaf) {
         up.reduceCopy(at(chunk), at(chunk), size(chunk));  // a tree of one rank
@@ -42,6 +43,7 @@ JCCL_FN void treeAllReduce(Primitives& up, Primitives& down, const TreePlan& pla
     return;
   }
   const size_t lag = chunks < kTreeLag ? chunks : kTreeLag;
+  JCCL_NO_UNROLL
   for (size_t step = 0; step < chunks + lag; ++step) {
     if (step < chunks) {
       if (plan.leaf) {

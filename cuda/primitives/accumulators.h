@@ -1,0 +1,70 @@
+// Vectors of 16 bytes as their numbers, several at a time.
+#pragma once
+
+#include "cuda/device/memory.h"
+#include "cuda/primitives/compiler.h"
+#include "cuda/primitives/elements.h"
+
+namespace jccl::device {
+
+template <class E, int N>
+struct Accumulators {
+  Accumulator<E> low[N], high[N];
+
+  JCCL_DEVICE void load(const simt::Vec16 (&words)[N]) {
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) {
+      low[i].load(words[i].low);
+      high[i].load(words[i].high);
+    }
+  }
+  JCCL_DEVICE void combine(const Accumulators& numbers, const Reduction& reduction) {
+    withOperation<E>(reduction.op, [&](auto op) {
+      JCCL_UNROLL
+      for (int i = 0; i < N; ++i) {
+        low[i].template combine<decltype(op)>(numbers.low[i], reduction.isSigned);
+        high[i].template combine<decltype(op)>(numbers.high[i], reduction.isSigned);
+      }
+    });
+  }
+  JCCL_DEVICE void divide(const Reduction& reduction) {
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) {
+      low[i].divide(reduction);
+      high[i].divide(reduction);
+    }
+  }
+  JCCL_DEVICE simt::Vec16 pack(int i) const { return {low[i].pack(), high[i].pack()}; }
+};
+
+// Accumulators of narrow types take more registers than what they hold, and making numbers of them more code than anything else.
+template <class E>
+constexpr bool kNarrow = sizeof(typename E::Stored) < 4;
+
+// left[i] = left[i] op right[i], finished. All vectors of narrow types take turns in the registers of the first: one code.
+template <class E, int N>
+JCCL_DEVICE void foldVectors(simt::Vec16 (&left)[N], simt::Vec16 (&right)[N], const Reduction& reduction) {
+  constexpr int kTogether = kNarrow<E> ? 1 : N;
+  JCCL_NO_UNROLL
+  for (int turn = 0; turn < N; turn += kTogether) {
+    simt::Vec16 some[kTogether];
+    Accumulators<E, kTogether> accumulators, numbers;
+    JCCL_UNROLL
+    for (int i = 0; i < kTogether; ++i) some[i] = left[i];
+    accumulators.load(some);
+    JCCL_UNROLL
+    for (int i = 0; i < kTogether; ++i) some[i] = right[i];
+    numbers.load(some);
+    accumulators.combine(numbers, reduction);
+    if (reduction.divisor != 1) accumulators.divide(reduction);
+    JCCL_UNROLL
+    for (int i = 0; i < N - kTogether; ++i) {
+      left[i] = left[i + kTogether];
+      right[i] = right[i + kTogether];
+    }
+    JCCL_UNROLL
+    for (int i = 0; i < kTogether; ++i) left[N - kTogether + i] = accumulators.pack(i);
+  }
+}
+
+}  // namespace jccl::device
