@@ -98,6 +98,7 @@ final class EnvCommand implements Callable<Integer> {
         writeValue(json, settings.get(setting), text(settings, setting));
         json.writeStringField("source", source(settings, setting));
         json.writeStringField("default", setting.defaultText());
+        json.writeStringField("device_default", setting.deviceDefaultText());
         json.writeStringField("documentation", setting.documentation());
         json.writeEndObject();
     }

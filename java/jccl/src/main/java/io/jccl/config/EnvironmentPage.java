@@ -43,7 +43,8 @@ final class EnvironmentPage {
                 code(setting.name()),
                 setting.aliases().stream().map(EnvironmentPage::code).collect(Collectors.joining(", ")),
                 setting.type().expected(),
-                code(setting.defaultText()),
+                code(setting.defaultText())
+                        + (setting.hasDeviceDefault() ? "; between GPUs " + code(setting.deviceDefaultText()) : ""),
                 setting.documentation());
         return "| " + String.join(" | ", cells) + " |\n";
     }

@@ -17,6 +17,7 @@ public final class MemorySettings {
             "NCCL_BUFFSIZE",
             size(8 * KIB, 512 * MIB),
             2 * MIB,
+            4 * MIB,
             "Memory of one connection for the protocol SIMPLE, shared by 8 slots.");
 
     /** Memory of LL. */
@@ -25,6 +26,7 @@ public final class MemorySettings {
             "NCCL_LL_BUFFSIZE",
             size(8 * KIB, 64 * MIB),
             128 * KIB,
+            512 * KIB,
             "Memory of one connection for the protocol LL, shared by 8 slots; half of it carries data.");
 
     /** Memory of LL128. */
@@ -33,6 +35,7 @@ public final class MemorySettings {
             "NCCL_LL128_BUFFSIZE",
             size(8 * KIB, 64 * MIB),
             256 * KIB,
+            4800 * KIB,
             "Memory of one connection for the protocol LL128, shared by 8 slots; 15 of 16 parts carry data.");
 
     /** Pinned memory of staged operations. */

@@ -12,11 +12,18 @@ import java.util.Objects;
  * @param group the heading that the setting is documented under
  * @param type how its text is read
  * @param defaultValue what holds when nothing is set
+ * @param deviceDefault what holds then between GPUs
  * @param documentation what it does, in a sentence or two
  * @param <T> the value's class
  */
 public record Setting<T>(
-        String name, List<String> aliases, String group, ValueType<T> type, T defaultValue, String documentation) {
+        String name,
+        List<String> aliases,
+        String group,
+        ValueType<T> type,
+        T defaultValue,
+        T deviceDefault,
+        String documentation) {
 
     /** Checks that nothing is missing. */
     public Setting {
@@ -25,6 +32,7 @@ public record Setting<T>(
         Objects.requireNonNull(group);
         Objects.requireNonNull(type);
         Objects.requireNonNull(defaultValue);
+        Objects.requireNonNull(deviceDefault);
         Objects.requireNonNull(documentation);
     }
 
@@ -37,6 +45,16 @@ public record Setting<T>(
             }
         }
         return former;
+    }
+
+    /** Whether GPUs have a default of their own. */
+    public boolean hasDeviceDefault() {
+        return !deviceDefault.equals(defaultValue);
+    }
+
+    /** The default between GPUs as text; empty when there is none. */
+    public String deviceDefaultText() {
+        return type.format(deviceDefault);
     }
 
     /** The default as text; empty when there is none. */

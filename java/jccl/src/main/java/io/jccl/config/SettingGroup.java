@@ -20,7 +20,16 @@ final class SettingGroup {
 
     /** Adds a setting that has several names in NCCL. */
     <T> Setting<T> add(String name, List<String> aliases, ValueType<T> type, T defaultValue, String documentation) {
-        Setting<T> setting = new Setting<>(name, aliases, heading, type, defaultValue, documentation);
+        return add(new Setting<>(name, aliases, heading, type, defaultValue, defaultValue, documentation));
+    }
+
+    /** Adds a setting that NCCL has under {@code alias}, with a default of their own for GPUs. */
+    <T> Setting<T> add(
+            String name, String alias, ValueType<T> type, T defaultValue, T deviceDefault, String documentation) {
+        return add(new Setting<>(name, List.of(alias), heading, type, defaultValue, deviceDefault, documentation));
+    }
+
+    private <T> Setting<T> add(Setting<T> setting) {
         settings.add(setting);
         return setting;
     }

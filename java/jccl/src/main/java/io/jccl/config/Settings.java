@@ -70,14 +70,22 @@ public final class Settings {
         return (T) entry(setting).value();
     }
 
+    /** A setting's value between GPUs, which have defaults of their own. */
+    public <T> T getForDevices(Setting<T> setting) {
+        return origin(setting).source() == Origin.Source.DEFAULT ? setting.deviceDefault() : get(setting);
+    }
+
     /** Where a setting's value came from. */
     public Origin origin(Setting<?> setting) {
         return entry(setting).origin();
     }
 
-    /** A setting's value as text; empty when nothing is set. */
+    /** A setting's value as text, and the one between GPUs where it is another; empty when nothing is set. */
     public <T> String text(Setting<T> setting) {
-        return setting.type().format(get(setting));
+        String text = setting.type().format(get(setting));
+        return getForDevices(setting).equals(get(setting))
+                ? text
+                : text + ", between GPUs " + setting.deviceDefaultText();
     }
 
     /** Names in the environment that are no settings, and former names in use, each as a sentence for the log. */

@@ -164,7 +164,7 @@ final class DeviceConnector {
     /** Decides which connections by adapters have their slots in memory of a GPU: this rank's, or one that forwards. */
     private void placeSlots(DeviceEngine engine, int channels) {
         List<DirectSlots.Use> planned = DirectSlots.of(plan, channels, rank, direct, this::byAdapter);
-        int max = settings.get(NetworkSettings.NET_GDR_BUFFSIZE) / settings.get(MemorySettings.BUFFSIZE);
+        int max = settings.get(NetworkSettings.NET_GDR_BUFFSIZE) / settings.getForDevices(MemorySettings.BUFFSIZE);
         List<DirectSlots.Use> others =
                 DirectSlots.others(plan, rank, direct, this::byAdapter, planned, engine::stagedChannels, max);
         slots = new ArrayList<>();
@@ -341,10 +341,12 @@ final class DeviceConnector {
         config[NativeDeviceCommunicator.CHANNELS] = channels;
         config[NativeDeviceCommunicator.DEVICE] = ordinal;
         config[NativeDeviceCommunicator.THREADS] = PeerDevice.threads(settings);
-        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.BUFFSIZE));
-        config[NativeDeviceCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.LL_BUFFSIZE));
+        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] =
+                SlotBytes.memory(settings.getForDevices(MemorySettings.BUFFSIZE));
+        config[NativeDeviceCommunicator.LL_SLOT_BYTES] =
+                SlotBytes.memory(settings.getForDevices(MemorySettings.LL_BUFFSIZE));
         config[NativeDeviceCommunicator.LL128_SLOT_BYTES] =
-                SlotBytes.memory(settings.get(MemorySettings.LL128_BUFFSIZE));
+                SlotBytes.memory(settings.getForDevices(MemorySettings.LL128_BUFFSIZE));
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
         config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
         config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();

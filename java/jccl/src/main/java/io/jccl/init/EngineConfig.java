@@ -4,6 +4,7 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.config.IbSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
+import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.nativelib.NativeCommunicator;
@@ -15,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.function.ToIntFunction;
 
 /** What the native engine must know, in the layout that it expects. */
 final class EngineConfig {
@@ -26,9 +28,7 @@ final class EngineConfig {
         config[NativeCommunicator.RANK] = membership.rank();
         config[NativeCommunicator.SIZE] = membership.size();
         config[NativeCommunicator.CHANNELS] = channels;
-        config[NativeCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.BUFFSIZE));
-        config[NativeCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.LL_BUFFSIZE));
-        config[NativeCommunicator.LL128_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.LL128_BUFFSIZE));
+        addSlots(settings::get, config);
         config[NativeCommunicator.LOCAL_RANKS] = localRanks;
         config[NativeCommunicator.CORES] = cores;
         config[NativeCommunicator.SPIN_NANOS] = settings.get(TimeSettings.SPIN_NANOS);
@@ -58,11 +58,19 @@ final class EngineConfig {
         return settings.get(TimeSettings.HEARTBEAT_TIMEOUT).multipliedBy(3).dividedBy(4);
     }
 
-    /** The same for a second engine beside the one of this communicator. */
-    static long[] forStaging(long[] config) {
+    /** The same for a second engine beside the one of this communicator, whose slots are those of GPUs. */
+    static long[] forStaging(long[] config, Settings settings) {
         long[] second = config.clone();
         second[NativeCommunicator.COMM_ID_LO] = ~config[NativeCommunicator.COMM_ID_LO];
+        addSlots(settings::getForDevices, second);
         return second;
+    }
+
+    private static void addSlots(ToIntFunction<Setting<Integer>> memory, long[] config) {
+        config[NativeCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(memory.applyAsInt(MemorySettings.BUFFSIZE));
+        config[NativeCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(memory.applyAsInt(MemorySettings.LL_BUFFSIZE));
+        config[NativeCommunicator.LL128_SLOT_BYTES] =
+                SlotBytes.memory(memory.applyAsInt(MemorySettings.LL128_BUFFSIZE));
     }
 
     private static void addIb(Settings settings, long[] config) {

@@ -84,7 +84,7 @@ final class EngineConnector {
             int channels,
             Consumer<NativeEngine> beforeIntroduction,
             BiConsumer<NativeEngine, List<PeerIdentity>> beforeConnecting) {
-        NativeEngine engine = NativeEngine.create(EngineConfig.forStaging(config(channels)), texts);
+        NativeEngine engine = NativeEngine.create(EngineConfig.forStaging(config(channels), context.settings()), texts);
         boolean connected = false;
         try {
             beforeIntroduction.accept(engine);

@@ -104,7 +104,8 @@ public final class Planner {
     private static GpuShape gpuShape(Plan plan, List<MachineSurvey> surveys, PlanningOptions options) {
         HostTraits traits =
                 HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
-        return GpuShape.of(plan, traits, options.slots()).withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
+        return GpuShape.of(plan, traits, options.deviceSlots())
+                .withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
     }
 
     /**
@@ -138,7 +139,7 @@ public final class Planner {
                         facts.ranksPerDevice(),
                         facts.minCapability(),
                         facts.maxCapability(),
-                        options.slots()));
+                        options.deviceSlots()));
         if (facts.throughHost()) {
             shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
         }

@@ -12,14 +12,16 @@ import io.jccl.tuning.TuningOverrides;
  *
  * @param channels bounds of the number of channels
  * @param slots payload bytes of one slot for each protocol
+ * @param deviceSlots the same between GPUs
  * @param overrides of the choices
  * @param costs the constants to predict host ranks with
  */
-public record PlanningOptions(PlanOptions channels, SlotBytes slots, TuningOverrides overrides, HostCosts costs) {
+public record PlanningOptions(
+        PlanOptions channels, SlotBytes slots, SlotBytes deviceSlots, TuningOverrides overrides, HostCosts costs) {
 
     /** The same for operations that no switch reduces. */
     public PlanningOptions withoutNvls() {
-        return new PlanningOptions(channels, slots, overrides.withoutNvls(), costs);
+        return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutNvls(), costs);
     }
 
     /** The options that the settings give. */
@@ -29,6 +31,7 @@ public record PlanningOptions(PlanOptions channels, SlotBytes slots, TuningOverr
         return new PlanningOptions(
                 new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max),
                 SlotBytes.of(settings),
+                SlotBytes.ofDevices(settings),
                 TuningOverrides.of(settings),
                 costs);
     }

@@ -3,8 +3,10 @@ package io.jccl.tuning;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.config.MemorySettings;
+import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import java.util.Objects;
+import java.util.function.ToIntFunction;
 
 /**
  * What the cost model needs to know of a communicator. Every rank must pass equal values, or ranks would choose
@@ -50,11 +52,20 @@ public record CommunicatorShape(
 
         /** The slots of connections whose memory the settings give. */
         public static SlotBytes of(Settings settings) {
+            return of(settings::get);
+        }
+
+        /** The slots of connections between GPUs. */
+        public static SlotBytes ofDevices(Settings settings) {
+            return of(settings::getForDevices);
+        }
+
+        private static SlotBytes of(ToIntFunction<Setting<Integer>> memory) {
             return new SlotBytes(
-                    (memory(settings.get(MemorySettings.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
-                    memory(settings.get(MemorySettings.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
+                    (memory(memory.applyAsInt(MemorySettings.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
+                    memory(memory.applyAsInt(MemorySettings.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
                             - LL128_HEADER_BYTES,
-                    memory(settings.get(MemorySettings.BUFFSIZE)));
+                    memory(memory.applyAsInt(MemorySettings.BUFFSIZE)));
         }
 
         /** The memory of one slot: an eighth of a connection's, in whole lines of LL128. */

@@ -89,7 +89,8 @@ public final class DeviceModel implements TimeModel {
                 minCapability,
                 maxCapability,
                 false,
-                slots);
+                slots,
+                0);
     }
 
     @Override

@@ -51,34 +51,6 @@ public record GpuShape(
         }
     }
 
-    /** One without a switch that reduces. */
-    public GpuShape(
-            int ranks,
-            int hosts,
-            int localRanks,
-            int channels,
-            int treeDepth,
-            GraphSummary ring,
-            GraphSummary tree,
-            int minCapability,
-            int maxCapability,
-            boolean amdProcessors,
-            CommunicatorShape.SlotBytes slots) {
-        this(
-                ranks,
-                hosts,
-                localRanks,
-                channels,
-                treeDepth,
-                ring,
-                tree,
-                minCapability,
-                maxCapability,
-                amdProcessors,
-                slots,
-                0);
-    }
-
     /**
      * The communicator of a plan over any hosts; all its ranks own GPUs.
      *
@@ -106,19 +78,7 @@ public record GpuShape(
 
     /** The same with another number of channels. */
     public GpuShape withChannels(int number) {
-        return new GpuShape(
-                ranks,
-                hosts,
-                localRanks,
-                number,
-                treeDepth,
-                ring,
-                tree,
-                minCapability,
-                maxCapability,
-                amdProcessors,
-                slots,
-                switchGBps);
+        return with(number, ring, tree, switchGBps);
     }
 
     /**
@@ -127,18 +87,23 @@ public record GpuShape(
      * @param gbps what one GPU's link to its host carries each way, in GB/s
      */
     public GpuShape throughHost(double gbps) {
+        return with(channels, ring.throughHost(gbps), tree.throughHost(gbps), 0);
+    }
+
+    private GpuShape with(int number, GraphSummary rings, GraphSummary trees, double switched) {
         return new GpuShape(
                 ranks,
                 hosts,
                 localRanks,
-                channels,
+                number,
                 treeDepth,
-                ring.throughHost(gbps),
-                tree.throughHost(gbps),
+                rings,
+                trees,
                 minCapability,
                 maxCapability,
                 amdProcessors,
-                slots);
+                slots,
+                switched);
     }
 
     /** Whether a switch between the GPUs of all ranks can reduce. */

@@ -62,9 +62,9 @@ public record TuningOverrides(
                         settings.get(AlgorithmSettings.CHUNK_BYTES))
                 .with(
                         Ll128.valueOf(settings.get(AlgorithmSettings.LL128).toUpperCase(Locale.ROOT)),
-                        new ThreadThresholds(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)))
-                .withThreads(settings.get(AlgorithmSettings.NTHREADS))
-                .withNvls(settings.get(AlgorithmSettings.NVLS_ENABLE) != 0);
+                        settings.get(AlgorithmSettings.NTHREADS),
+                        new ThreadThresholds(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)),
+                        settings.get(AlgorithmSettings.NVLS_ENABLE) != 0);
     }
 
     /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */
@@ -83,7 +83,7 @@ public record TuningOverrides(
     }
 
     /** These overrides with others for GPUs. */
-    TuningOverrides with(Ll128 otherLl128, ThreadThresholds otherThresholds) {
+    TuningOverrides with(Ll128 otherLl128, int otherThreads, ThreadThresholds otherThresholds, boolean otherNvls) {
         return new TuningOverrides(
                 algorithms,
                 protocols,
@@ -91,21 +91,14 @@ public record TuningOverrides(
                 maxChannels,
                 chunkBytes,
                 otherLl128,
-                threads,
+                otherThreads,
                 otherThresholds,
-                nvls);
-    }
-
-    /** These overrides with so many threads for each channel between GPUs. */
-    TuningOverrides withThreads(int other) {
-        return new TuningOverrides(
-                algorithms, protocols, minChannels, maxChannels, chunkBytes, ll128, other, thresholds, nvls);
+                otherNvls);
     }
 
     /** These overrides with {@code JCCL_NVLS_ENABLE}. */
     public TuningOverrides withNvls(boolean other) {
-        return new TuningOverrides(
-                algorithms, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, other);
+        return with(ll128, threads, thresholds, other);
     }
 
     /** These overrides for what no switch reduces: {@code JCCL_ALGO=nvls} restricts nothing there. */

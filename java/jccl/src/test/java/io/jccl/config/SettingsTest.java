@@ -32,6 +32,20 @@ class SettingsTest {
     }
 
     @Test
+    void gpusHaveDefaultsOfTheirOwnWhereNothingIsSet() {
+        Settings unset = fromEnvironment(Map.of());
+        assertThat(unset.getForDevices(MemorySettings.BUFFSIZE)).isEqualTo(4 << 20);
+        assertThat(unset.getForDevices(MemorySettings.LL_BUFFSIZE)).isEqualTo(512 << 10);
+        assertThat(unset.getForDevices(MemorySettings.LL128_BUFFSIZE)).isEqualTo(4800 << 10);
+        assertThat(unset.text(MemorySettings.BUFFSIZE)).isEqualTo("2M, between GPUs 4M");
+        assertThat(unset.getForDevices(TimeSettings.TIMEOUT)).isEqualTo(unset.get(TimeSettings.TIMEOUT));
+
+        Settings set = fromEnvironment(Map.of("NCCL_BUFFSIZE", "2M"));
+        assertThat(set.getForDevices(MemorySettings.BUFFSIZE)).isEqualTo(2 << 20);
+        assertThat(set.text(MemorySettings.BUFFSIZE)).isEqualTo("2M");
+    }
+
+    @Test
     void everyDefaultIsAValueThatItsTypeAccepts() {
         assertThat(Registry.all())
                 .filteredOn(setting -> !setting.defaultText().isEmpty())

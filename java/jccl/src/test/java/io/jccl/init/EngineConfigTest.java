@@ -36,6 +36,21 @@ class EngineConfigTest {
     }
 
     @Test
+    void anEngineThatStagesForGpusHasTheirSlots() {
+        long[] config = new long[NativeCommunicator.CONFIG_LENGTH];
+        long[] unset = EngineConfig.forStaging(config, Settings.load(CommunicatorConfig.defaults()));
+        assertThat(unset[NativeCommunicator.SIMPLE_SLOT_BYTES]).isEqualTo(512 << 10);
+        assertThat(unset[NativeCommunicator.LL_SLOT_BYTES]).isEqualTo(64 << 10);
+        assertThat(unset[NativeCommunicator.LL128_SLOT_BYTES]).isEqualTo(600 << 10);
+        assertThat(unset[NativeCommunicator.COMM_ID_LO]).isEqualTo(-1);
+
+        Settings settings = Settings.load(
+                CommunicatorConfig.builder().setting("JCCL_BUFFSIZE", "1M").build());
+        assertThat(EngineConfig.forStaging(config, settings)[NativeCommunicator.SIMPLE_SLOT_BYTES])
+                .isEqualTo(128 << 10);
+    }
+
+    @Test
     void networkDevicesAreKnownToTheEngineByTheNumbersOfThePlan() {
         Topology topology = GraphBuilder.build(
                 TopologyXmlReader.read(

@@ -43,6 +43,6 @@ public final class DescribedPlans {
     }
 
     static PlanningOptions options() {
-        return new PlanningOptions(PlanOptions.defaults(), SLOTS, TuningOverrides.none(), HostCosts.builtIn());
+        return new PlanningOptions(PlanOptions.defaults(), SLOTS, SLOTS, TuningOverrides.none(), HostCosts.builtIn());
     }
 }

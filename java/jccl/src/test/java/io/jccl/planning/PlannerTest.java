@@ -142,7 +142,11 @@ class PlannerTest {
         List<MachineSurvey> ranks = MachineSurvey.together(
                 List.of(DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
         PlanningOptions many = new PlanningOptions(
-                new PlanOptions(64, 64), DescribedPlans.options().slots(), TuningOverrides.none(), HostCosts.builtIn());
+                new PlanOptions(64, 64),
+                DescribedPlans.options().slots(),
+                DescribedPlans.options().deviceSlots(),
+                TuningOverrides.none(),
+                HostCosts.builtIn());
         CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, many);
         assertThat(plan.onDevices().channels()).isEqualTo(64);
         assertThat(plan.gpu().orElseThrow().shape().channels()).isEqualTo(Planner.MAX_DEVICE_CHANNELS);

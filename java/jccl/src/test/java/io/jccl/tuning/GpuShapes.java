@@ -48,7 +48,8 @@ final class GpuShapes {
                 minCapability,
                 maxCapability,
                 amd,
-                SLOTS);
+                SLOTS,
+                0);
     }
 
     /** One, 2, 4 and 32 hosts like the one described; none if its ranks own no GPUs. */

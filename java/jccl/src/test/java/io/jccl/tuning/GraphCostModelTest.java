@@ -126,10 +126,10 @@ class GraphCostModelTest {
         GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, type);
         GpuShape shape = GpuShapes.of(4, hosts, 8, ring, ring, min, max, false);
         assertThat(uses(table(shape, TuningOverrides.none()), Protocol.LL128)).isEqualTo(safe);
-        TuningOverrides off = TuningOverrides.none().with(Ll128.OFF, ThreadThresholds.defaults());
+        TuningOverrides off = TuningOverrides.none().with(Ll128.OFF, 0, ThreadThresholds.defaults(), true);
         assertThat(uses(table(shape, off), Protocol.LL128)).isFalse();
         TuningOverrides force =
-                TuningOverrides.of(null, "ll128", 0, 0, 0).with(Ll128.FORCE, ThreadThresholds.defaults());
+                TuningOverrides.of(null, "ll128", 0, 0, 0).with(Ll128.FORCE, 0, ThreadThresholds.defaults(), true);
         ChoiceTable forced = table(shape, force);
         assertThat(forced.choice(Collective.ALL_REDUCE, 1 << 20).protocol()).isEqualTo(Protocol.LL128);
         assertThat(forced.notes().stream().anyMatch(note -> note.contains("falsify results")))
@@ -203,7 +203,7 @@ class GraphCostModelTest {
         // Threads of SIMPLE in a ring are the sixth number; 512 of them make a channel, 256 on slow links.
         ThreadThresholds eager = new ThreadThresholds(List.of(-2, -2, -2, -2, -2, 1));
         TuningOverrides overrides =
-                TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, eager);
+                TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, 0, eager, true);
         assertThat(table(DGX_A100, overrides).choice(Collective.BROADCAST, 2048).channels())
                 .isEqualTo(4);
         TuningOverrides usual = TuningOverrides.of("ring", "simple", 0, 0, 0);
@@ -212,7 +212,7 @@ class GraphCostModelTest {
                         .channels())
                 .isEqualTo(4);
         ThreadThresholds none = new ThreadThresholds(List.of(0, 0, 0, 0, 0, 0));
-        assertThat(table(DGX_A100, TuningOverrides.none().with(Ll128.AUTO, none))
+        assertThat(table(DGX_A100, TuningOverrides.none().with(Ll128.AUTO, 0, none, true))
                         .choice(Collective.ALL_REDUCE, 8)
                         .channels())
                 .isEqualTo(12);
@@ -241,11 +241,11 @@ class GraphCostModelTest {
     @Test
     void shapesThatContradictThemselvesAreRefused() {
         GraphSummary ring = new GraphSummary(Pattern.RING, 1, 24, 24, PathType.NVL);
-        assertThatThrownBy(() -> new GpuShape(4, 5, 1, 1, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS))
+        assertThatThrownBy(() -> new GpuShape(4, 5, 1, 1, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS, 0))
                 .hasMessageContaining("hosts=5");
-        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 0, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS))
+        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 0, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS, 0))
                 .hasMessageContaining("channels=0");
-        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 1, 3, ring, ring, 80, 70, false, GpuShapes.SLOTS))
+        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 1, 3, ring, ring, 80, 70, false, GpuShapes.SLOTS, 0))
                 .hasMessageContaining("maxCapability=70");
         assertThatThrownBy(() -> new GraphSummary(Pattern.RING, 1, 0, 24, PathType.NVL))
                 .hasMessageContaining("bwIntra=0.0");

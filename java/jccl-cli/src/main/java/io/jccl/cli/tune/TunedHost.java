@@ -31,8 +31,8 @@ record TunedHost(int cores, Settings settings, HostCosts costs) {
     /** What the model knows of the ranks of a run. */
     CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
         PlanningOptions all = PlanningOptions.of(settings, costs);
-        PlanningOptions options =
-                new PlanningOptions(new PlanOptions(channels, channels), all.slots(), all.overrides(), costs);
+        PlanningOptions options = new PlanningOptions(
+                new PlanOptions(channels, channels), all.slots(), all.deviceSlots(), all.overrides(), costs);
         return TopologyReporter.shape(ThisHost.request(Optional.empty(), ranks, 1, false, settings, options))
                 .over(transport);
     }
