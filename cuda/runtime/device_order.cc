@@ -107,17 +107,19 @@ Status DeviceCommunicator::takeTurn(int blocks, Stream stream, uint64_t id, bool
       occupancy.most = std::max({occupancy.most, share, &one == this ? blocks * shareOfBlock_ : 0});
     });
     double needed = 0;
-    bool together = false;
+    bool together = false, others = false;
     for (const auto& [token, occupancy] : all) {
       needed += occupancy.ranks * occupancy.most;
-      together = together || (occupancy.most != 0 && occupancy.ranks > 1);
+      if (occupancy.most == 0) continue;
+      together = together || occupancy.ranks > 1;
+      others = others || token != std::pair(config_.token[0], config_.token[1]);
     }
     if (replays && !together) {
       if (!capturing) return waitEvent(stream, device.last());
       const Status status = device.capture(id, behindAll);
       return status ? waitEventInGraph(stream, device.last()) : status;
     }
-    if (device.fits(needed)) return Status::ok();
+    if (device.fits(needed) || !others) return Status::ok();
     if (!together) return behindAll(stream);
     if (replays || std::chrono::steady_clock::now() >= deadline) {
       return Status::invalid(
