@@ -195,6 +195,8 @@ class LL128Mover {
     };
     simt::syncWarp(simt::kFullMask);
     if (!waiter.waitTogether(simt::kFullMask, ready, waits)) return false;
+    // A proxy writes lines word by word, flags last and with release: the flags' lanes acquire that.
+    if (!Faults::kSkipsFence && state_.recvs[links_.firstRecv + link].hasProxy()) simt::fence();
     simt::syncWarp(simt::kFullMask);  // orders what the flags' lanes have seen before the loads of the others
     load();
     const bool mismatch = place.offset == 0 && words[0].low != check;

@@ -1,5 +1,6 @@
 // The protocols under memory that does no more than it guarantees, by thousands of seeds: stores become visible late
 // and in any order, loads see old values, schedules are unfair. And what happens when the code does less than it must.
+#include <cstring>
 #include <random>
 
 #include "cuda/test/device_ranks.h"
@@ -123,6 +124,83 @@ void expectRight() {
 TEST(WeakMemory, LLIsRightByThousandSeeds) { expectRight<Protocol::LL>(); }
 TEST(WeakMemory, LL128IsRightByThousandSeeds) { expectRight<Protocol::LL128>(); }
 TEST(WeakMemory, SimpleIsRightByThousandSeeds) { expectRight<Protocol::Simple>(); }
+
+// A rank receives what a proxy of the host writes: a line word by word, its flag last (native/transport/recv_proxy.cc).
+template <class Faults>
+Outcome receiveLinesOfProxy(uint64_t seed) {
+  using Primitives = device::DevicePrimitives<Protocol::LL128, device::Integer<uint32_t>, Faults>;
+  constexpr uint64_t kSteps = kSlots;
+  constexpr uint32_t kLines = 5, kWords = kLL128LineBytes / sizeof(uint64_t), kFingerprint = 77;
+  constexpr size_t kCount = (kLines * kLL128PayloadBytes - kLL128HeaderBytes) / sizeof(uint32_t);
+  const auto valueOf = [](uint64_t step, size_t i) { return static_cast<uint32_t>(step * 1000 + i + 1); };
+  DeviceRanks ranks(2);
+  ranks.channel(1, 0).recvs[0].transport = TransportKind::Net;
+  std::vector<uint32_t> out(kSteps * kCount);
+  emulator::Options options = trialOf(seed).options;
+  options.splitLines = true;  // as it writes them, and as they are read
+  emulator::Machine machine(options);
+  machine.launch(
+      1, 1,
+      [&] {
+        for (uint64_t step = 0; step < kSteps; ++step) {
+          std::vector<uint32_t> payload = {checkWord(kFingerprint, kCount * sizeof(uint32_t)), 0};
+          for (size_t i = 0; i < kCount; ++i) payload.push_back(valueOf(step, i));
+          auto* slot = reinterpret_cast<uint64_t*>(ranks.block(1, 0, 0) + ranks.shape().ll128Slot(step));
+          for (uint32_t line = 0; line < kLines; ++line) {
+            for (uint32_t word = 0; word + 1 < kWords; ++word) {
+              uint64_t bits = 0;
+              std::memcpy(&bits, payload.data() + 2 * (line * (kWords - 1) + word), sizeof bits);
+              simt::storeRelaxed(slot + line * kWords + word, bits);
+            }
+            simt::storeRelease(slot + line * kWords + kWords - 1, step + 1);
+          }
+        }
+      },
+      "proxy");
+  machine.launch(
+      1, 64,
+      [&] {
+        struct Shared {
+          device::BlockState block;
+          device::DeviceTransfer transfer;
+          uint64_t staging[2 * device::kStagingWords];
+        };
+        JCCL_SHARED(Shared, shared);
+        const Launch launch = ranks.launchOf(1);
+        device::beginBlock(shared.block.wait, ranks.channel(1, 0), launch.control);
+        if (simt::threadIndex() == 0) {
+          shared.block.staging = shared.staging;
+          shared.block.recvs[0].open(ranks.channel(1, 0).recvs, 0);
+          shared.transfer = {
+              nullptr,     reinterpret_cast<uint8_t*>(out.data()), sizeof(uint32_t), kCount, {ReduceOp::Sum, 1, false},
+              kFingerprint};
+        }
+        simt::syncBlock();
+        Primitives primitives(shared.block, launch.shape, shared.transfer, {0, 1, 0, 0, 0});
+        for (uint64_t step = 0; step < kSteps; ++step) primitives.recv(step * kCount, kCount);
+      },
+      "receiver");
+  const emulator::Report report = machine.run();
+  if (!report.finished() || ranks.result(1) != Code::Ok) return Outcome::Stuck;
+  for (uint64_t step = 0; step < kSteps; ++step) {
+    for (size_t i = 0; i < kCount; ++i) {
+      if (out[step * kCount + i] != valueOf(step, i)) return Outcome::Wrong;
+    }
+  }
+  return Outcome::Right;
+}
+
+TEST(WeakMemory, LL128LinesOfAProxyAreWhole) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) ASSERT_EQ(receiveLinesOfProxy<NoFaults>(seed), Outcome::Right) << seed;
+}
+
+TEST(Faults, AMissingFenceBehindAProxyIsCaught) {
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    wrong += receiveLinesOfProxy<MissingFence>(seed) == Outcome::Wrong ? 1 : 0;
+  }
+  EXPECT_GT(wrong, 0);
+}
 
 // How many of the seeds show that something is wrong, and how.
 struct Found {
