@@ -47,39 +47,49 @@ bool TouchedMemory::conflictsWith(const TouchedMemory& other) const {
   return anyOverlap(writes, other.writes) || anyOverlap(writes, other.reads) || anyOverlap(reads, other.writes);
 }
 
+void ArgumentBytes::add(const DeviceOperation& one) {
+  if (one.isExchange()) {
+    tasks_ += one.tasks.size();
+    return;
+  }
+  ++works_;
+  if (one.operation.counts != nullptr) bytes_ += LaunchArguments::bytesFor<int64_t>(2 * size_);
+  if (one.isInPlace()) bytes_ += LaunchArguments::bytesFor<InPlacePeer>(size_);
+}
+
+size_t ArgumentBytes::total() const {
+  if (works_ != 0) return bytes_ + LaunchArguments::bytesFor<Work>(works_ - 1);
+  return LaunchArguments::bytesFor<ExchangeTask>(tasks_) +
+         LaunchArguments::bytesFor<ExchangeQueue>(std::min(tasks_, 2 * size_));
+}
+
 size_t argumentBytes(std::span<const DeviceOperation> operations, int size) {
-  const size_t n = static_cast<size_t>(size);
-  size_t bytes = 0, tasks = 0;
-  for (const DeviceOperation& one : operations) {
-    tasks += one.tasks.size();
-    if (one.isExchange()) continue;
-    if (one.operation.counts != nullptr) bytes += LaunchArguments::bytesFor<int64_t>(2 * n);
-    if (one.isInPlace()) bytes += LaunchArguments::bytesFor<InPlacePeer>(n);
-  }
-  if (operations.front().isExchange()) {
-    return LaunchArguments::bytesFor<ExchangeTask>(tasks) +
-           LaunchArguments::bytesFor<ExchangeQueue>(std::min(tasks, 2 * n));
-  }
-  return bytes + LaunchArguments::bytesFor<Work>(operations.size() - 1);
+  ArgumentBytes bytes(size);
+  for (const DeviceOperation& one : operations) bytes.add(one);
+  return bytes.total();
 }
 
 std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
                                                            size_t maxBytes) {
   std::vector<std::span<const DeviceOperation>> launches;
   TouchedMemory touched;
+  ArgumentBytes bytes(size);
   size_t first = 0;
   for (size_t i = 0; i < group.size(); ++i) {
     TouchedMemory own;
     own.add(group[i], rank);
-    const bool together =
-        i != first && shareKernel(group[first], group[i]) && !own.conflictsWith(touched) &&
-        (!group[i].isCollective() || argumentBytes(group.subspan(first, i + 1 - first), size) <= maxBytes);
+    ArgumentBytes with = bytes;
+    with.add(group[i]);
+    const bool together = shareKernel(group[first], group[i]) && !own.conflictsWith(touched) &&
+                          (!group[i].isCollective() || with.total() <= maxBytes);
     if (i != first && !together) {
       launches.push_back(group.subspan(first, i - first));
       first = i;
       touched = {};
+      bytes = ArgumentBytes(size);
     }
     touched.add(group[i], rank);
+    bytes.add(group[i]);
   }
   if (first < group.size()) launches.push_back(group.subspan(first));
   return launches;

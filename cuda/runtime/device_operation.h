@@ -43,7 +43,17 @@ struct TouchedMemory {
   bool conflictsWith(const TouchedMemory& other) const;
 };
 
-// What a launch of these operations needs beside its descriptor.
+// What a launch of operations needs beside its descriptor; one kernel executes all of them.
+class ArgumentBytes {
+ public:
+  explicit ArgumentBytes(int size) : size_(static_cast<size_t>(size)) {}
+  void add(const DeviceOperation& operation);
+  size_t total() const;
+
+ private:
+  size_t size_;
+  size_t bytes_ = 0, works_ = 0, tasks_ = 0;
+};
 size_t argumentBytes(std::span<const DeviceOperation> operations, int size);
 
 // Cuts the operations of a group, which are to happen in their order, into launches: adjacent ones go together if one

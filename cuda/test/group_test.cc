@@ -127,6 +127,30 @@ std::vector<Member> reductions(Protocol protocol) {
   return members;
 }
 
+// The counts of an odd number of ranks, as many as fit into a launch and some more.
+TEST_F(Groups, CountsByRankFitIntoTheirLaunch) {
+  const std::vector<int64_t> counts = {1, 2, 3, 0, 1, 3};
+  const std::vector<int32_t> expected = {0, 10, 11, 20, 21, 22};
+  for (size_t members = 1; members <= 20; ++members) {
+    SCOPED_TRACE(members);
+    std::vector<std::vector<int32_t>> sends(size_), recvs(size_ * members, std::vector<int32_t>(expected.size(), -1));
+    std::vector<Issued> issued(size_);
+    for (int rank = 0; rank < size_; ++rank) {
+      for (int i = 0; i <= rank; ++i) sends[rank].push_back(10 * rank + i);
+      DeviceCommunicator& one = ranks_.rank(rank);
+      one.beginGroup();
+      for (size_t i = 0; i < members; ++i) {
+        (void)one.runV({Collective::AllGather, DataType::Int32, ReduceOp::Sum},
+                       choiceOf(Algorithm::Ring, Protocol::LL, 1), sends[rank].data(), recvs[rank * members + i].data(),
+                       counts, 0, kTimeoutNanos, one.ownStream());
+      }
+      issued[rank] = end(rank);
+    }
+    await(issued);
+    for (const std::vector<int32_t>& recv : recvs) ASSERT_EQ(recv, expected);
+  }
+}
+
 TEST_F(Groups, ReductionsOfOneKernelAreOneLaunchWithTheHostsBits) {
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
     EXPECT_EQ(compare(reductions(protocol)), 1u) << nameOf(protocol);
