@@ -195,6 +195,45 @@ TEST_F(DriverRules, ACaptureIsEndedByItsThreadAndIsolated) {
   EXPECT_EQ(driver().streamBeginCapture(nullptr, CaptureMode::Relaxed), Result::StreamCaptureUnsupported);
 }
 
+TEST_F(DriverRules, AStreamJoinsACaptureByAnEventAndHasToComeBack) {
+  const driver::Stream origin = newStream(), joined = newStream();
+  std::vector<uint32_t> words(2);
+  driver::Address places[] = {reinterpret_cast<uintptr_t>(words.data()), reinterpret_cast<uintptr_t>(&words[1])};
+  const auto capture = [&](bool back, bool more) {
+    driver::Graph graph = nullptr;
+    EXPECT_EQ(driver().streamBeginCapture(origin, CaptureMode::ThreadLocal), Result::Success);
+    EXPECT_EQ(driver().streamWaitEvent(joined, recordedOn(origin), 0), Result::Success);
+    CaptureStatus status = CaptureStatus::None;
+    EXPECT_EQ(driver().streamIsCapturing(joined, &status), Result::Success);
+    EXPECT_EQ(status, CaptureStatus::Active);
+    EXPECT_EQ(driver().copyAsync(places[1], places[0], 4, joined), Result::Success);
+    EXPECT_EQ(driver().streamEndCapture(joined, &graph), Result::StreamCaptureUnmatched);
+    const driver::Event done = recordedOn(joined);
+    if (more) {
+      EXPECT_EQ(driver().copyAsync(places[1], places[0], 4, joined), Result::Success);
+    }
+    if (back) {
+      EXPECT_EQ(driver().streamWaitEvent(origin, done, 0), Result::Success);
+    }
+    const Result result = driver().streamEndCapture(origin, &graph);
+    EXPECT_EQ(driver().streamIsCapturing(joined, &status), Result::Success);
+    EXPECT_EQ(status, CaptureStatus::None);
+    if (result != Result::Success) return result;
+    driver::ExecutableGraph ready = nullptr;
+    EXPECT_EQ(driver().graphInstantiate(&ready, graph, 0), Result::Success);
+    EXPECT_EQ(driver().graphDestroy(graph), Result::Success);
+    words = {7, 0};
+    EXPECT_EQ(driver().graphLaunch(ready, origin), Result::Success);
+    EXPECT_EQ(driver().streamSynchronize(origin), Result::Success);
+    EXPECT_EQ(words[1], 7u);
+    EXPECT_EQ(driver().streamWaitEvent(joined, done, 0), Result::StreamCaptureIsolation) << "the capture has ended";
+    return driver().executableDestroy(ready);
+  };
+  EXPECT_EQ(capture(true, false), Result::Success);
+  EXPECT_EQ(capture(true, true), emulator::StreamCaptures::kUnjoined);
+  EXPECT_EQ(capture(false, false), emulator::StreamCaptures::kUnjoined);
+}
+
 TEST_F(DriverRules, StreamsOfOneHardwareQueueBeginInTheirOrder) {
   const int queues = driver().hardwareQueues;
   ASSERT_EQ(queues, 32) << "the library sets CUDA_DEVICE_MAX_CONNECTIONS where nobody has";

@@ -181,6 +181,56 @@ TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
   buffers.expectSum(8);
 }
 
+// A capture that the application began on a stream of its own goes over the library's, and over two communicators.
+TEST(DeviceRuntime, StreamsThatJoinACaptureAreCaptured) {
+  constexpr int kSize = 2;
+  std::vector<std::unique_ptr<DeviceRuntimeRanks>> communicators;
+  std::vector<Buffers> buffers;
+  for (int c = 0; c < 2; ++c) {
+    communicators.push_back(std::make_unique<DeviceRuntimeRanks>(kSize));
+    buffers.emplace_back(kSize, 900 + c);
+  }
+  const Application application;
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  device::Event event = nullptr;
+  application.here([&] { return device::createEvent(event); });
+  const auto join = [&](device::Stream stream, device::Stream before) {
+    application.here([&] { return device::recordEvent(event, before); });
+    application.here([&] { return device::waitEvent(stream, event); });
+  };
+  std::vector<device::Stream> streams;
+  std::vector<device::Graph> graphs;
+  for (int rank = 0; rank < kSize; ++rank) {
+    streams.push_back(application.createStream());
+    application.beginCapture(streams[rank]);
+    for (auto& ranks : communicators) {
+      device::Stream own = ranks->rank(rank).ownStream();
+      join(own, streams[rank]);
+      const size_t c = ranks == communicators[0] ? 0 : 1;
+      EXPECT_EQ(allReduce(*ranks, rank, buffers[c], ring, own).code, Code::Ok) << ranks->rank(rank).lastError();
+    }
+    // One communicator on two streams of a graph.
+    EXPECT_EQ(allReduce(*communicators[0], rank, buffers[0], ring, streams[rank]).code, Code::Invalid);
+    EXPECT_NE(communicators[0]->rank(rank).lastError().find("on one stream"), std::string::npos);
+    for (auto& ranks : communicators) join(streams[rank], ranks->rank(rank).ownStream());
+    graphs.push_back(application.endCapture(streams[rank]));
+  }
+  for (int replay = 0; replay < 2; ++replay) {
+    for (int rank = 0; rank < kSize; ++rank) application.replay(graphs[rank], streams[rank]);
+  }
+  // What is issued then follows the replays.
+  std::vector<Issued> last(kSize);
+  for (int rank = 0; rank < kSize; ++rank) {
+    last[rank] = allReduce(*communicators[0], rank, buffers[0], ring, communicators[0]->rank(rank).ownStream());
+  }
+  for (int rank = 0; rank < kSize; ++rank) {
+    ASSERT_EQ(communicators[0]->await(rank, last[rank]), Code::Ok) << communicators[0]->rank(rank).lastError();
+    application.synchronize(streams[rank]);
+  }
+  buffers[0].expectSum(4);
+  buffers[1].expectSum(2);
+}
+
 // What the library calls, on the capturing thread and on one that looks after its operations, ends no capture.
 TEST(DeviceRuntime, ACaptureLastsWhileOperationsAreWatched) {
   constexpr int kSize = 2;

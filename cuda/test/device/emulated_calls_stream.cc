@@ -41,7 +41,9 @@ Result onStream(Stream handle, Body&& body) {
   EmulatedGpu::Stream* stream = EmulatedDriver::ofThisProcess().streamOf(handle, result);
   if (stream == nullptr) return result;
   result = usable(stream);
-  return result == Result::Success ? body(stream) : result;
+  if (result != Result::Success) return result;
+  captures().put(stream);
+  return body(stream);
 }
 
 Result traitsOf(Stream handle, uint64_t& id, EmulatedGpu::StreamTraits& traits) {
@@ -112,7 +114,7 @@ Result streamSynchronize(Stream handle) {
   return EmulatedDriver::resultOf(gpu().synchronize(stream));
 }
 
-// Captures of several streams, which joining events make, are not emulated: what would join them is isolated.
+// An event of a capture has the stream join it; one that is outside, or of another capture, is isolated.
 Result streamWaitEvent(Stream handle, Event event, unsigned flags) {
   return onStream(handle, [&](EmulatedGpu::Stream* stream) {
     const bool capturing = captures().statusOf(stream) != CaptureStatus::None;
@@ -120,9 +122,22 @@ Result streamWaitEvent(Stream handle, Event event, unsigned flags) {
       if (!capturing) return Result::InvalidValue;
       return EmulatedDriver::resultOf(gpu().waitInGraph(stream, event->event));
     }
-    if (event->captured != capturing && gpu().wasRecorded(event->event)) {
-      captures().invalidate(capturing ? stream : event->capturedOn);
+    const bool alive = event->captured && captures().idOf(event->capturedOn) == event->capture;
+    if (alive && capturing && captures().idOf(stream) != event->capture) {
+      captures().invalidate(stream);
+      captures().invalidate(event->capturedOn);
+      return StreamCaptures::kMerge;
+    }
+    if (!alive && (capturing || event->captured) && gpu().wasRecorded(event->event)) {
+      captures().invalidate(stream);
       return Result::StreamCaptureIsolation;
+    }
+    if (alive) {
+      if (!capturing) {
+        const void* origin = captures().join(stream, event->capture);
+        gpu().joinCapture(stream, static_cast<EmulatedGpu::Stream*>(const_cast<void*>(origin)));
+      }
+      captures().waitFor(event->capturedOn, event->puts);
     }
     return EmulatedDriver::resultOf(gpu().wait(stream, event->event));
   });
@@ -180,7 +195,10 @@ Result streamEndCapture(Stream handle, Graph* graph) {
   EmulatedGpu::Stream* stream = EmulatedDriver::ofThisProcess().streamOf(handle, result);
   if (stream == nullptr) return result;
   result = captures().end(stream);
-  if (result == Result::InvalidValue || result == Result::StreamCaptureWrongThread) return result;
+  if (result == Result::InvalidValue || result == Result::StreamCaptureWrongThread ||
+      result == Result::StreamCaptureUnmatched) {
+    return result;
+  }
   const int number = gpu().endCapture(stream);
   uint64_t id = 0;
   EmulatedGpu::StreamTraits traits;
@@ -239,6 +257,8 @@ Result eventRecord(Event event, Stream handle) {
     if (!gpu().describe(stream, id, traits) || traits.context != event->context->number) return Result::InvalidHandle;
     event->captured = captures().statusOf(stream) != CaptureStatus::None;
     event->capturedOn = stream;
+    event->capture = captures().idOf(stream);
+    event->puts = captures().putsOf(stream);
     return EmulatedDriver::resultOf(gpu().record(event->event, stream));
   });
 }

@@ -53,6 +53,8 @@ struct EventOpaque {
   Context context = nullptr;
   bool captured = false;  // recorded last in a capture
   emulator::EmulatedGpu::Stream* capturedOn = nullptr;
+  uint64_t capture = 0;  // the number of that, and how much the stream had
+  uint64_t puts = 0;
 };
 
 struct GraphOpaque {

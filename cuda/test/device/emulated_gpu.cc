@@ -57,6 +57,7 @@ struct EmulatedGpu::Stream {
   std::deque<Item> items;
   bool busy = false;  // a kernel of it runs
   bool capturing = false;
+  Stream* origin = nullptr;  // whose capture it has joined
   std::vector<Item> captured;
   uint64_t issued = 0, done = 0;
 };
@@ -115,6 +116,7 @@ void EmulatedGpu::reset() {
     stream->items.clear();
     stream->captured.clear();
     stream->busy = stream->capturing = false;
+    stream->origin = nullptr;
     stream->done = stream->issued;
   }
   for (auto& [number, device] : devices_) {
@@ -196,7 +198,7 @@ Status EmulatedGpu::putLocked(Stream* stream, Item item) {
   if (Status status = failed(); !status) return status;
   if (stream->id == 0) return Status::invalid("this stream was destroyed");
   if (stream->capturing) {
-    stream->captured.push_back(std::move(item));
+    (stream->origin == nullptr ? stream : stream->origin)->captured.push_back(std::move(item));
     return Status::ok();
   }
   if (Event* event = item.records) {
@@ -364,9 +366,20 @@ void EmulatedGpu::beginCapture(Stream* stream) {
   stream->captured.clear();
 }
 
+void EmulatedGpu::joinCapture(Stream* stream, Stream* origin) {
+  const std::lock_guard lock(mutex_);
+  stream->capturing = true;
+  stream->origin = origin;
+}
+
 int EmulatedGpu::endCapture(Stream* stream) {
   const std::lock_guard lock(mutex_);
   stream->capturing = false;
+  for (const auto& joined : streams_) {
+    if (joined->origin != stream) continue;
+    joined->origin = nullptr;
+    joined->capturing = false;
+  }
   graphs_.push_back(std::move(stream->captured));
   return static_cast<int>(graphs_.size()) - 1;
 }

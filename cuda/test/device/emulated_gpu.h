@@ -100,6 +100,8 @@ class EmulatedGpu {
 
   // Capturing: what is put on the stream is kept, and a replay puts all of it on a stream again.
   void beginCapture(Stream* stream);
+  // What is put on the stream is captured by another, behind what that has: a driver may run branches of a graph one by one.
+  void joinCapture(Stream* stream, Stream* origin);
   int endCapture(Stream* stream);  // the graph's number
   Status replay(int graph, Stream* stream);
   bool isCapturing(Stream* stream);
