@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * ({@code JCCL_HEARTBEAT_INTERVAL}), after which the next call throws. Sends and receives are compared between their two
  * ends only.
  *
- * <p>Several communicators over the same ranks are independent, and may run at the same time.
+ * <p>Several communicators over the same ranks are independent, and may run at the same time. Where the kernels of all do not fit
+ * on a GPU together, which a warning says, all ranks issue the operations of these communicators in the same order.
  */
 public sealed interface Communicator extends Operations<Work>, AutoCloseable permits CommunicatorImpl {
 

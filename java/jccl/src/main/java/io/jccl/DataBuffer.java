@@ -199,7 +199,9 @@ public final class DataBuffer extends DataBufferOnJdk22 {
 
     /**
      * Memory of a device by its address. The application keeps the memory until every operation that uses it is done, and
-     * frees it.
+     * frees it. Ranks of one process may use each other's memory in place. So an operation that fails is done when its peers'
+     * kernels use this memory no more, or after a second: then the message names the ranks whose streams have to be
+     * synchronized before. No rank waits for replays of graphs: after one has failed, synchronize the streams of all ranks.
      *
      * @param address the first byte, a device address; a multiple of the type's size
      * @param count how many elements

@@ -232,6 +232,9 @@ public interface Operations<R> {
      */
     R recv(int peer, DataBuffer buffer);
 
-    /** Is done when every rank has entered it. */
+    /**
+     * Is done when every rank has entered it. On a GPU it orders operations only: what kernels of the application have stored
+     * elsewhere than in buffers of operations is not thereby visible to kernels of another rank.
+     */
     R barrier();
 }
