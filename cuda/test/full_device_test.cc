@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "cuda/test/application.h"
+#include "cuda/test/device/chips.h"
+#include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/runtime_operations.h"
 
@@ -21,6 +23,11 @@ constexpr int64_t kShortTimeout = 3'000'000'000;
 // Two communicators of two ranks.
 class FullDevice : public ::testing::Test {
  protected:
+  void SetUp() override {
+    const emulator::Chip& chip = emulator::EmulatedDriver::ofThisProcess().chip();
+    if (chip.blocks != emulator::kChips[0].blocks)
+      GTEST_SKIP() << "chip=" << chip.name << ": channels here fill the emulator's own";
+  }
   void make(int channels, int devices) {
     for (int c = 0; c < 2; ++c) {
       communicators_.push_back(std::make_unique<DeviceRuntimeRanks>(kSize, channels, devices));
