@@ -146,7 +146,10 @@ DeviceCommunicator::~DeviceCommunicator() {
     staged_.leak();
     for (PeerMemory& memory : opened_) memory.leak();
     if (adapterMemory_ != nullptr) adapterMemory_->leak();
-    for (InFlight& flight : flights_) (void)flight.arguments.release();
+    for (InFlight& flight : flights_) {
+      (void)flight.arguments.release();
+      if (hopeless && flight.endsLaunch) RetiredMemory::ofThisProcess().ended();  // its device runs nothing any more
+    }
     return;
   }
   if (allInProcess_ || (anyInProcess_ && segment_->hasDescriptor())) {
