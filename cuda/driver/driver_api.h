@@ -215,6 +215,7 @@ static_assert(sizeof(MulticastProperties) == 32 && offsetof(MulticastProperties,
        (void* handle, Allocation allocation, int handleType, unsigned long long flags)) \
   CALL(allocationImport, "cuMemImportFromShareableHandle", 10020, Required, \
        (Allocation* allocation, void* handle, int handleType)) \
+  CALL(allocationRetain, "cuMemRetainAllocationHandle", 11000, Required, (Allocation* allocation, void* address)) \
   CALL(addressReserve, "cuMemAddressReserve", 10020, Required, \
        (Address* address, size_t bytes, size_t alignment, Address wanted, unsigned long long flags)) \
   CALL(addressFree, "cuMemAddressFree", 10020, Required, (Address address, size_t bytes)) \

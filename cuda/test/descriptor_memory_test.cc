@@ -5,16 +5,14 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/device_segment.h"
-#include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device_runtime_ranks.h"
+#include "cuda/test/left_memory.h"
 #include "test/rank_threads.h"
 
 namespace jccl::test {
@@ -33,31 +31,6 @@ class Sharing {
   ~Sharing() { ::unsetenv("JCCL_EMULATED_SHARING"); }
 };
 
-struct Left {
-  int descriptors = 0;
-  int mappings = 0;
-};
-
-Left left() {
-  Left left;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    const auto target = std::filesystem::read_symlink(entry, gone);
-    left.descriptors += target.string().find(emulator::kEmulatedMemoryName) != std::string::npos ? 1 : 0;
-  }
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    left.mappings += line.find(emulator::kEmulatedMemoryName) != std::string::npos ? 1 : 0;
-  }
-  return left;
-}
-
-void expectNothingLeft() {
-  const Left now = left();
-  EXPECT_EQ(0, now.descriptors);
-  EXPECT_EQ(0, now.mappings);
-}
-
 TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
   const Sharing sharing("descriptors");
   const device::DeviceGuard guard(0);
@@ -73,13 +46,13 @@ TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
     EXPECT_NE(segment.base(), peer.base());
     EXPECT_EQ(42, peer.base()[kBytes - 1]);
     EXPECT_EQ(2, left().mappings);
-    EXPECT_EQ(2, left().descriptors) << "the driver's and the exported one";
+    EXPECT_EQ(4, left().descriptors) << "of the allocation, the exported one, and one for each mapping";
     // The memory lives as long as it is mapped.
     segment.reset();
     descriptor.reset();
     peer.base()[0] = 43;
     EXPECT_EQ(1, left().mappings);
-    EXPECT_EQ(0, left().descriptors);
+    EXPECT_EQ(1, left().descriptors);
     PeerMemory moved = std::move(peer);
     EXPECT_EQ(43, moved.base()[0]);
     peer = std::move(moved);

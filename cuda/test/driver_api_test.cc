@@ -80,6 +80,7 @@ JCCL_SAME_CALL(allocationCreate, PFN_cuMemCreate_v10020);
 JCCL_SAME_CALL(allocationRelease, PFN_cuMemRelease_v10020);
 JCCL_SAME_CALL(allocationExport, PFN_cuMemExportToShareableHandle_v10020);
 JCCL_SAME_CALL(allocationImport, PFN_cuMemImportFromShareableHandle_v10020);
+JCCL_SAME_CALL(allocationRetain, PFN_cuMemRetainAllocationHandle_v11000);
 JCCL_SAME_CALL(addressReserve, PFN_cuMemAddressReserve_v10020);
 JCCL_SAME_CALL(addressFree, PFN_cuMemAddressFree_v10020);
 JCCL_SAME_CALL(memoryMap, PFN_cuMemMap_v10020);

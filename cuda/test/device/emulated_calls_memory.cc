@@ -210,7 +210,7 @@ Result pointerAttribute(void* value, PointerAttribute attribute, Address address
 
 Result ipcExport(IpcHandle* handle, Address address) {
   const Status status = memoryOfGpus().exportHandle(pointerOf(address), handle->bytes, sizeof handle->bytes);
-  return status ? Result::Success : Result::NotSupported;
+  return status ? Result::Success : status.code() == Code::Invalid ? Result::InvalidValue : Result::NotSupported;
 }
 
 Result ipcOpen(Address* address, IpcHandle handle, unsigned) {
@@ -225,7 +225,7 @@ Result ipcOpen(Address* address, IpcHandle handle, unsigned) {
 
 Result ipcClose(Address address) {
   if (const Result result = waitsForDevice("cuIpcCloseMemHandle"); result != Result::Success) return result;
-  return memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Opened) ? Result::Success : Result::InvalidValue;
+  return memoryOfGpus().closeHandle(pointerOf(address)) ? Result::Success : Result::InvalidValue;
 }
 
 Result allocationGranularity(size_t* bytes, const AllocationProperties*, int) {
@@ -254,6 +254,8 @@ Result allocationRelease(Allocation allocation) {
 
 Result allocationExport(void* handle, Allocation allocation, int handleType, unsigned long long) {
   if (handleType != driver::kPosixDescriptor || sharingHas("no-export")) return Result::NotSupported;
+  const auto facts = multicasts().factsOf(descriptorOf(allocation));
+  if (facts && !facts->shareable) return Result::InvalidValue;
   const int fd = ::fcntl(descriptorOf(allocation), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return Result::InvalidValue;
   *static_cast<int*>(handle) = fd;
@@ -265,6 +267,13 @@ Result allocationImport(Allocation* allocation, void* handle, int handleType) {
   const int fd = ::fcntl(static_cast<int>(reinterpret_cast<intptr_t>(handle)), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return Result::InvalidValue;
   if (multicasts().isObject(fd)) multicasts().gained(fd);
+  *allocation = allocationOf(fd);
+  return Result::Success;
+}
+
+Result allocationRetain(Allocation* allocation, void* address) {
+  int fd = -1;
+  if (!memoryOfGpus().retain(address, fd)) return Result::InvalidValue;
   *allocation = allocationOf(fd);
   return Result::Success;
 }
@@ -316,7 +325,9 @@ Result memoryMap(Address address, size_t bytes, size_t offset, Allocation alloca
   if (offset != 0) return Result::InvalidValue;
   const int fd = descriptorOf(allocation);
   if (multicasts().isObject(fd)) return multicasts().map(pointerOf(address), bytes, fd);
-  return memoryOfGpus().map(pointerOf(address), bytes, fd) ? Result::Success : Result::InvalidValue;
+  const auto facts = multicasts().factsOf(fd);
+  const int context = facts ? facts->device : 0;  // contexts of devices come first
+  return memoryOfGpus().map(pointerOf(address), bytes, fd, context) ? Result::Success : Result::InvalidValue;
 }
 
 Result memoryUnmap(Address address, size_t bytes) {

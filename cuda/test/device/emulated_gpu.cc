@@ -128,6 +128,7 @@ void EmulatedGpu::reset() {
     device->kernels.clear();
     device->running.clear();
   }
+  for (Event* event : events_) event->reached = event->recorded;
   failure_ = GpuFailure::None;
   why_.clear();
 }
@@ -162,8 +163,16 @@ Status EmulatedGpu::describe(Stream* stream, uint64_t& id, StreamTraits& traits)
   return id == 0 ? Status::invalid("this stream was destroyed") : Status::ok();
 }
 
-EmulatedGpu::Event* EmulatedGpu::createEvent() { return new Event(); }
-void EmulatedGpu::destroyEvent(Event* event) { delete event; }
+EmulatedGpu::Event* EmulatedGpu::createEvent() {
+  const std::lock_guard lock(mutex_);
+  return *events_.insert(new Event()).first;
+}
+
+void EmulatedGpu::destroyEvent(Event* event) {
+  const std::lock_guard lock(mutex_);
+  events_.erase(event);
+  delete event;
+}
 
 Status EmulatedGpu::failed() const {
   return failure_ == GpuFailure::None ? Status::ok() : Status(Code::System, "the emulated GPU has failed: " + why_);

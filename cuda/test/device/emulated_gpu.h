@@ -128,6 +128,7 @@ class EmulatedGpu {
   std::condition_variable arrives_, moves_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<Stream*> destroyed_;
+  std::set<Event*> events_;
   std::unordered_map<int, std::unique_ptr<Device>> devices_;
   uint64_t lastStreamId_ = 0;
   uint64_t lastItem_ = 0;

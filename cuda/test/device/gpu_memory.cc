@@ -24,7 +24,26 @@ struct Place {
   int32_t process;
   int32_t descriptor;
   uint64_t bytes;
+  uint64_t number;  // of the file, so that another's is not taken for it
 };
+
+// Of memory that a process has opened, for the one that frees it.
+struct ::flock lockOf(short kind) {  // NOLINT(google-runtime-int): as the system has it
+  struct ::flock lock {};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool isOpenElsewhere(int fd) {
+  struct ::flock lock = lockOf(F_WRLCK);
+  return fd >= 0 && ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+uint64_t numberOf(int fd) {
+  struct stat facts {};
+  return ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
+}
 
 size_t wholePages(size_t bytes) {
   return (bytes + AccessMap::kPageBytes - 1) / AccessMap::kPageBytes * AccessMap::kPageBytes;
@@ -142,6 +161,7 @@ bool GpuMemory::release(void* memory, Kind kind) {
   const auto found = ranges_.find(reinterpret_cast<uintptr_t>(memory));
   if (found == ranges_.end() || found->second.kind != kind) return false;
   Range& range = found->second;
+  if (kind == Kind::Allocated && isOpenElsewhere(range.fd.get())) return false;
   giveUsers(range, 0);
   (void)nothingAt(range.begin, range.bytes);
   free_.emplace_back(range.begin, wholeGpuPages(range.bytes));
@@ -161,11 +181,13 @@ bool GpuMemory::enablePeer(int context, int peer) {
 
 Status GpuMemory::exportHandle(const void* memory, unsigned char* handle, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto found = rangeOf(memory);
-  if (found == ranges_.end() || found->second.kind != Kind::Allocated || !found->second.fd) {
-    return Status::transport("memory of an emulated GPU is its process's own");
+  const auto found = ranges_.find(reinterpret_cast<uintptr_t>(memory));
+  if (found == ranges_.end() || found->second.kind != Kind::Allocated) {
+    return Status::invalid("expected the begin of what cuMemAlloc has allocated");
   }
-  const Place place{::getpid(), found->second.fd.get(), found->second.bytes};
+  if (!found->second.fd) return Status::transport("memory of an emulated GPU is its process's own");
+  const int fd = found->second.fd.get();
+  const Place place{::getpid(), fd, found->second.bytes, numberOf(fd)};
   if (bytes < sizeof place) return Status::internal("a handle is too small");
   std::memcpy(handle, &place, sizeof place);
   return Status::ok();
@@ -176,17 +198,39 @@ Status GpuMemory::openHandle(int context, const unsigned char* handle, void*& me
   std::memcpy(&place, handle, sizeof place);
   const std::string path = "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
   if (place.process == ::getpid()) return Status::invalid("path=" + path + ": a handle of this process");
-  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return Status::system("open", "path=" + path);
+  if (numberOf(fd.get()) != place.number) return Status::transport("path=" + path + ": the memory was freed");
   const std::lock_guard lock(mutex_);
+  for (auto& [begin, range] : ranges_) {
+    if (range.kind != Kind::Opened || range.context != context || range.number != place.number) continue;
+    ++range.opened;
+    memory = addressOf(begin);
+    return Status::ok();
+  }
+  struct ::flock shared = lockOf(F_RDLCK);
+  if (::fcntl(fd.get(), F_OFD_SETLK, &shared) != 0) return Status::system("fcntl", "path=" + path);
   Range range;
   range.kind = Kind::Opened;
   range.context = context;
+  range.fd = std::move(fd);
+  range.number = place.number;
+  const int opened = range.fd.get();
   if (Status status = take(place.bytes, std::move(range), memory); !status) return status;
   Range& made = rangeOf(memory)->second;
-  if (Status status = mapAt(made.begin, made.bytes, fd.get()); !status) return status;
+  if (Status status = mapAt(made.begin, made.bytes, opened); !status) return status;
   giveUsers(made, usersOf(context, Kind::Opened));
   return Status::ok();
+}
+
+bool GpuMemory::closeHandle(void* memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = ranges_.find(reinterpret_cast<uintptr_t>(memory));
+    if (found == ranges_.end() || found->second.kind != Kind::Opened) return false;
+    if (--found->second.opened > 0) return true;
+  }
+  return release(memory, Kind::Opened);
 }
 
 Status GpuMemory::create(size_t bytes, int& fd) {
@@ -208,7 +252,7 @@ Status GpuMemory::reserve(size_t bytes, void*& memory) {
   return take(bytes, std::move(range), memory);
 }
 
-Status GpuMemory::map(void* memory, size_t bytes, int fd) {
+Status GpuMemory::map(void* memory, size_t bytes, int fd, int context) {
   const std::lock_guard lock(mutex_);
   const auto found = rangeOf(memory);
   if (found == ranges_.end() || found->second.kind != Kind::Reserved || found->second.mapped ||
@@ -221,10 +265,25 @@ Status GpuMemory::map(void* memory, size_t bytes, int fd) {
     return Status::invalid("descriptor=" + std::to_string(fd) + " bytes=" + std::to_string(facts.st_size) +
                            ", expected bytes=" + std::to_string(bytes));
   }
+  UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own) return Status::system("fcntl", "descriptor=" + std::to_string(fd));
   if (Status status = mapAt(found->second.begin, bytes, fd); !status) return status;
   found->second.mapped = true;
   found->second.number = facts.st_ino;
+  found->second.context = context;
+  found->second.fd = std::move(own);
+  found->second.id = ++lastId_;
   return Status::ok();
+}
+
+Status GpuMemory::retain(const void* memory, int& fd) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end() || found->second.kind != Kind::Reserved || !found->second.fd) {
+    return Status::invalid("expected an address where an allocation of cuMemCreate is mapped");
+  }
+  fd = ::fcntl(found->second.fd.get(), F_DUPFD_CLOEXEC, 0);
+  return fd < 0 ? Status::system("fcntl", "retain") : Status::ok();
 }
 
 bool GpuMemory::mapNothing(void* memory, size_t bytes) {
@@ -267,6 +326,7 @@ Status GpuMemory::unmap(void* memory, size_t bytes) {
   (void)nothingAt(found->second.begin, bytes);
   found->second.mapped = false;
   found->second.number = 0;
+  found->second.fd.reset();
   return Status::ok();
 }
 

@@ -45,26 +45,33 @@ class GpuMemory {
     ino_t number = 0;  // of the descriptor that is mapped there
   };
   struct Range : Facts {
-    UniqueFd fd;         // of what processes can share
+    UniqueFd fd;         // of what processes can share; of Opened with a lock, which its process's driver sees
     bool mapped = true;  // of Reserved: whether it is
+    int opened = 1;      // of Opened: how often
   };
 
   static GpuMemory& ofThisProcess();
 
   // Not initialised, as its bytes show.
   Status allocate(int context, size_t bytes, Kind kind, void*& memory);
+  // Not of memory that another process has opened: that is undefined.
   bool release(void* memory, Kind kind);
   // Contexts that enable access to another's memory.
   bool enablePeer(int context, int peer);
 
-  // Legacy handles: the process and the number of the descriptor.
+  // Legacy handles: the process and the number of the descriptor. Of whole allocations that were not freed; a context that opens
+  // one again gets the same address, and closes it as often.
   Status exportHandle(const void* memory, unsigned char* handle, size_t bytes);
   Status openHandle(int context, const unsigned char* handle, void*& memory);
+  bool closeHandle(void* memory);
 
   // The driver's virtual memory management; an allocation is a descriptor.
   Status create(size_t bytes, int& fd);
   Status reserve(size_t bytes, void*& memory);
-  Status map(void* memory, size_t bytes, int fd);
+  // `context`: the primary one of the allocation's device.
+  Status map(void* memory, size_t bytes, int fd, int context);
+  // A descriptor of the allocation that is mapped at an address.
+  Status retain(const void* memory, int& fd);
   // Nothing is accessible there, until it is unmapped.
   bool mapNothing(void* memory, size_t bytes);
   // The first address of an allocation by its number; null where it is not mapped.

@@ -84,6 +84,12 @@ void MulticastObjects::noteMemory(int fd, int device, bool shareable) {
   memories_[numberOf(fd)] = {device, shareable};
 }
 
+std::optional<MulticastObjects::Memory> MulticastObjects::factsOf(int fd) {
+  const std::lock_guard lock(mutex_);
+  const auto known = memories_.find(numberOf(fd));
+  return known == memories_.end() ? std::nullopt : std::optional(known->second);
+}
+
 driver::Result MulticastObjects::create(const driver::MulticastProperties& properties, int& fd) {
   if (properties.devices == 0 || properties.devices > kMaxDevices || properties.bytes == 0 ||
       !whole(properties.bytes) || properties.flags != 0) {

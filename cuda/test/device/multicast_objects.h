@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,13 @@ class MulticastObjects {
  public:
   static MulticastObjects& ofThisProcess();
 
-  // Of memory that was made, or is an import.
+  struct Memory {
+    int device = 0;
+    bool shareable = false;
+  };
+  // Of memory that this process made.
   void noteMemory(int fd, int device, bool shareable);
+  std::optional<Memory> factsOf(int fd);
 
   driver::Result create(const driver::MulticastProperties& properties, int& fd);
   bool isObject(int fd) const;
@@ -60,10 +66,6 @@ class MulticastObjects {
     ino_t object = 0;
     uint16_t users = 0;
     std::vector<std::pair<uint8_t*, bool>> members;  // and whether it is mapped for this alone
-  };
-  struct Memory {
-    int device = 0;
-    bool shareable = false;
   };
 
   Object* objectOf(int fd);
