@@ -121,6 +121,16 @@ Status exportDescriptor(const DescriptorMemory& memory, int& descriptor) {
                   bytesFact(memory.bytes));
 }
 
+Status exportMappedDescriptor(void* memory, int& descriptor) {
+  driver::Allocation allocation = 0;
+  Status status = statusOf("cuMemRetainAllocationHandle", driver().allocationRetain(&allocation, memory));
+  if (!status) return status;
+  status = statusOf("cuMemExportToShareableHandle",
+                    driver().allocationExport(&descriptor, allocation, driver::kPosixDescriptor, 0));
+  (void)driver().allocationRelease(allocation);  // what is mapped keeps it
+  return status;
+}
+
 Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory) {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;

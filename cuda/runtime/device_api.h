@@ -56,6 +56,8 @@ Status hasDescriptorMemory();
 Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory);
 // A new descriptor, which the caller closes; only of memory that this process made.
 Status exportDescriptor(const DescriptorMemory& memory, int& descriptor);
+// The same of memory that the application has made so that it can be exported, by an address in it.
+Status exportMappedDescriptor(void* memory, int& descriptor);
 // Maps memory of `bytes`, as its maker has them, for the current device. The descriptor stays the caller's.
 Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory);
 // No kernel of this process uses it any more.

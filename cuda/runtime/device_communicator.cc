@@ -26,7 +26,8 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
       plan_(config.rank, config.size, config.channels, std::min(config.channels, kOpenChannels), shape_),
       peers_(config.size),
-      keepAlive_(KeepAliveGroup::of(config.token)) {}
+      keepAlive_(KeepAliveGroup::of(config.token)),
+      buffers_(config.rank, config.size) {}
 
 Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                                   std::unique_ptr<DeviceCommunicator>& communicator) {
@@ -145,10 +146,11 @@ DeviceCommunicator::~DeviceCommunicator() {
     control_.leak();
     staged_.leak();
     for (PeerMemory& memory : opened_) memory.leak();
+    for (const auto& memory : buffers_.closeAll()) memory->leak();
     if (adapterMemory_ != nullptr) adapterMemory_->leak();
     for (InFlight& flight : flights_) {
       (void)flight.arguments.release();
-      if (hopeless && flight.endsLaunch) RetiredMemory::ofThisProcess().ended();  // its device runs nothing any more
+      if (flight.endsLaunch) RetiredMemory::ofThisProcess().orphan(config_.device, flight.event);
     }
     return;
   }
@@ -159,7 +161,9 @@ DeviceCommunicator::~DeviceCommunicator() {
   }
   // After a failure a kernel of another process may still be in an operation.
   if (!allInProcess_ && failure_ != Code::Ok) multicast_.leak();
+  if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, buffers_.closeAll());
   retired.retire(config_.device, std::move(multicast_));
   retired.retire(config_.device, std::move(segment_));
   retired.retire(config_.device, std::move(opened_));

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cuda/runtime/access_page.h"
 #include "cuda/runtime/adapter_memory.h"
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
@@ -30,6 +32,7 @@
 #include "cuda/runtime/keep_alive_group.h"
 #include "cuda/runtime/multicast_memory.h"
 #include "cuda/runtime/peer_reach.h"
+#include "cuda/runtime/registered_buffers.h"
 #include "cuda/runtime/registered_memory.h"
 #include "cuda/runtime/shared_device.h"
 #include "engine/diagnostics.h"
@@ -114,6 +117,24 @@ class DeviceCommunicator {
   Status bindMulticast();
   Status testMulticast(int64_t timeoutNanos);
   void dropMulticast();
+
+  // Buffers on which ranks of several processes work in place, behind prepare. All ranks do this together, when their operations
+  // are over: each describes its buffer, opens those of all peers by what they described, and uses them when all have opened
+  // all; after any failure on any rank all drop it.
+  Status describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info);
+  // For other processes, of the buffer, if it needs one, and of this rank's access page; the caller closes them.
+  struct BufferDescriptors {
+    UniqueFd buffer, page;
+  };
+  BufferDescriptors takeBufferDescriptors();
+  // `here` becomes the address of the peer's buffer in this process.
+  Status openBuffer(int peer, std::span<const uint8_t> info, BufferDescriptors descriptors, int64_t timeoutNanos,
+                    uint64_t& here);
+  // `there`: the address of this rank's buffer in the process of each peer.
+  Status useBuffer(std::vector<uint64_t> there, uint64_t& number);
+  Status dropBuffer(int64_t timeoutNanos);
+  // Closes what this rank has opened for it; the buffer may be freed when all ranks have.
+  Status closeBuffer(uint64_t number, int64_t timeoutNanos);
 
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
              int64_t timeoutNanos, Stream stream);
@@ -205,6 +226,9 @@ class DeviceCommunicator {
   void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
   bool reclaimBuffers();
   bool releaseBuffers();
+  void answerPeers();
+  Status retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos);
+  Status awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt);
   void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
@@ -254,6 +278,9 @@ class DeviceCommunicator {
   Event order_ = nullptr;  // of the last operation, from the first capture on
   std::optional<uint64_t> checkedStream_;
   PeerReach reach_;
+  RegisteredBuffers buffers_;
+  UniqueFd bufferDescriptor_, pageDescriptor_;  // of the buffer that is being registered; of this rank's page
+  std::vector<AccessPage> pages_;               // by rank; empty where all are threads of one process
   bool toldUnreached_ = false;
   std::atomic<bool> hasNotice_{false};
   bool grouping_ = false;

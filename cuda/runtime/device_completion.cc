@@ -64,6 +64,7 @@ void DeviceCommunicator::reap() {
 
 Code DeviceCommunicator::query(uint64_t number, bool& done) {
   const DeviceGuard guard(config_.device);
+  answerPeers();
   Code code = Code::Ok;
   {
     const std::lock_guard lock(mutex_);
@@ -92,6 +93,13 @@ bool DeviceCommunicator::reclaimBuffers() {
   });
   const std::lock_guard lock(mutex_);
   if (!exposed_) return true;
+  for (size_t peer = 0; peer < pages_.size(); ++peer) {
+    if (static_cast<int>(peer) == config_.rank || !pages_[peer]) continue;
+    pages_[peer].revoke();
+    if (pages_[peer].isReleased()) continue;
+    if (!inside.empty()) inside += ',';
+    inside += std::to_string(peer);
+  }
   if (!inside.empty()) {
     if (std::chrono::steady_clock::now() - *exposedSince_ < kReclaimTimeout) return false;
     error_ += "; peers=" + inside +
@@ -116,6 +124,17 @@ bool DeviceCommunicator::releaseBuffers() {
   const std::lock_guard lock(mutex_);
   reap();
   return std::none_of(flights_.begin(), flights_.end(), [](const InFlight& flight) { return flight.isInPlace(); });
+}
+
+// Peers of other processes, whose operations in place have failed, ask in this rank's page.
+void DeviceCommunicator::answerPeers() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pages_.empty() || !pages_[config_.rank] || !pages_[config_.rank].awaitsAnswer()) return;
+  }
+  if (!releaseBuffers()) return;
+  const std::lock_guard lock(mutex_);
+  pages_[config_.rank].answer();
 }
 
 }  // namespace jccl::device

@@ -170,7 +170,7 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
                                ": cannot reach each other's memory; give the ranks GPUs that can, or host buffers");
     }
     segment.base = reinterpret_cast<uint8_t*>(theirs.base);
-    anyInProcess_ = true;
+    segment.inProcess = anyInProcess_ = true;
     return reach_.add(theirs.device);
   }
   allInProcess_ = false;
@@ -307,6 +307,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   if (status) status = allocateForTests();
   prepared_ = status.isOk();
   if (prepared_ && inPlace_) keepAlive_->join(*this);
+  if (prepared_ && !inPlace_) pages_.resize(config_.size);
   return noted(status);
 }
 

@@ -41,6 +41,7 @@ uint64_t DeviceCommunicator::lastIssued() const {
 
 uint64_t DeviceCommunicator::lastDone() {
   const DeviceGuard guard(config_.device);
+  answerPeers();
   const std::lock_guard lock(mutex_);
   reap();
   return history_.lastDone();

@@ -1,6 +1,7 @@
 #include "cuda/runtime/device_operation.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "cuda/kernels/element_class.h"
 #include "cuda/runtime/argument_areas.h"
@@ -23,6 +24,14 @@ bool anyOverlap(const std::vector<MemoryRange>& some, const std::vector<MemoryRa
 }
 
 }  // namespace
+
+std::string describe(const MemoryRange& memory) {
+  char text[64];
+  (void)std::snprintf(text, sizeof text, "address=0x%llx bytes=%zu",
+                      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(memory.begin)),  // NOLINT
+                      memory.bytes);
+  return text;
+}
 
 void TouchedMemory::add(const DeviceOperation& one, int rank) {
   for (const PointToPointTask& task : one.tasks) {

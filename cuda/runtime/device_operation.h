@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/exchange_tasks.h"
@@ -19,13 +20,21 @@ struct MemoryRange {
   bool overlaps(const MemoryRange& other) const {
     return bytes != 0 && other.bytes != 0 && begin < other.begin + other.bytes && other.begin < begin + bytes;
   }
+  bool covers(const MemoryRange& other) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(other.begin) - reinterpret_cast<uintptr_t>(begin);
+    return offset <= bytes && other.bytes <= bytes - offset;
+  }
 };
+// As name=value facts.
+std::string describe(const MemoryRange& memory);
 
 struct DeviceOperation {
   Operation operation;                  // of sends and receives only the code counts: SendRecv
   std::vector<int64_t> counts;          // of a v-form; `operation` points into it
   std::vector<PointToPointTask> tasks;  // of all that consists of sends and receives
   bool unreachable = false;             // in place: whether a peer cannot reach a buffer
+  // In place, by peer, where its process has the buffers; empty where all have them under their own addresses.
+  std::vector<uint64_t> sendThere, recvThere;
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
   // Whether the exchange kernel executes it.

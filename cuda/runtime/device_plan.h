@@ -59,6 +59,7 @@ class DevicePlan {
   struct PeerSegment {
     uint8_t* base = nullptr;
     TransportKind transport = TransportKind::None;
+    bool inProcess = false;
     std::vector<uint64_t> blockOffsets;
     uint8_t* forwarded = nullptr;  // slots of what it forwards for others
     std::vector<StagedEnds> staged;

@@ -29,10 +29,11 @@ Operation recordOf(const DeviceOperation& one) {
 
 }  // namespace
 
-// Reading and writing in place needs addresses that all ranks share.
+// Reading and writing in place needs memory that all ranks reach: of one process, or registered.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
-  return inPlace_ && (collective == Collective::AllReduce || collective == Collective::AllGather ||
-                      collective == Collective::ReduceScatter);
+  return (inPlace_ || !buffers_.empty()) &&
+         (collective == Collective::AllReduce || collective == Collective::AllGather ||
+          collective == Collective::ReduceScatter);
 }
 
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
@@ -71,26 +72,34 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   TouchedMemory touched;
   touched.add(one, config_.rank);
   const Collective collective = one.operation.code.collective;
-  const auto check = [&](const std::vector<MemoryRange>& ranges, const char* name, bool byPeers) {
-    std::string unreached;
-    for (const MemoryRange& range : ranges) {
-      if (Status status = reach_.check(range, unreached); !status)
-        return Status(status.code(), name + status.message());
-      if (unreached.empty() || !byPeers) continue;
-      one.unreachable = true;
-      if (std::exchange(toldUnreached_, true)) continue;
-      const std::lock_guard lock(mutex_);
-      notice_ = name + std::string("buffer of rank=") + std::to_string(config_.rank) +
-                " count=" + std::to_string(one.operation.count) + " " + unreached +
-                ": operations on it, of all ranks, go through buffers of the library and take longer; allocate it with "
-                "cudaMalloc (cuMemAlloc), or give all ranks' devices access (cudaMemPoolSetAccess, cuMemSetAccess)";
-      hasNotice_ = true;
+  const auto check = [&](const MemoryRange& range, const char* name, bool byPeers, std::vector<uint64_t>& there) {
+    PeerReach::Found found;
+    if (Status status = reach_.check(range, found); !status) return Status(status.code(), name + status.message());
+    if (!byPeers) return Status::ok();
+    const char* remedy =
+        "allocate it with cudaMalloc (cuMemAlloc), or give all ranks' devices access (cudaMemPoolSetAccess, "
+        "cuMemSetAccess)";
+    if (found.unreached.empty() && !allInProcess_ && !buffers_.find(range, found.allocation, there)) {
+      found.unreached = "is not registered, or was freed since";
+      remedy = "register it on all ranks (Communicator.register), as long as it is allocated";
     }
+    if (found.unreached.empty()) return Status::ok();
+    one.unreachable = true;
+    if (std::exchange(toldUnreached_, true)) return Status::ok();
+    const std::lock_guard lock(mutex_);
+    notice_ = name + std::string("buffer of rank=") + std::to_string(config_.rank) +
+              " count=" + std::to_string(one.operation.count) + " " + found.unreached +
+              ": operations on it, of all ranks, go through buffers of the library and take longer; " + remedy;
+    hasNotice_ = true;
     return Status::ok();
   };
-  Status status = check(touched.reads, "send ", collective != Collective::AllGather);
-  if (status && one.operation.send == one.operation.recv && collective == Collective::AllReduce) return status;
-  return status ? check(touched.writes, "recv ", collective != Collective::ReduceScatter) : status;
+  Status status = check(touched.reads.front(), "send ", collective != Collective::AllGather, one.sendThere);
+  if (status && one.operation.send == one.operation.recv && collective == Collective::AllReduce) {
+    one.recvThere = one.sendThere;
+    return status;
+  }
+  return status ? check(touched.writes.front(), "recv ", collective != Collective::ReduceScatter, one.recvThere)
+                : status;
 }
 
 LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNanos) const {
@@ -200,8 +209,11 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
     const auto peers = arguments.put<InPlacePeer>(n);
     for (size_t peer = 0; peer < n; ++peer) {
       uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_->base() : peers_[peer].base;
-      peers.here[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), reinterpret_cast<uint64_t>(operation.send),
-                          reinterpret_cast<uint64_t>(operation.recv)};
+      const auto thereOf = [&](const std::vector<uint64_t>& there, const uint8_t* here) {
+        return there.empty() ? reinterpret_cast<uint64_t>(here) : there[peer];
+      };
+      peers.here[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), thereOf(one.sendThere, operation.send),
+                          thereOf(one.recvThere, operation.recv)};
     }
     work.peers = peers.there;
   }

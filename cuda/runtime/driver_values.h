@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "cuda/driver/driver_api.h"
+#include "cuda/driver/driver.h"
 #include "cuda/runtime/device_api.h"
 
 namespace jccl::device {
@@ -14,5 +14,14 @@ inline void* pointerOf(driver::Address address) { return reinterpret_cast<void*>
 inline driver::Stream streamOf(Stream stream) { return static_cast<driver::Stream>(stream); }
 inline driver::Event eventOf(Event event) { return static_cast<driver::Event>(event); }
 inline std::string bytesFact(size_t bytes) { return "bytes=" + std::to_string(bytes); }
+
+// What the driver says of an address; the value stays as it is where it knows none.
+template <class Value>
+bool ask(driver::PointerAttribute attribute, const void* address, Value& value) {
+  Value found{};
+  if (driver::driver().pointerAttribute(&found, attribute, addressOf(address)) != driver::Result::Success) return false;
+  value = found;
+  return true;
+}
 
 }  // namespace jccl::device

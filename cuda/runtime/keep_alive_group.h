@@ -48,6 +48,7 @@ class KeepAliveGroup {
 
   void join(DeviceCommunicator& rank) {
     const std::lock_guard lock(mutex_);
+    std::erase(ranks_, &rank);  // which may have joined before
     ranks_.push_back(&rank);
   }
 

@@ -1,37 +1,16 @@
 #include "cuda/runtime/peer_reach.h"
 
 #include <algorithm>
-#include <cstdio>
 
-#include "cuda/driver/driver.h"
 #include "cuda/runtime/device_context.h"
 #include "cuda/runtime/driver_values.h"
 
 namespace jccl::device {
 namespace {
 
-using driver::driver;
-using driver::statusOf;
 using Attribute = driver::PointerAttribute;
 
 constexpr size_t kRemembered = 64;
-
-// The value stays as it is where the driver knows none.
-template <class Value>
-bool ask(Attribute attribute, const uint8_t* address, Value& value) {
-  Value found{};
-  const auto at = static_cast<driver::Address>(reinterpret_cast<uintptr_t>(address));
-  if (driver().pointerAttribute(&found, attribute, at) != driver::Result::Success) return false;
-  value = found;
-  return true;
-}
-
-std::string textOf(const MemoryRange& memory) {
-  char text[64];
-  (void)std::snprintf(text, sizeof text, "address=0x%llx ",
-                      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(memory.begin)));  // NOLINT
-  return text + bytesFact(memory.bytes);
-}
 
 }  // namespace
 
@@ -44,18 +23,19 @@ Status PeerReach::add(int device) {
   return status;
 }
 
-Status PeerReach::check(const MemoryRange& memory, std::string& unreached) {
-  unreached.clear();
+Status PeerReach::check(const MemoryRange& memory, Found& found) {
+  found = {};
   if (memory.bytes == 0) return Status::ok();
   Allocation allocation;
   (void)ask(Attribute::BufferId, memory.begin, allocation.id);
+  found.allocation = allocation.id;
   for (const Allocation& known : known_) {
     if (known.id != allocation.id || !known.covers(memory)) continue;
-    unreached = known.unreached;
+    found.unreached = known.unreached;
     return Status::ok();
   }
   if (Status status = describe(memory, allocation); !status) return status;
-  unreached = allocation.unreached;
+  found.unreached = allocation.unreached;
   if (allocation.id == 0 || !allocation.covers(memory)) return Status::ok();
   if (known_.size() < kRemembered) known_.emplace_back();
   known_[next_++ % kRemembered] = std::move(allocation);
@@ -100,7 +80,7 @@ Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) co
 Status PeerReach::describeUnknown(const MemoryRange& memory) const {
   if (pageable_) return Status::ok();
   return Status::invalid(
-      textOf(memory) +
+      jccl::device::describe(memory) +
       ": the driver knows no memory there, expected memory of a device; allocate it with cudaMalloc or "
       "cuMemAlloc, do not free it before the operation ends, or register memory of the host "
       "(cudaHostRegister, cuMemHostRegister)");

@@ -19,9 +19,12 @@ class PeerReach {
   // The rank's own device, then those of its peers.
   Status add(int device);
 
-  // What a peer does not reach of the memory, empty where it reaches all. Invalid where the driver knows no memory there. The
-  // caller holds the guard of the rank's device.
-  Status check(const MemoryRange& memory, std::string& unreached);
+  struct Found {
+    uint64_t allocation = 0;  // the driver's number of it; 0: it has given none
+    std::string unreached;    // what a peer does not reach of the memory; empty where it reaches all
+  };
+  // Invalid where the driver knows no memory there. The caller holds the guard of the rank's device.
+  Status check(const MemoryRange& memory, Found& found);
 
  private:
   struct Allocation {
@@ -31,8 +34,7 @@ class PeerReach {
     std::string unreached;
 
     bool covers(const MemoryRange& memory) const {
-      const uintptr_t offset = reinterpret_cast<uintptr_t>(memory.begin) - begin;
-      return offset <= bytes && memory.bytes <= bytes - offset;
+      return MemoryRange{reinterpret_cast<const uint8_t*>(begin), bytes}.covers(memory);
     }
   };
 

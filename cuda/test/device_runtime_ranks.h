@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -14,7 +15,9 @@ namespace jccl::test {
 
 class DeviceRuntimeRanks {
  public:
-  explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1, bool descriptors = false) : size_(size) {
+  // With `processes` each rank takes those of other numbers for ranks of other processes; their memory has descriptors.
+  explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1, const std::vector<int>& processes = {})
+      : size_(size) {
     static uint64_t communicators = 0;
     ++communicators;
     for (int rank = 0; rank < size; ++rank) {
@@ -29,20 +32,27 @@ class DeviceRuntimeRanks {
       config.ll128SlotBytes = 1024;
       config.nvlsSlotBytes = 4096;
       config.token[0] = communicators;
-      config.descriptors = descriptors;
+      config.descriptors = !processes.empty();
       std::unique_ptr<device::DeviceCommunicator> made;
       const Status status = device::DeviceCommunicator::create(config, made);
       EXPECT_TRUE(status.isOk()) << status.message();
       ranks_.push_back(std::move(made));
     }
+    constexpr size_t kProcessAt = 16;  // behind magic and base
     std::vector<std::vector<uint8_t>> infos(size);
+    std::vector<UniqueFd> offered(size);
     for (int rank = 0; rank < size; ++rank) {
       for (int c = 0; c < channels; ++c) setChannel(rank, c);
       expectOk(rank, ranks_[rank]->connectInfo(infos[rank]));
+      offered[rank].reset(ranks_[rank]->takeDescriptor());
     }
     for (int rank = 0; rank < size; ++rank) {
       for (int peer = 0; peer < size; ++peer) {
-        if (peer != rank) expectOk(rank, ranks_[rank]->connect(peer, infos[peer]));
+        if (peer == rank) continue;
+        std::vector<uint8_t> info = infos[peer];
+        if (!processes.empty())
+          info[kProcessAt] = static_cast<uint8_t>(info[kProcessAt] + processes[peer] - processes[rank]);
+        expectOk(rank, ranks_[rank]->connect(peer, info, ::dup(offered[peer].get())));
       }
       expectOk(rank, ranks_[rank]->prepare(true, nullptr));
     }

@@ -386,7 +386,7 @@ TEST(DeviceRuntime, ClosingWaitsForNoOtherCommunicatorsKernels) {
   DeviceRuntimeRanks spins(2);
   Buffers buffers(2, 8);
   {
-    DeviceRuntimeRanks closes(2, 2, 1, true);
+    DeviceRuntimeRanks closes(2, 2, 1, {0, 0});
     const Issued alone =
         allReduce(spins, 0, buffers, choiceOf(Algorithm::Ring, Protocol::LL), spins.rank(0).ownStream());
     closes.close(0);

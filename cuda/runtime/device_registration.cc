@@ -1,0 +1,115 @@
+// How ranks of several processes register buffers, on which they work in place from then on.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/retired_memory.h"
+#include "engine/plan_arguments.h"
+
+namespace jccl::device {
+namespace {
+
+constexpr std::chrono::microseconds kQuietSleep{200};
+
+}  // namespace
+
+// Opening and closing wait for every kernel of this process, also for one that waits for a rank whose thread is here.
+Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos);
+  while (!attempt()) {
+    {
+      const std::lock_guard lock(mutex_);
+      reap();
+    }
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return {Code::Timeout,
+              "milliseconds=" + std::to_string(timeoutNanos / 1'000'000) +
+                  ": kernels of communicators of this process are in flight, and the driver would wait for "
+                  "them; wait for the operations of all communicators first"};
+    }
+    std::this_thread::sleep_for(kQuietSleep);
+  }
+  return Status::ok();
+}
+
+Status DeviceCommunicator::describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info) {
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  if (pages_.empty() ||
+      std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.staged.empty(); })) {
+    return noted(Status::invalid("expected ranks in several processes that reach each other's memory"));
+  }
+  const MemoryRange range{static_cast<const uint8_t*>(memory), bytes};
+  PeerReach::Found found;
+  Status status = buffers_.describe(range, config_.device, info, bufferDescriptor_);
+  if (status) status = reach_.check(range, found);
+  if (status && !found.unreached.empty()) {
+    status = Status::invalid(describe(range) + ": " + found.unreached +
+                             "; give the devices of all ranks of this process access (cuMemSetAccess)");
+  }
+  if (status && !pages_[config_.rank]) {
+    AccessPage page;
+    status = AccessPage::make(config_.token, config_.rank, page, pageDescriptor_);
+    const std::lock_guard lock(mutex_);
+    pages_[config_.rank] = std::move(page);
+  }
+  return noted(status);
+}
+
+DeviceCommunicator::BufferDescriptors DeviceCommunicator::takeBufferDescriptors() {
+  return {std::move(bufferDescriptor_), UniqueFd(::fcntl(pageDescriptor_.get(), F_DUPFD_CLOEXEC, 0))};
+}
+
+Status DeviceCommunicator::openBuffer(int peer, std::span<const uint8_t> info, BufferDescriptors descriptors,
+                                      int64_t timeoutNanos, uint64_t& here) {
+  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  const bool inProcess = peers_[peer].inProcess;
+  Status opened;
+  Status status = awaitQuiet(timeoutNanos, [&] {
+    return RetiredMemory::ofThisProcess().whenQuiet(
+        [&] { opened = buffers_.open(peer, inProcess, info, std::move(descriptors.buffer), here); });
+  });
+  if (status) status = opened;
+  if (status && !inProcess && !pages_[peer]) {
+    AccessPage page;
+    status = AccessPage::open(std::move(descriptors.page), config_.token, peer, page);
+    const std::lock_guard lock(mutex_);
+    pages_[peer] = std::move(page);
+  }
+  return noted(status);
+}
+
+Status DeviceCommunicator::useBuffer(std::vector<uint64_t> there, uint64_t& number) {
+  const bool first = buffers_.empty();
+  const Status status = buffers_.use(std::move(there), number);
+  if (status && first) keepAlive_->join(*this);
+  return noted(status);
+}
+
+Status DeviceCommunicator::retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos) {
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, std::move(opened));
+  return awaitQuiet(timeoutNanos, [&] { return retired.collect(); });
+}
+
+Status DeviceCommunicator::dropBuffer(int64_t timeoutNanos) {
+  const DeviceGuard guard(config_.device);
+  bufferDescriptor_.reset();
+  return noted(retireOpened(buffers_.drop(), timeoutNanos));
+}
+
+Status DeviceCommunicator::closeBuffer(uint64_t number, int64_t timeoutNanos) {
+  const DeviceGuard guard(config_.device);
+  RegisteredBuffers::Opened opened;
+  if (!buffers_.close(number, opened)) {
+    return noted(Status::invalid("number=" + std::to_string(number) + ", expected that of a registered buffer"));
+  }
+  return noted(retireOpened(std::move(opened), timeoutNanos));
+}
+
+}  // namespace jccl::device
