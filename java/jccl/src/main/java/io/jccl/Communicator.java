@@ -166,6 +166,31 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     StreamOperations on(DeviceStream stream);
 
     /**
+     * Registers memory of this rank's device, on which ranks of other processes work in place from then on. All ranks call
+     * this, each with a buffer of its own of any size; it returns when all have. An all-reduce, all-gather or reduce-scatter
+     * that reads and writes registered buffers, or parts of them, on all ranks moves its data straight between them, where the
+     * algorithm-selection table finds that faster. While anything is registered, such an operation on other memory, of one rank or of
+     * all, goes through buffers of the library, with the same results, and large ones take longer than without. Sums of
+     * floating-point numbers may differ in their last bits from those without registered buffers.
+     *
+     * <p>The memory is one allocation of {@code cudaMalloc} ({@code cuMemAlloc}), or of {@code cuMemCreate} that can be exported
+     * as a file descriptor, or lies in it. The other ranks' processes map all of that allocation. It is freed after {@link
+     * Registration#close()} has returned: a peer may use it until then.
+     *
+     * <p>This waits for what was issued on this rank's device. End the operations of other communicators of the process before:
+     * the driver waits for their kernels when it maps memory.
+     *
+     * @param buffer memory of a device; for memory of the host there is {@link HostBuffer}, which needs no registration
+     * @return closes it; without effect where ranks work in place without it, as threads of one process, or cannot, as on
+     *     several hosts
+     * @throws IllegalArgumentException if the buffer is not memory of a device
+     * @throws DeviceException if this communicator's ranks have no devices; or, on all ranks, if any of them cannot export or
+     *     open such memory, which it says; nothing is registered then
+     * @throws JcclException as {@link Work#await()}
+     */
+    Registration register(DataBuffer buffer);
+
+    /**
      * Splits the communicator: ranks of one color get a new one, ordered by key and then by their rank here. All ranks
      * call this; it returns when all have. An interrupt while this waits fails this communicator, and names the rank to the
      * others.

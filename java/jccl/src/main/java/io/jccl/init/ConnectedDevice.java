@@ -11,15 +11,27 @@ import java.util.Optional;
  * @param ordinal the device's number in this process
  * @param engine connected and ready for operations
  * @param staging what connects it to ranks whose memory is not reached, if there are any in this communicator
- * @param choices how each operation on device memory is executed
- * @param withoutNvls how those are that the switch between the GPUs does not reduce
+ * @param choices how operations on device memory are executed
+ * @param onRegistered how they are while buffers are registered; empty where that makes no difference
  */
 public record ConnectedDevice(
         int ordinal,
         DeviceEngine engine,
         Optional<NativeEngine> staging,
-        ChoiceTable choices,
-        ChoiceTable withoutNvls) {
+        Choices choices,
+        Optional<Choices> onRegistered) {
+
+    /**
+     * How each operation is executed.
+     *
+     * @param withoutNvls for those that the switch between the GPUs does not reduce
+     */
+    public record Choices(ChoiceTable all, ChoiceTable withoutNvls) {}
+
+    /** Whether ranks work on all buffers in place, because they are threads of one process. */
+    public boolean isInPlace() {
+        return staging.isEmpty() && onRegistered.isEmpty();
+    }
 
     /** Ends every wait with {@code code}; returns at once. */
     public void abort(int code) {

@@ -9,6 +9,7 @@ import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
+import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeCommunicator;
@@ -102,18 +103,24 @@ final class DeviceConnector {
             engine.prepare(inPlace(), staging);
             context.barrier();
             DeviceFacts facts = facts(channels, testProtocols(engine)).withNvls(connectNvls(engine));
-            ChoiceTable choices = Planner.deviceChoices(planned, facts, options);
-            ChoiceTable withoutNvls = facts.nvls()
-                    ? Planner.deviceChoices(planned, facts.withNvls(false), options.withoutNvls())
-                    : choices;
+            boolean registers = staging.isEmpty() && !inPlace();
+            Optional<Choices> onRegistered =
+                    registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
+            ConnectedDevice device = new ConnectedDevice(ordinal, engine, staging, choices(facts), onRegistered);
             connected = true;
-            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices, withoutNvls));
+            return Optional.of(device);
         } finally {
             if (!connected) {
                 engine.destroy();
                 staging.ifPresent(NativeEngine::destroy);
             }
         }
+    }
+
+    private Choices choices(DeviceFacts facts) {
+        ChoiceTable all = Planner.deviceChoices(planned, facts, options);
+        return new Choices(
+                all, facts.nvls() ? Planner.deviceChoices(planned, facts.withNvls(false), options.withoutNvls()) : all);
     }
 
     private boolean connectNvls(DeviceEngine engine) {

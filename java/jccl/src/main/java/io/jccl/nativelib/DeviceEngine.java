@@ -257,6 +257,41 @@ public final class DeviceEngine extends Engine {
         NativeDeviceCommunicator.dropMulticast(handle);
     }
 
+    /**
+     * Begins to register a buffer; see {@link NativeDeviceCommunicator#describeBuffer}.
+     *
+     * @return what the others need to open it, or nothing, and {@link #lastError} says why
+     */
+    public Optional<byte[]> describeBuffer(long address, long bytes) {
+        return Optional.ofNullable(answer(null, () -> NativeDeviceCommunicator.describeBuffer(handle, address, bytes)));
+    }
+
+    /** Descriptors for other processes, -1 where there is none: of the buffer, and of this rank's access page. */
+    public int[] takeBufferDescriptors() {
+        return answer(new int[] {-1, -1}, () -> NativeDeviceCommunicator.takeBufferDescriptors(handle));
+    }
+
+    /** Opens a peer's: its address in this process, or a code; the descriptors are closed. */
+    public long openBuffer(int peer, byte[] info, int buffer, int page, long timeoutNanos) {
+        return issue(() -> NativeDeviceCommunicator.openBuffer(handle, peer, info, buffer, page, timeoutNanos));
+    }
+
+    /** Uses it from here on: its number, or a code. */
+    public long useBuffer(long[] there) {
+        return issue(() -> NativeDeviceCommunicator.useBuffer(handle, there));
+    }
+
+    /** Forgets what was described and opened. */
+    public void dropBuffer(long timeoutNanos) {
+        issue(() -> NativeDeviceCommunicator.dropBuffer(handle, timeoutNanos));
+    }
+
+    /** Closes what was opened for a buffer; why it failed, or nothing. */
+    public Optional<String> closeBuffer(long number, long timeoutNanos) {
+        return failure((int)
+                ask(NativeCommunicator.OK, () -> NativeDeviceCommunicator.closeBuffer(handle, number, timeoutNanos)));
+    }
+
     /** Whether NVLS executes an operation of this signature, where there is a multicast object. */
     public boolean nvlsExecutes(int operation) {
         return NativeDeviceCommunicator.nvlsExecutes(operation);

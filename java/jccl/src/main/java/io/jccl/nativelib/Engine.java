@@ -78,7 +78,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
     }
 
     /** The answer to a question, or another where it is null or the engine destroyed. */
-    private <T> T answer(T otherwise, Supplier<T> question) {
+    final <T> T answer(T otherwise, Supplier<T> question) {
         lifetime.readLock().lock();
         try {
             T answer = destroyed ? null : question.get();

@@ -156,6 +156,37 @@ public final class NativeDeviceCommunicator {
     static native int selfTest(long comm, int protocol, long timeoutNanos);
 
     /**
+     * Begins to register a buffer, on which ranks of several processes work in place from {@link #useBuffer} on: what the others
+     * need to open it, or null on failure. All ranks do this together, when their operations are over; then each opens those of
+     * all others; when all have, all use them, else all drop them.
+     */
+    static native byte[] describeBuffer(long comm, long address, long bytes);
+
+    /** Descriptors for other processes, which the caller closes: of the buffer, -1 if it needs none, and of the access page. */
+    static native int[] takeBufferDescriptors(long comm);
+
+    /**
+     * Opens a peer's.
+     *
+     * @param buffer what this process got for the peer's descriptors, which are closed; -1 if it got none
+     * @return the address of the peer's buffer in this process, or a code
+     */
+    static native long openBuffer(long comm, int peer, byte[] info, int buffer, int page, long timeoutNanos);
+
+    /**
+     * Uses it from here on.
+     *
+     * @param there by peer, what its {@link #openBuffer} returned for this rank
+     * @return its number, or a code
+     */
+    static native long useBuffer(long comm, long[] there);
+
+    static native int dropBuffer(long comm, long timeoutNanos);
+
+    /** Closes what was opened for it; the buffer may be freed when all ranks have. */
+    static native int closeBuffer(long comm, long number, long timeoutNanos);
+
+    /**
      * Puts a collective on a stream; the arguments are those of {@link NativeCommunicator#run} with device addresses.
      *
      * @param stream a {@code cudaStream_t}

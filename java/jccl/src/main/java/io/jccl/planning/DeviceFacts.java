@@ -30,4 +30,10 @@ public record DeviceFacts(
         return new DeviceFacts(
                 channels, ranksPerDevice, minCapability, maxCapability, inPlace, throughHost, protocols, other);
     }
+
+    /** These facts where all ranks can address each other's buffers, or not. */
+    public DeviceFacts withInPlace(boolean other) {
+        return new DeviceFacts(
+                channels, ranksPerDevice, minCapability, maxCapability, other, throughHost, protocols, nvls);
+    }
 }

@@ -1,12 +1,14 @@
 package io.jccl.runtime;
 
 import io.jccl.Communicator;
+import io.jccl.DataBuffer;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.MemoryUsage;
 import io.jccl.PeerTransport;
 import io.jccl.Quorum;
+import io.jccl.Registration;
 import io.jccl.StreamOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 
 /** A communicator: passes every call to the class that implements it. */
 public final class CommunicatorImpl extends IssuedOperations implements Communicator {
@@ -180,6 +183,41 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                             + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
         return new StreamIssuer(this, stream);
+    }
+
+    @Override
+    public Registration register(DataBuffer buffer) {
+        Arguments.required("buffer", buffer, "memory of a device, as DataBuffer.device or Cuda.buffer has it");
+        if (buffer.memory() != DataBuffer.Memory.DEVICE) {
+            throw new IllegalArgumentException("memory=" + buffer.memory() + " count=" + buffer.count()
+                    + ": only memory of a device can be registered; use HostBuffer for memory of the host, which all"
+                    + " ranks of the host use in place without a registration");
+        }
+        if (device == null) {
+            throw new DeviceException(
+                    "this communicator's ranks have no GPU, so that none reads a buffer there; give every"
+                            + " rank one with CommunicatorConfig.device or JCCL_DEVICE");
+        }
+        begin().close(); // throws if this is closed or has failed
+        return BufferRegistration.of(this, device, buffer);
+    }
+
+    /** Executes what no operation may be issued beside; also after a failure. */
+    <T> T whileNothingIsIssued(Supplier<T> body) {
+        queue.beginIssue();
+        try {
+            return body.get();
+        } finally {
+            queue.endIssue();
+        }
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    boolean hasFailed() {
+        return failures.current() != null;
     }
 
     @Override

@@ -5,10 +5,10 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.DeviceStream;
 import io.jccl.init.ConnectedDevice;
+import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeDeviceCommunicator;
-import io.jccl.tuning.ChoiceTable;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -25,12 +25,13 @@ final class KernelBackend implements Backend {
 
     private final OperationQueue queue;
     private final DeviceEngine engine;
-    private final ChoiceTable choices;
-    private final ChoiceTable withoutNvls;
+    private final ConnectedDevice device;
     private final FailureState failures;
     private final long timeoutNanos;
     private final int size;
-    private KernelWork last; // touched by the thread that issues
+    private Choices choices; // these are touched by the thread that issues
+    private int registrations;
+    private KernelWork last;
 
     private static final class KernelWork extends OperationWork {
 
@@ -38,6 +39,7 @@ final class KernelBackend implements Backend {
         private final AtomicBoolean ending = new AtomicBoolean(); // one thread ends it
         private volatile long number; // of the engine; 0: not put on the stream
         private long sequence; // among the collectives, or of the one before; published by number
+        private long executed; // the choice that it was put on the stream with; published by number
 
         KernelWork(KernelBackend backend, OperationCall call, long stream) {
             super(backend, call);
@@ -47,9 +49,9 @@ final class KernelBackend implements Backend {
 
     KernelBackend(OperationQueue queue, ConnectedDevice device, FailureState failures, long timeoutNanos, int size) {
         this.queue = queue;
+        this.device = device;
         this.engine = device.engine();
         this.choices = device.choices();
-        this.withoutNvls = device.withoutNvls();
         this.failures = failures;
         this.timeoutNanos = timeoutNanos;
         this.size = size;
@@ -71,6 +73,7 @@ final class KernelBackend implements Backend {
             work.fail(failure(work, (int) outcome, timeoutNanos));
         } else {
             work.sequence = engine.lastEntered();
+            work.executed = executed(call);
             work.number = outcome;
             last = work;
         }
@@ -123,7 +126,7 @@ final class KernelBackend implements Backend {
 
     private long choice(BufferCall call) {
         boolean byAny = call instanceof CollectiveCall && engine.nvlsExecutes(call.signature());
-        return (byAny ? choices : withoutNvls).choose(call.collective(), call.bytes(size));
+        return (byAny ? choices.all() : choices.withoutNvls()).choose(call.collective(), call.bytes(size));
     }
 
     /** The choice that a call was executed with, packed; of a group, its last member's. */
@@ -135,7 +138,18 @@ final class KernelBackend implements Backend {
             return engine.adjustChoice(collective.signature(), choice(collective));
         }
         return engine.adjustChoice(
-                Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null), choices.choose(Collective.SEND_RECV, 0));
+                Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null),
+                choices.all().choose(Collective.SEND_RECV, 0));
+    }
+
+    ConnectedDevice device() {
+        return device;
+    }
+
+    /** A buffer more is registered, or one less; on all ranks between the same operations. */
+    void countRegistered(int more) {
+        registrations += more;
+        choices = registrations == 0 ? device.choices() : device.onRegistered().orElseThrow();
     }
 
     @Override
@@ -172,7 +186,7 @@ final class KernelBackend implements Backend {
     /** What is thrown when it has ended fails it. */
     private void end(KernelWork work) {
         try {
-            work.succeed(executed(work.call()));
+            work.succeed(work.executed);
         } catch (Throwable e) {
             work.fail(failures.broken(describe(work), e));
         }

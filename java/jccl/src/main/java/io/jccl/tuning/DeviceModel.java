@@ -95,7 +95,7 @@ public final class DeviceModel implements TimeModel {
 
     @Override
     public String described() {
-        return channels.described() + (inPlace ? " in one process" : "");
+        return channels.described() + (inPlace ? " that work in place" : "");
     }
 
     @Override

@@ -67,6 +67,7 @@ public final class RankMain {
             case "forwarding-work" -> deviceWork(id, rank, size, rank % 2, forwardingConfig(rank, rest));
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
             case "nvls" -> nvls(id, rank, size, rest);
+            case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
@@ -470,6 +471,18 @@ public final class RankMain {
             }
         }
         print("LEFT " + EmulatedGpus.sharedMemory());
+    }
+
+    /** Arguments: what to do, the library, and for "work" the time-out in milliseconds. */
+    private static void registeredBuffers(UniqueId id, int rank, int size, List<String> rest) {
+        switch (rest.get(0)) {
+            case "results" -> RegisteredBuffers.results(id, rank, size, rest.get(1));
+            case "refused" -> RegisteredBuffers.refused(id, rank, size, rest.get(1));
+            case "abort" -> RegisteredBuffers.abort(id, rank, size, rest.get(1));
+            case "work" -> RegisteredBuffers.work(
+                    id, rank, size, rest.get(1), Duration.ofMillis(Long.parseLong(rest.get(2))));
+            default -> throw new IllegalArgumentException("scenario=" + rest.get(0) + ": unknown");
+        }
     }
 
     private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {

@@ -1,0 +1,286 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.DeviceException;
+import io.jccl.JcclException;
+import io.jccl.Registration;
+import io.jccl.TransportException;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import io.jccl.device.HostIdentity;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.OfferedDescriptor;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A buffer of a device that all ranks have opened, or one that needs no registration or has none. */
+public final class BufferRegistration implements Registration {
+
+    private static final Logger LOG = LoggerFactory.getLogger(BufferRegistration.class);
+
+    private static final long QUIET_NANOS = 30_000_000_000L; // until kernels of other communicators have ended
+    private static final long FAILED_QUIET_NANOS = 2_000_000_000L;
+    private static final int MAX_INFO_BYTES = 1 << 16;
+
+    private final CommunicatorImpl communicator;
+    private final DataBuffer buffer;
+    private final boolean inPlace;
+    private final @Nullable KernelBackend backend; // null where nothing was opened
+    private final long number;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private BufferRegistration(
+            CommunicatorImpl communicator,
+            DataBuffer buffer,
+            boolean inPlace,
+            @Nullable KernelBackend backend,
+            long number) {
+        this.communicator = communicator;
+        this.buffer = buffer;
+        this.inPlace = inPlace;
+        this.backend = backend;
+        this.number = number;
+    }
+
+    /**
+     * Registers a buffer; all ranks do this together.
+     *
+     * @param backend executes operations on it
+     */
+    static BufferRegistration of(CommunicatorImpl communicator, Backend backend, DataBuffer buffer) {
+        if (!(backend instanceof KernelBackend kernels)) {
+            return without(communicator, buffer, false, "the host executes operations on memory of GPUs");
+        }
+        if (kernels.device().onRegistered().isEmpty()) {
+            boolean inPlace = kernels.device().isInPlace();
+            return without(
+                    communicator,
+                    buffer,
+                    inPlace,
+                    inPlace ? "all ranks are threads of one process" : "not all ranks reach each other's GPUs");
+        }
+        communicator.whileNothingIsIssued(() -> {
+            kernels.drain();
+            return null;
+        });
+        long number = new Exchange(communicator, kernels.device().engine()).register(buffer);
+        communicator.whileNothingIsIssued(() -> {
+            kernels.countRegistered(1);
+            return null;
+        });
+        return new BufferRegistration(communicator, buffer, true, kernels, number);
+    }
+
+    private static BufferRegistration without(
+            CommunicatorImpl communicator, DataBuffer buffer, boolean inPlace, String why) {
+        LOG.info("rank={}: registering a buffer has no effect: {}", communicator.rank(), why);
+        return new BufferRegistration(communicator, buffer, inPlace, null, 0);
+    }
+
+    @Override
+    public DataBuffer buffer() {
+        return buffer;
+    }
+
+    @Override
+    public boolean isInPlace() {
+        return inPlace;
+    }
+
+    @Override
+    public void close() {
+        if (backend == null || communicator.isClosed() || !closed.compareAndSet(false, true)) {
+            return;
+        }
+        boolean failed = communicator.hasFailed();
+        Optional<String> kept = communicator.whileNothingIsIssued(() -> {
+            backend.drain();
+            backend.countRegistered(-1);
+            return backend.device().engine().closeBuffer(number, failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
+        });
+        if (!failed) {
+            agree(communicator, kept).ifPresent(reason -> {
+                throw new DeviceException(
+                        reason + "; the memory that was registered is still mapped there: do not free it"
+                                + " before these operations have ended");
+            });
+        }
+    }
+
+    /** The first rank's reason why it could not, if any could not. */
+    private static Optional<String> agree(CommunicatorImpl communicator, Optional<String> own) {
+        List<byte[]> all = communicator.allGatherObject(bytes(own));
+        for (int peer = 0; peer < all.size(); peer++) {
+            if (all.get(peer).length > 0) {
+                return Optional.of("rank=" + peer + ": " + new String(all.get(peer), StandardCharsets.UTF_8));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static byte[] bytes(Optional<String> reason) {
+        return reason.map(text -> text.getBytes(StandardCharsets.UTF_8)).orElse(new byte[0]);
+    }
+
+    /** One buffer of each rank, described to all others and opened by them. */
+    private static final class Exchange {
+
+        private final CommunicatorImpl communicator;
+        private final DeviceEngine engine;
+        private final long[] here; // by peer, the address of its buffer in this process
+        private Optional<String> failed = Optional.empty(); // the first reason of this rank
+
+        Exchange(CommunicatorImpl communicator, DeviceEngine engine) {
+            this.communicator = communicator;
+            this.engine = engine;
+            this.here = new long[communicator.size()];
+        }
+
+        long register(DataBuffer buffer) {
+            List<OfferedDescriptor> offers = new ArrayList<>();
+            boolean used = false;
+            try {
+                open(communicator.allGatherObject(description(buffer, offers)));
+                long number = use(communicator.allGatherObject(outcome()));
+                used = true;
+                return number;
+            } finally {
+                offers.forEach(OfferedDescriptor::close); // each peer has fetched them or given up
+                if (!used) {
+                    engine.dropBuffer(FAILED_QUIET_NANOS);
+                }
+            }
+        }
+
+        private byte[] description(DataBuffer buffer, List<OfferedDescriptor> offers) {
+            byte[] info = engine.describeBuffer(buffer.address(), buffer.bytes())
+                    .orElseGet(() -> {
+                        fail(engine.lastError());
+                        return new byte[0];
+                    });
+            WireWriter out = new WireWriter()
+                    .blob(bytes(failed))
+                    .blob(text(HostIdentity.process()))
+                    .blob(info);
+            for (int descriptor : engine.takeBufferDescriptors()) {
+                byte[] wire = new byte[0];
+                if (descriptor >= 0) {
+                    try {
+                        OfferedDescriptor offer = OfferedDescriptor.of(descriptor);
+                        offers.add(offer);
+                        wire = offer.wire();
+                    } catch (TransportException e) {
+                        fail(e.getMessage());
+                    }
+                }
+                out.blob(wire);
+            }
+            return out.toBytes();
+        }
+
+        private void open(List<byte[]> descriptions) {
+            List<Description> all = new ArrayList<>();
+            for (int peer = 0; peer < descriptions.size(); peer++) {
+                Description one;
+                try {
+                    one = Description.read(descriptions.get(peer));
+                } catch (WireException e) {
+                    fail("what rank=" + peer + " sent of its buffer makes no sense, " + e.getMessage()
+                            + "; all ranks must run the same library");
+                    return;
+                }
+                if (one.failed().length > 0) {
+                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // on all ranks
+                }
+                all.add(one);
+            }
+            for (int peer = 0; peer < all.size() && failed.isEmpty(); peer++) {
+                if (peer != communicator.rank()) {
+                    open(peer, all.get(peer));
+                }
+            }
+        }
+
+        private void open(int peer, Description description) {
+            int[] descriptors = {-1, -1};
+            if (!HostIdentity.process().equals(new String(description.process(), StandardCharsets.UTF_8))) {
+                try {
+                    for (int i = 0; i < descriptors.length; i++) {
+                        byte[] wire = description.wires().get(i);
+                        descriptors[i] = wire.length == 0 ? -1 : OfferedDescriptor.fetch(wire);
+                    }
+                } catch (TransportException e) {
+                    fail("descriptors of rank=" + peer + ": " + e.getMessage());
+                }
+            }
+            here[peer] = engine.openBuffer(peer, description.info(), descriptors[0], descriptors[1], QUIET_NANOS);
+            if (here[peer] < 0) {
+                fail(engine.lastError());
+            }
+        }
+
+        private byte[] outcome() {
+            WireWriter out = new WireWriter().blob(bytes(failed));
+            for (long address : here) {
+                out.i64(address);
+            }
+            return out.toBytes();
+        }
+
+        private long use(List<byte[]> outcomes) {
+            long[] there = new long[here.length];
+            for (int peer = 0; peer < outcomes.size(); peer++) {
+                WireReader in = new WireReader(outcomes.get(peer));
+                byte[] why = in.blob(MAX_INFO_BYTES);
+                if (why.length > 0) {
+                    throw refused(peer, new String(why, StandardCharsets.UTF_8));
+                }
+                for (int rank = 0; rank < there.length; rank++) {
+                    long address = in.i64();
+                    there[peer] = rank == communicator.rank() ? address : there[peer];
+                }
+                in.end();
+            }
+            long number = communicator.whileNothingIsIssued(() -> engine.useBuffer(there));
+            if (number < NativeCommunicator.OK) {
+                throw new JcclException("rank=" + communicator.rank() + ": " + engine.lastError());
+            }
+            return number;
+        }
+
+        private void fail(String reason) {
+            failed = failed.or(() -> Optional.of(reason));
+        }
+
+        private static DeviceException refused(int peer, String why) {
+            return new DeviceException("the buffer cannot be registered, on rank=" + peer + ": " + why);
+        }
+
+        private static byte[] text(String value) {
+            return value.getBytes(StandardCharsets.UTF_8);
+        }
+    }
+
+    /** What a rank sends of its buffer. */
+    private record Description(byte[] failed, byte[] process, byte[] info, List<byte[]> wires) {
+
+        static Description read(byte[] sent) {
+            WireReader in = new WireReader(sent);
+            Description read = new Description(
+                    in.blob(MAX_INFO_BYTES),
+                    in.blob(MAX_INFO_BYTES),
+                    in.blob(MAX_INFO_BYTES),
+                    List.of(in.blob(MAX_INFO_BYTES), in.blob(MAX_INFO_BYTES)));
+            in.end();
+            return read;
+        }
+    }
+}

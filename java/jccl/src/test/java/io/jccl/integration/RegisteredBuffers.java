@@ -1,0 +1,228 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.Algorithm;
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.DeviceException;
+import io.jccl.JcclException;
+import io.jccl.ReduceOp;
+import io.jccl.Registration;
+import io.jccl.UniqueId;
+import io.jccl.Work;
+import io.jccl.nativelib.NativeDevice;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
+
+/** What ranks in processes do with registered buffers of emulated GPUs. Run by {@link RankMain}. */
+final class RegisteredBuffers {
+
+    static final String RESULT = "RESULT ok";
+    static final String READY = "READY";
+    static final String FAILED = "FAILED ";
+
+    private static final int COUNT = 120_000; // divisible by the numbers of ranks; more than is reduced in one shot
+    private static final int BYTES = Float.BYTES * COUNT;
+    private static final int ABORTS = 12;
+    private static final int NANOS_PER_ABORT = 700_000;
+    private static final int REFILL = 77;
+
+    private RegisteredBuffers() {}
+
+    /** Ranks alternate between two GPUs, and use the direct algorithm where they work in place, else rings. */
+    private static CommunicatorConfig config(int rank, String library, Duration timeout) {
+        System.setProperty("jccl.cuda.path", library);
+        return EmulatedGpus.config()
+                .device(rank % 2)
+                .setting("JCCL_GPU_HOST_STAGING", "off")
+                .setting("JCCL_ALGO", "ring,direct")
+                .setting("JCCL_PROTO", "simple")
+                .timeout(timeout)
+                .build();
+    }
+
+    /**
+     * The same results through slots, in place, and where one rank has not registered what it uses; all sums are exact.
+     */
+    static void results(UniqueId id, int rank, int size, String library) {
+        try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT))) {
+            int device = rank % 2;
+            long own = NativeDevice.allocateMemory(device, BYTES);
+            try (DeviceMemory send = new DeviceMemory(device, BYTES);
+                    DeviceMemory recv = new DeviceMemory(device, BYTES);
+                    DeviceMemory other = new DeviceMemory(device, BYTES)) {
+                Map<String, byte[]> slots = allOperations(comm, send, recv, Algorithm.RING);
+                Registration first = comm.register(send.elements(COUNT, DataType.FLOAT32));
+                Registration second = comm.register(recv.elements(COUNT, DataType.FLOAT32));
+                Registration third = comm.register(DataBuffer.device(own, BYTES, DataType.INT8));
+                RankMain.print("REGISTERED " + first.isInPlace() + second.isInPlace() + third.isInPlace());
+                requireSame(slots, allOperations(comm, send, recv, Algorithm.DIRECT));
+                RankMain.print("MIXED");
+                boolean last = rank == size - 1;
+                requireSame(slots, allOperations(comm, last ? other : send, recv, Algorithm.DIRECT));
+                requireSame(slots, allOperations(comm, send, rank == 0 ? other : recv, Algorithm.DIRECT));
+                // Another process has it open, which the emulated driver notices.
+                assertThatThrownBy(() -> NativeDevice.freeMemory(device, own)).isInstanceOf(DeviceException.class);
+                comm.barrier().await();
+                third.close();
+                third.close();
+                NativeDevice.freeMemory(device, own);
+                requireSame(slots, allOperations(comm, send, recv, Algorithm.DIRECT));
+                first.close();
+                second.close();
+                requireSame(slots, allOperations(comm, send, recv, Algorithm.RING));
+                comm.register(send.elements(COUNT, DataType.FLOAT32)); // ended by the communicator
+            }
+        }
+        RankMain.print(RESULT);
+    }
+
+    private static void requireSame(Map<String, byte[]> expected, Map<String, byte[]> found) {
+        assertThat(found.keySet()).isEqualTo(expected.keySet());
+        found.forEach((name, bytes) ->
+                assertThat(Arrays.equals(bytes, expected.get(name))).as(name).isTrue());
+    }
+
+    private static Map<String, byte[]> allOperations(
+            Communicator comm, DeviceMemory send, DeviceMemory recv, Algorithm algorithm) {
+        Map<String, byte[]> results = new TreeMap<>();
+        int part = COUNT / comm.size();
+        for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG, ReduceOp.MAX)) {
+            fill(comm, send);
+            Work work = comm.on(send.stream())
+                    .allReduce(send.elements(COUNT, DataType.FLOAT32), recv.elements(COUNT, DataType.FLOAT32), op);
+            work.await();
+            assertThat(work.execution().algorithm()).isEqualTo(algorithm);
+            results.put("all-reduce " + op, recv.get(BYTES));
+            fill(comm, send);
+            comm.on(send.stream())
+                    .reduceScatter(send.elements(COUNT, DataType.FLOAT32), recv.elements(part, DataType.FLOAT32), op)
+                    .await();
+            results.put("reduce-scatter " + op, recv.get(Float.BYTES * part));
+        }
+        fill(comm, send);
+        comm.on(send.stream())
+                .allGather(send.elements(part, DataType.FLOAT32), recv.elements(COUNT, DataType.FLOAT32))
+                .await();
+        results.put("all-gather", recv.get(BYTES));
+        fill(comm, recv);
+        comm.on(recv.stream())
+                .allReduce(recv.elements(1000, DataType.FLOAT32), ReduceOp.SUM)
+                .await();
+        results.put("small all-reduce in place", recv.get(4000));
+        return results;
+    }
+
+    private static void fill(Communicator comm, DeviceMemory memory) {
+        ByteBuffer bytes = ByteBuffer.allocate(BYTES).order(ByteOrder.nativeOrder());
+        for (int i = 0; i < COUNT; i++) {
+            bytes.putFloat((i % 1000) / 8f + comm.rank() / 4f);
+        }
+        memory.put(bytes.array());
+    }
+
+    /** Memory that cannot be shared is refused on all ranks, which go on. */
+    static void refused(UniqueId id, int rank, int size, String library) {
+        try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT));
+                DeviceMemory memory = new DeviceMemory(rank % 2, BYTES)) {
+            DataBuffer buffer = memory.elements(COUNT, DataType.FLOAT32);
+            for (int round = 0; round < 2; round++) {
+                assertThatThrownBy(() -> comm.register(buffer))
+                        .isInstanceOf(DeviceException.class)
+                        .hasMessageContaining("the buffer cannot be registered, on rank=0: address=0x")
+                        .hasMessageContaining("cuIpcGetMemHandle")
+                        .hasMessageContaining("allocate it so");
+                EmulatedGpus.sumUp(comm, rank % 2);
+            }
+        }
+        RankMain.print(RESULT);
+    }
+
+    /** Aborts operations at all their moments; nobody writes to a rank's buffers when its operation has ended. */
+    static void abort(UniqueId id, int rank, int size, String library) {
+        try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT));
+                DeviceMemory memory = new DeviceMemory(rank % 2, BYTES)) {
+            for (int round = 0; round < ABORTS; round++) {
+                try (Communicator aborted = comm.split(0, rank).orElseThrow()) {
+                    Registration registration = aborted.register(memory.elements(COUNT, DataType.FLOAT32));
+                    comm.barrier().await(); // of a communicator that rank 0 does not abort
+                    Thread aborter = new Thread(abortAfter(aborted, (long) round * NANOS_PER_ABORT), "test-aborter");
+                    aborter.setDaemon(true);
+                    aborter.start();
+                    allReduceUntilItFails(aborted, memory, 1);
+                    refill(memory);
+                    comm.barrier().await(); // the operations of all ranks have ended
+                    requireRefilled(memory);
+                    registration.close();
+                }
+                comm.barrier().await();
+            }
+        }
+        RankMain.print(RESULT);
+    }
+
+    private static Runnable abortAfter(Communicator comm, long nanos) {
+        long until = System.nanoTime() + nanos;
+        return () -> {
+            if (comm.rank() == 0) {
+                LockSupport.parkNanos(until - System.nanoTime());
+                comm.abort();
+            }
+        };
+    }
+
+    /** All-reduces until something fails, uses the buffer again, and frees it. */
+    static void work(UniqueId id, int rank, int size, String library, Duration timeout) {
+        int device = rank % 2;
+        try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, timeout));
+                DeviceMemory memory = new DeviceMemory(device, BYTES)) {
+            Registration registration = comm.register(memory.elements(COUNT, DataType.FLOAT32));
+            long begin = System.nanoTime();
+            String failure = allReduceUntilItFails(comm, memory, Integer.MAX_VALUE);
+            refill(memory);
+            RankMain.print(FAILED + "after " + (System.nanoTime() - begin) / 1_000_000 + " ms: " + failure);
+            requireRefilled(memory);
+            registration.close();
+        }
+        RankMain.print(RESULT);
+    }
+
+    private static String allReduceUntilItFails(Communicator comm, DeviceMemory memory, int rounds) {
+        DataBuffer buffer = memory.elements(COUNT, DataType.FLOAT32);
+        List<String> failures = new ArrayList<>();
+        for (int round = 0; round < rounds && failures.isEmpty(); round++) {
+            if (round == 5) {
+                RankMain.print(READY);
+            }
+            try {
+                comm.on(memory.stream()).allReduce(buffer, ReduceOp.MAX).await();
+            } catch (JcclException e) {
+                failures.add(e.getClass().getSimpleName() + ": " + e.getMessage());
+            }
+        }
+        return String.join("", failures);
+    }
+
+    private static void refill(DeviceMemory memory) {
+        byte[] bytes = new byte[BYTES];
+        Arrays.fill(bytes, (byte) REFILL);
+        memory.put(bytes);
+    }
+
+    private static void requireRefilled(DeviceMemory memory) {
+        for (byte one : memory.get(BYTES)) {
+            assertThat((int) one).isEqualTo(REFILL);
+        }
+    }
+}
