@@ -41,7 +41,7 @@ struct Accumulators {
 template <class E>
 constexpr bool kNarrow = sizeof(typename E::Stored) < 4;
 
-// left[i] = left[i] op right[i], finished. All vectors of narrow types take turns in the registers of the first: one code.
+// left[i] = left[i] op right[i], finished. Vectors of narrow types share the registers of the first, one by one: one code.
 template <class E, int N>
 JCCL_DEVICE void foldVectors(simt::Vec16 (&left)[N], simt::Vec16 (&right)[N], const Reduction& reduction) {
   constexpr int kTogether = kNarrow<E> ? 1 : N;
