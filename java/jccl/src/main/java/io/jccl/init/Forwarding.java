@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.BiPredicate;
 import java.util.stream.IntStream;
 
 /** Which connections lead through the GPU of another rank of the host (PXN): what all ranks ask those for that forward. */
@@ -17,7 +18,8 @@ final class Forwarding {
 
     private final List<Connection> all;
 
-    private Forwarding(List<Connection> all) {
+    /** In the order of the ranks that send. */
+    Forwarding(List<Connection> all) {
         this.all = all;
     }
 
@@ -33,21 +35,26 @@ final class Forwarding {
 
     /** What all ranks ask for; all call it together. */
     static Forwarding agree(InitContext context, Peers peers, List<Connection> mine) {
+        List<byte[]> answers = context.allGather(write(mine));
+        List<Connection> all = new ArrayList<>();
+        for (int from = 0; from < answers.size(); from++) {
+            all.addAll(read(from, answers.get(from), context.size(), peers::sameHost));
+        }
+        return new Forwarding(List.copyOf(all));
+    }
+
+    static byte[] write(List<Connection> mine) {
         WireWriter out = new WireWriter().i32(mine.size());
         mine.forEach(one -> out.i32(one.forwarder())
                 .i32(one.to())
                 .i32(one.channel())
                 .i32(one.device())
                 .flag(one.ahead()));
-        List<byte[]> answers = context.allGather(out.toBytes());
-        List<Connection> all = new ArrayList<>();
-        for (int from = 0; from < answers.size(); from++) {
-            all.addAll(read(peers, from, answers.get(from), context.size()));
-        }
-        return new Forwarding(List.copyOf(all));
+        return out.toBytes();
     }
 
-    private static List<Connection> read(Peers peers, int from, byte[] sent, int size) {
+    /** What a rank asks for: of ranks of its host, to ranks of others. */
+    static List<Connection> read(int from, byte[] sent, int size, BiPredicate<Integer, Integer> sameHost) {
         try {
             WireReader in = new WireReader(sent);
             List<Connection> connections = new ArrayList<>();
@@ -59,7 +66,7 @@ final class Forwarding {
                         in.i32In("channel", 0, Integer.MAX_VALUE),
                         in.i32(),
                         in.flag());
-                if (!peers.sameHost(one.forwarder(), from) || peers.sameHost(one.to(), from)) {
+                if (!sameHost.test(one.forwarder(), from) || sameHost.test(one.to(), from)) {
                     throw new WireException(one + " leads through another host, or to its own");
                 }
                 connections.add(one);

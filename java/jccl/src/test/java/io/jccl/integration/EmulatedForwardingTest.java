@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.CommunicatorConfig;
+import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -70,10 +72,11 @@ class EmulatedForwardingTest {
     }
 
     /** Whole numbers: the plans of host and GPUs add in different orders. */
-    private void compare(String algorithm, boolean pxn) throws IOException {
+    private void compare(String algorithm, boolean pxn, UnaryOperator<CommunicatorConfig.Builder> more)
+            throws IOException {
         String topology = topology(folder);
         CommunicatorConfig config =
-                DeviceCollectives.config(algorithm, "simple").build();
+                more.apply(DeviceCollectives.config(algorithm, "simple")).build();
         try (InitLog log = new InitLog("io.jccl")) {
             try (LocalRanks ranks = LocalRanks.start(4, rank -> host(config.toBuilder(), rank, topology)
                     .device(rank % 2)
@@ -93,17 +96,18 @@ class EmulatedForwardingTest {
 
     @Test
     void everyCollectiveHasTheHostsBitsRoundARing() throws Exception {
-        compare("ring", true);
+        compare("ring", true, config -> config);
     }
 
+    /** Also where ranks of one host use the adapter between them for what they do not exchange by NVLink. */
     @Test
     void everyCollectiveHasTheHostsBitsOverTrees() throws Exception {
-        compare("tree", true);
+        compare("tree", true, config -> config.transport(TransportKind.IB));
     }
 
     @Test
     void withoutPxnDataGoesThroughTheHost() throws Exception {
-        compare("ring", false);
+        compare("ring", false, config -> config);
     }
 
     private ProcessRanks start(String scenario) throws IOException {
