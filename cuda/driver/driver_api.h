@@ -77,6 +77,7 @@ enum class DeviceAttribute : int {
   MaxBlocksPerMultiprocessor = 106,
   DirectRdmaOfVirtualMemory = 110,  // GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
   DmaBuf = 124,
+  SyncDomainCount = 126,  // MEM_SYNC_DOMAIN_COUNT
   Multicast = 132,
   MpsEnabled = 133,
 };
@@ -163,6 +164,28 @@ struct MulticastProperties {
 };
 static_assert(sizeof(MulticastProperties) == 32 && offsetof(MulticastProperties, bytes) == 8);
 
+// CUlaunchAttribute
+struct LaunchAttribute {
+  int id;
+  int pad;
+  union {
+    char bytes[64];
+    int syncDomain;
+  } value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+constexpr int kSyncDomain = 10;   // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+constexpr int kRemoteDomain = 1;  // CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE
+
+// CUlaunchConfig
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned attributeCount;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
 // Every function: CALL(member, name, the version of CUDA whose form of it this is (1000 times the major number, 10 times the
 // minor), Required or Optional, its parameters). A driver that lacks one that is required is too old.
 // clang-format off
@@ -192,9 +215,8 @@ static_assert(sizeof(MulticastProperties) == 32 && offsetof(MulticastProperties,
   CALL(setFunctionAttribute, "cuFuncSetAttribute", 9000, Required, (Function function, FunctionAttribute attribute, int value)) \
   CALL(residentBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, Required, \
        (int* blocks, Function function, int threads, size_t dynamicSharedBytes)) \
-  CALL(launch, "cuLaunchKernel", 4000, Required, \
-       (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ, \
-        unsigned sharedBytes, Stream stream, void** arguments, void** extra)) \
+  CALL(launch, "cuLaunchKernelEx", 11060, Required, \
+       (const LaunchConfig* config, Function function, void** arguments, void** extra)) \
   CALL(memoryAllocate, "cuMemAlloc", 3020, Required, (Address* address, size_t bytes)) \
   CALL(memoryFree, "cuMemFree", 3020, Required, (Address address)) \
   CALL(hostAllocate, "cuMemHostAlloc", 2020, Required, (void** memory, size_t bytes, unsigned flags)) \

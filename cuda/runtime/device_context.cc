@@ -114,6 +114,7 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   for (const Wanted& wanted :
        {Wanted{Attribute::CapabilityMajor, major}, Wanted{Attribute::CapabilityMinor, minor},
         Wanted{Attribute::MultiprocessorCount, properties.multiprocessors},
+        Wanted{Attribute::SyncDomainCount, properties.syncDomains},
         Wanted{Attribute::PciDomainId, properties.pciDomain}, Wanted{Attribute::PciBusId, properties.pciBus},
         Wanted{Attribute::PciDeviceId, properties.pciDevice}}) {
     if (status) status = attributeOf(ordinal, wanted.attribute, wanted.value);

@@ -18,6 +18,7 @@ struct DeviceProperties {
   std::string name;
   int capability = 0;  // compute capability times ten
   int multiprocessors = 0;
+  int syncDomains = 1;  // in each of which fences wait for its own kernels only
   size_t memoryBytes = 0;
   uint8_t uuid[16] = {};  // the same device has the same in every process
   int pciDomain = 0, pciBus = 0, pciDevice = 0;

@@ -30,6 +30,10 @@ struct LoadedKernels {
   std::atomic<bool> complete{false};
   std::array<driver::Module, kKernelImageCount> modules{};  // by KernelImage
   Functions functions{};                                    // by kernelAt()'s numbers
+  // Where fences of other kernels need not wait for what these write to other GPUs, nor theirs for what others write: GPUs of
+  // compute capability 9.0 and later have several domains (CUDA C Programming Guide, Memory Synchronization Domains). All that
+  // these kernels share with others is ordered in the scope of the system, which crosses domains.
+  bool remoteDomain = false;
 };
 
 LoadedKernels& kernelsOn(int device) {
@@ -87,6 +91,7 @@ constexpr int kNvlsCapability = 90;
 Status loadAll(int device, LoadedKernels& kernels) {
   DeviceProperties properties;
   if (Status status = describeDevice(device, properties); !status) return status;
+  kernels.remoteDomain = properties.syncDomains > 1;
   for (int i = 0; i < kKernelCount; ++i) {
     const KernelEntry& kernel = kernelAt(i);
     const bool nvls = kernel.image == KernelImage::Nvls;
@@ -104,7 +109,7 @@ Status loadAll(int device, LoadedKernels& kernels) {
 }
 
 // Those of the current device, loaded now if that has not been done.
-Status functionsHere(const Functions*& functions) {
+Status kernelsHere(const LoadedKernels*& here) {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
   LoadedKernels& kernels = kernelsOn(device);
@@ -115,21 +120,31 @@ Status functionsHere(const Functions*& functions) {
       kernels.complete.store(true, std::memory_order_release);
     }
   }
-  functions = &kernels.functions;
+  here = &kernels;
+  return Status::ok();
+}
+
+Status functionsHere(const Functions*& functions) {
+  const LoadedKernels* kernels = nullptr;
+  if (Status status = kernelsHere(kernels); !status) return status;
+  functions = &kernels->functions;
   return Status::ok();
 }
 
 template <class Descriptor>
 Status launchEntry(const KernelEntry& kernel, const Descriptor& descriptor, int blocks, int threads, Stream stream) {
-  const Functions* functions = nullptr;
-  if (Status status = functionsHere(functions); !status) return status;
+  const LoadedKernels* kernels = nullptr;
+  if (Status status = kernelsHere(kernels); !status) return status;
+  driver::LaunchAttribute domain{driver::kSyncDomain, 0, {}};
+  domain.value.syncDomain = driver::kRemoteDomain;
+  const driver::LaunchConfig config{
+      static_cast<unsigned>(blocks),  1, 1, static_cast<unsigned>(threads), 1, 1, 0, streamOf(stream), &domain,
+      kernels->remoteDomain ? 1u : 0u};
   void* arguments[] = {const_cast<Descriptor*>(&descriptor)};
-  const driver::Result result =
-      driver().launch((*functions)[numberOf(kernel)], static_cast<unsigned>(blocks), 1, 1,
-                      static_cast<unsigned>(threads), 1, 1, 0, streamOf(stream), arguments, nullptr);
+  const driver::Result result = driver().launch(&config, kernels->functions[numberOf(kernel)], arguments, nullptr);
   if (result == driver::Result::Success) return Status::ok();
   return statusOf(
-      "cuLaunchKernel", result,
+      "cuLaunchKernelEx", result,
       "kernel=" + kernel.name + " blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads));
 }
 

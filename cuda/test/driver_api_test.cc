@@ -63,7 +63,7 @@ JCCL_SAME_CALL(functionLoad, PFN_cuFuncLoad_v12040);
 JCCL_SAME_CALL(functionAttribute, PFN_cuFuncGetAttribute_v2020);
 JCCL_SAME_CALL(setFunctionAttribute, PFN_cuFuncSetAttribute_v9000);
 JCCL_SAME_CALL(residentBlocks, PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050);
-JCCL_SAME_CALL(launch, PFN_cuLaunchKernel_v4000);
+JCCL_SAME_CALL(launch, PFN_cuLaunchKernelEx_v11060);
 JCCL_SAME_CALL(memoryAllocate, PFN_cuMemAlloc_v3020);
 JCCL_SAME_CALL(memoryFree, PFN_cuMemFree_v3020);
 JCCL_SAME_CALL(hostAllocate, PFN_cuMemHostAlloc_v2020);
@@ -170,6 +170,7 @@ JCCL_SAME_VALUE(DeviceAttribute::DirectRdmaOfVirtualMemory,
                 CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
 JCCL_SAME_VALUE(DeviceAttribute::DmaBuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 JCCL_SAME_VALUE(DeviceAttribute::Multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
+JCCL_SAME_VALUE(DeviceAttribute::SyncDomainCount, CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
 JCCL_SAME_VALUE(DeviceAttribute::MpsEnabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED);
 JCCL_SAME_VALUE(FunctionAttribute::MaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 JCCL_SAME_VALUE(FunctionAttribute::SharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
@@ -221,6 +222,15 @@ static_assert(offsetof(AllocationProperties, gpuDirectRdma) ==
               offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable));
 static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
               offsetof(MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(offsetof(LaunchConfig, sharedBytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(LaunchConfig, attributeCount) == offsetof(CUlaunchConfig, numAttrs));
+JCCL_SAME_VALUE(kSyncDomain, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN);
+JCCL_SAME_VALUE(kRemoteDomain, CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
 static_assert(sizeof(MulticastProperties) == sizeof(CUmulticastObjectProp));
 static_assert(offsetof(MulticastProperties, bytes) == offsetof(CUmulticastObjectProp, size));
 static_assert(offsetof(MulticastProperties, handleTypes) == offsetof(CUmulticastObjectProp, handleTypes));

@@ -47,6 +47,11 @@ class DriverRules : public ::testing::Test {
     EXPECT_EQ(driver().streamCreate(&stream, flags), Result::Success);
     return stream;
   }
+  // One block of 64 threads.
+  static Result launchOn(driver::Stream stream, driver::Function function, void** arguments) {
+    const driver::LaunchConfig config{1, 1, 1, 64, 1, 1, 0, stream, nullptr, 0};
+    return driver().launch(&config, function, arguments, nullptr);
+  }
   static driver::Event recordedOn(driver::Stream stream) {
     driver::Event event = nullptr;
     EXPECT_EQ(driver().eventCreate(&event, driver::kEventDisableTiming), Result::Success);
@@ -312,8 +317,8 @@ TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
   launch.code = {Collective::AllReduce, DataType::Int32, ReduceOp::Sum};
   launch.choice.protocol = Protocol::LL;
   void* arguments[] = {&launch};
-  expectDeadlock("cuLaunchKernel, which loads the kernel first,",
-                 [&] { return driver().launch(lazy, 1, 1, 1, 64, 1, 1, 0, newStream(), arguments, nullptr); });
+  expectDeadlock("cuLaunchKernelEx, which loads the kernel first,",
+                 [&] { return launchOn(newStream(), lazy, arguments); });
 }
 
 // What a kernel may not access ends it, and everything after it.
@@ -435,7 +440,7 @@ class Short {
   }
   void launch() {
     void* arguments[] = {&launch_};
-    EXPECT_EQ(driver().launch(function_, 1, 1, 1, 64, 1, 1, 0, stream_, arguments, nullptr), Result::Success);
+    EXPECT_EQ(launchOn(stream_, function_, arguments), Result::Success);
   }
 
  private:

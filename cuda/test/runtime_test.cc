@@ -4,6 +4,7 @@
 
 #include "cuda/driver/driver.h"
 #include "cuda/test/application.h"
+#include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/runtime_operations.h"
 
@@ -47,6 +48,23 @@ TEST(DeviceRuntime, EveryConnectionPassesItsSelfTest) {
     for (std::thread& thread : threads) thread.join();
     for (const Status& status : results) EXPECT_TRUE(status.isOk()) << status.message();
   }
+}
+
+TEST(DeviceRuntime, KernelsAreInTheDomainOfRemoteMemoryWhereTheGpuHasOne) {
+  const emulator::EmulatedDriver& driver = emulator::EmulatedDriver::ofThisProcess();
+  const bool remote = driver.chip().capability >= 90;
+  const uint64_t before = driver.launches(remote), others = driver.launches(!remote);
+  DeviceRuntimeRanks ranks(2);
+  Buffers buffers(2, 777);
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < 2; ++rank) {
+    issued.push_back(
+        allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::LL), ranks.rank(rank).ownStream()));
+  }
+  for (int rank = 0; rank < 2; ++rank) ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok);
+  buffers.expectSum(1);
+  EXPECT_GT(driver.launches(remote), before);
+  EXPECT_EQ(driver.launches(!remote), others);
 }
 
 TEST(DeviceRuntime, AdjustsWhatDoesNotFit) {

@@ -194,6 +194,9 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
     case DeviceAttribute::DmaBuf:
       *value = 1;
       break;
+    case DeviceAttribute::SyncDomainCount:
+      *value = chip.capability >= 90 ? 4 : 1;
+      break;
     case DeviceAttribute::Multicast:
       if (self().version() < 12010) return Result::InvalidValue;  // not known then
       *value = chip.capability >= 90 && !sharingHas("no-multicast") ? 1 : 0;
@@ -333,22 +336,34 @@ Result residentBlocks(int* blocks, Function function, int threads, size_t) {
   return Result::Success;
 }
 
-Result launch(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
-              unsigned blockZ, unsigned, Stream handle, void** arguments, void**) {
+Result launch(const LaunchConfig* config, Function function, void** arguments, void**) {
   Result result = Result::Success;
-  EmulatedGpu::Stream* stream = self().streamOf(handle, result);
+  EmulatedGpu::Stream* stream = self().streamOf(config->stream, result);
   if (stream == nullptr) return result;
-  if (gridY * gridZ * blockY * blockZ != 1 || gridX == 0 || blockX == 0) return Result::InvalidValue;
+  const unsigned gridX = config->gridX, blockX = config->blockX;
+  if (config->gridY * config->gridZ * config->blockY * config->blockZ != 1 || gridX == 0 || blockX == 0) {
+    return Result::InvalidValue;
+  }
+  const bool remote = config->attributeCount != 0;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    // Stricter than a driver may be: a GPU that has one domain takes no other.
+    const LaunchAttribute& attribute = config->attributes[i];
+    if (attribute.id != driver::kSyncDomain || attribute.value.syncDomain != driver::kRemoteDomain ||
+        self().chip().capability < 90) {
+      return Result::InvalidValue;
+    }
+  }
   uint64_t id = 0;
   EmulatedGpu::StreamTraits traits;
   if (!gpu().describe(stream, id, traits) || traits.context != function->context->number) return Result::InvalidHandle;
   if (result = usable(stream); result != Result::Success) return result;
-  if (result = load(function, "cuLaunchKernel, which loads the kernel first,"); result != Result::Success)
+  if (result = load(function, "cuLaunchKernelEx, which loads the kernel first,"); result != Result::Success)
     return result;
   const int resident = residentOf(function, static_cast<int>(blockX));
   if (resident == 0) return Result::LaunchOutOfResources;
   std::function<void()> body = bodyOf(*function->kernel, arguments[0]);
   if (body == nullptr) return Result::InvalidValue;
+  self().countLaunch(remote);
   const EmulatedGpu::Footprint footprint{static_cast<double>(gridX) / resident,
                                          carveoutOf(function, static_cast<int>(blockX)),
                                          static_cast<uint16_t>(1u << function->context->number)};

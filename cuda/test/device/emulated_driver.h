@@ -117,6 +117,9 @@ class EmulatedDriver {
   // What it was asked of addresses.
   void countQuestion() { ++questions_; }
   uint64_t questions() const { return questions_; }
+  // Kernels that it launched, in the domain of remote memory or the default one.
+  void countLaunch(bool remote) { ++launches_[remote ? 1 : 0]; }
+  uint64_t launches(bool remote) const { return launches_[remote ? 1 : 0]; }
 
   KernelNeeds needsOf(const device::KernelEntry& kernel) const;
   // Whatever failed in the GPU, as a call reports it.
@@ -133,6 +136,7 @@ class EmulatedDriver {
   std::atomic<bool> initialised_{false};
   std::atomic<bool> pageable_{true};
   std::atomic<uint64_t> questions_{0};
+  std::atomic<uint64_t> launches_[2] = {};
   int version_ = 0;
   int devices_ = 2;
   Chip chip_;
@@ -169,6 +173,8 @@ using driver::Function;
 using driver::FunctionAttribute;
 using driver::Graph;
 using driver::IpcHandle;
+using driver::LaunchAttribute;
+using driver::LaunchConfig;
 using driver::MemoryAccess;
 using driver::Module;
 using driver::MulticastProperties;
