@@ -103,10 +103,11 @@ final class DeviceConnector {
             engine.prepare(inPlace(), staging);
             context.barrier();
             DeviceFacts facts = facts(channels, testProtocols(engine)).withNvls(connectNvls(engine));
+            Choices choices = choices(facts); // first: it has fewer, which its errors list
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
-            ConnectedDevice device = new ConnectedDevice(ordinal, engine, staging, choices(facts), onRegistered);
+            ConnectedDevice device = new ConnectedDevice(ordinal, engine, staging, choices, onRegistered);
             connected = true;
             return Optional.of(device);
         } finally {
