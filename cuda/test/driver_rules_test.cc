@@ -28,6 +28,12 @@ using emulator::GpuFailure;
 constexpr auto kMoment = std::chrono::milliseconds(30);
 constexpr int64_t kLongTimeout = 60'000'000'000;
 
+// One block of 64 threads.
+Result launchOn(driver::Stream stream, driver::Function function, void** arguments) {
+  const driver::LaunchConfig config{1, 1, 1, 64, 1, 1, 0, stream, nullptr, 0};
+  return driver().launch(&config, function, arguments, nullptr);
+}
+
 // An application's thread, with the primary context of device 0 current, as cudaSetDevice makes it.
 class DriverRules : public ::testing::Test {
  protected:
@@ -46,11 +52,6 @@ class DriverRules : public ::testing::Test {
     driver::Stream stream = nullptr;
     EXPECT_EQ(driver().streamCreate(&stream, flags), Result::Success);
     return stream;
-  }
-  // One block of 64 threads.
-  static Result launchOn(driver::Stream stream, driver::Function function, void** arguments) {
-    const driver::LaunchConfig config{1, 1, 1, 64, 1, 1, 0, stream, nullptr, 0};
-    return driver().launch(&config, function, arguments, nullptr);
   }
   static driver::Event recordedOn(driver::Stream stream) {
     driver::Event event = nullptr;
