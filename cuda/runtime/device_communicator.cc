@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <thread>
 
 #include "cuda/runtime/retired_memory.h"
@@ -104,19 +103,7 @@ Status DeviceCommunicator::shareDevice() {
                            " has one or more at once; use fewer threads (JCCL_NTHREADS)");
   }
   shareOfBlock_ = 1.0 / resident;
-  SharedDevice& device = SharedDevice::of(config_.device);
-  status = device.join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
-  const double shares = device.sharesOfAll();
-  if (!status || device.fits(shares)) return status;
-  notice_ = "device=" + std::to_string(config_.device) +
-            " multiprocessors=" + std::to_string(properties.multiprocessors) +
-            ": the channels of all communicators of this process need " +
-            std::to_string(static_cast<int>(std::ceil(shares))) +
-            ", so operations that do not fit wait for those of other communicators that were issued before; issue the "
-            "operations of all communicators in the same order on all ranks, or give communicators fewer channels "
-            "(JCCL_MAX_NCHANNELS)";
-  hasNotice_ = true;
-  return status;
+  return SharedDevice::of(config_.device).join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
 }
 
 DeviceCommunicator::~DeviceCommunicator() {

@@ -154,7 +154,8 @@ class DeviceCommunicator {
   Choice adjustChoice(Choice choice, Collective collective) const;
   // The stream of operations whose caller names none.
   Stream ownStream() const { return stream_; }
-  // What to warn of, with the remedy, where ranks of this process use more streams than have a hardware queue each; else empty.
+  // What to warn of, with the remedy, where ranks of this process use more streams than have a hardware queue each, or communicators
+  // do not fit on the device together; else empty.
   std::string crowding() const;
   // What to warn of, with the remedy, that was not taken yet.
   bool hasNotice() const { return hasNotice_.load(std::memory_order_relaxed); }

@@ -1,5 +1,6 @@
 // What a rank on a GPU reports of itself while its kernels run, and after they have failed.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cuda/driver/driver.h"
@@ -18,14 +19,23 @@ Code DeviceCommunicator::failure() const {
 std::string DeviceCommunicator::crowding() const {
   const int queues = driver::driver().hardwareQueues;
   const int streams = StreamOwners::ofThisProcess().countOn(config_.device);
-  if (streams <= queues) return {};
-  return "device=" + std::to_string(config_.device) + " streams=" + std::to_string(streams) +
-         " hardwareQueues=" + std::to_string(queues) +
-         ": ranks of this process use more streams than there are queues, and a kernel that waits holds up those "
-         "behind "
-         "it in its queue, of the rank for which it waits, too; set CUDA_DEVICE_MAX_CONNECTIONS=32 before anything "
-         "uses "
-         "the GPU, or use fewer streams";
+  const std::string device = "device=" + std::to_string(config_.device);
+  std::string text;
+  if (streams > queues) {
+    text = device + " streams=" + std::to_string(streams) + " hardwareQueues=" + std::to_string(queues) +
+           ": ranks of this process use more streams than there are queues, and a kernel that waits holds up those "
+           "behind it in its queue, of the rank for which it waits, too; set CUDA_DEVICE_MAX_CONNECTIONS=32 before "
+           "anything uses the GPU, or use fewer streams";
+  }
+  SharedDevice& shared = SharedDevice::of(config_.device);
+  const double shares = shared.sharesOfAll();
+  if (shared.fits(shares)) return text;
+  return text + (text.empty() ? "" : "; ") + device + " multiprocessors=" + std::to_string(shared.multiprocessors()) +
+         ": the channels of all communicators of this process need " +
+         std::to_string(static_cast<int>(std::ceil(shares))) +
+         ", so operations that do not fit wait for those of other communicators that were issued before; issue the "
+         "operations of all communicators in the same order on all ranks, or give communicators fewer channels "
+         "(JCCL_MAX_NCHANNELS)";
 }
 
 std::string DeviceCommunicator::takeNotice() {

@@ -2,6 +2,7 @@
 // resident together. Where all channels do not fit, the device is full, and launches are ordered: see device_order.cc.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -110,9 +111,9 @@ class SharedDevice {
   }
 
   std::shared_mutex turn_;
+  std::atomic<int> multiprocessors_{0};
   std::mutex mutex_;  // of what follows
   std::vector<Member> members_;
-  int multiprocessors_ = 0;
   Stream stream_ = nullptr;
   Event last_ = nullptr;
   std::optional<uint64_t> capturedOn_;  // as streamId() names it

@@ -179,11 +179,11 @@ TEST_F(FullDevice, NewCommunicatorsLearnWhatOthersLeave) {
   ask();
   EXPECT_EQ(blocks, 8);
   EXPECT_EQ(free, 5);
-  EXPECT_FALSE(rank(0, 1).hasNotice());
+  EXPECT_EQ(rank(0, 1).crowding(), "");
   communicators_.push_back(std::make_unique<DeviceRuntimeRanks>(kSize, 10, kSize));
   ask();
   EXPECT_EQ(free, 0);
-  EXPECT_NE(rank(1, 1).takeNotice().find("multiprocessors=6: the channels of all communicators of this process need 7"),
+  EXPECT_NE(rank(1, 1).crowding().find("multiprocessors=6: the channels of all communicators of this process need 7"),
             std::string::npos);
   communicators_.clear();
   ask();
