@@ -107,11 +107,12 @@ def images(path):
         at += header + length
 
 
-def inner_loops(code):
-    """The first and the last address of each loop that contains no other."""
-    loops = sorted({(one.target, one.address) for one in code if one.operation == BRA and one.target < one.address})
-    return [(begin, end) for begin, end in loops
-            if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in loops)]
+def moving_loops(code):
+    """The first and the last address of each loop that moves data: the narrowest around an access of 16 bytes."""
+    loops = {(one.target, one.address) for one in code if one.operation == BRA and one.target < one.address}
+    around = ([(end - begin, begin, end) for begin, end in loops if begin <= one.address <= end]
+              for one in code if one.space == "global" and one.bytes == 16)
+    return sorted({min(every)[1:] for every in around if every})
 
 
 def loads_in_flight(code, bytes):
