@@ -11,7 +11,7 @@ import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
-import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
@@ -62,6 +62,7 @@ public final class Reports {
 
     private static TopologyReporter.Request request(String xml, int hosts) {
         XmlElement description = TopologyXmlReader.read(xml);
+        SlotBytes slots = new SlotBytes(8192, 16384, 65536);
         return new TopologyReporter.Request(
                 "made <up> & \"so\".xml",
                 "test",
@@ -72,11 +73,7 @@ public final class Reports {
                 SearchOptions.CrossNic.IF_BETTER,
                 4,
                 TransportKind.SHM,
-                new PlanningOptions(
-                        PlanOptions.defaults(),
-                        new CommunicatorShape.SlotBytes(8192, 16384, 65536),
-                        TuningOverrides.none(),
-                        HostCosts.builtIn()));
+                new PlanningOptions(PlanOptions.defaults(), slots, slots, TuningOverrides.none(), HostCosts.builtIn()));
     }
 
     /** A host of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */

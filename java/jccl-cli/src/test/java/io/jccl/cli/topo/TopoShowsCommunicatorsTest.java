@@ -119,7 +119,7 @@ class TopoShowsCommunicatorsTest {
                         .build(),
                 communicator -> {
                     ConnectedDevice device = communicator.device().orElseThrow();
-                    requireChoices(shown, device.choices());
+                    requireChoices(shown, device.choices().all());
                 });
     }
 
