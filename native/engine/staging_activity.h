@@ -84,7 +84,7 @@ class StagingActivity {
 
   StagingCounts own_;
   StagingCounts* const counts_ = &own_;
-  const std::vector<StagingCounts*> forwarders_;
+  const std::vector<StagingCounts*> forwarders_{};
   std::atomic<uint32_t> open_{0};
   std::mutex mutex_;
   bool closed_ = false;
