@@ -13,7 +13,6 @@ namespace {
 constexpr int kOpenChannels = 2;  // channels for sends, receives and direct schedules
 constexpr int kAreas = 32;
 constexpr int kReservedMultiprocessors = 2;
-constexpr double kRounding = 1e-6;
 constexpr int kMaxRanks = kMaxLinks + 1;
 constexpr std::chrono::seconds kEndTimeout{2};
 constexpr std::chrono::microseconds kEndSleep{200};
@@ -87,7 +86,7 @@ Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks, int
   const int multiprocessors = std::max(1, properties.multiprocessors - kReservedMultiprocessors);
   const double left = multiprocessors - SharedDevice::of(device).sharesOfAll();
   blocks = multiprocessors * resident;
-  free = std::max(0, static_cast<int>(left * resident + kRounding));
+  free = std::max(0, static_cast<int>(left * resident + SharedDevice::kRounding));
   return Status::ok();
 }
 

@@ -101,7 +101,12 @@ class DeviceCommunicator {
   // been called, for this rank's adapter; and those of a peer, as this GPU reaches them: null where it does not.
   void setForwarded(int connections) { plan_.setForwarded(connections); }
   Status forwardedSlots(std::shared_ptr<AdapterMemory>& slots);
-  uint8_t* forwardedSlotsOf(int peer) const { return peers_[peer].forwarded; }
+  uint8_t* forwardedSlotsOf(int peer) const {
+    const DevicePlan::PeerSegment& segment = peers_[peer];
+    return segment.base == nullptr || segment.forwardedOffset == DevicePlan::kNone
+               ? nullptr
+               : segment.base + segment.forwardedOffset;
+  }
   // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` counts
   // operations where a network moves staged connections; null otherwise.
   Status prepare(bool inPlace, StagingActivity* activity);

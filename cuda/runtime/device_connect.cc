@@ -160,6 +160,7 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
   if (theirs.forwardedOffset > theirs.segmentBytes) {
     return differs(peer, "forwardedOffset", theirs.forwardedOffset, theirs.segmentBytes);
   }
+  segment.forwardedOffset = theirs.forwardedOffset < theirs.segmentBytes ? theirs.forwardedOffset : DevicePlan::kNone;
   segment.transport = TransportKind::P2p;
   if (std::memcmp(theirs.process, processIdentity(), sizeof theirs.process) == 0) {
     bool reaches = false;
@@ -208,14 +209,7 @@ Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int 
   if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
-  const Status described = describePeer(peer, info, owned.get(), peers_[peer]);
-  if (described) {
-    Introduction theirs{};
-    std::memcpy(&theirs, info.data(), sizeof theirs);
-    if (theirs.forwardedOffset < theirs.segmentBytes)
-      peers_[peer].forwarded = peers_[peer].base + theirs.forwardedOffset;
-  }
-  return noted(described);
+  return noted(describePeer(peer, info, owned.get(), peers_[peer]));
 }
 
 Status DeviceCommunicator::setStaged(int peer) {

@@ -61,7 +61,7 @@ class DevicePlan {
     TransportKind transport = TransportKind::None;
     bool inProcess = false;
     std::vector<uint64_t> blockOffsets;
-    uint8_t* forwarded = nullptr;  // slots of what it forwards for others
+    uint64_t forwardedOffset = kNone;  // of the slots of what it forwards for others
     std::vector<StagedEnds> staged;
   };
 

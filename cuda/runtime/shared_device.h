@@ -17,6 +17,8 @@ class DeviceCommunicator;
 
 class SharedDevice {
  public:
+  static constexpr double kRounding = 1e-6;  // of sums of shares
+
   // What a launch holds until it is on its stream; on a full device, no other does.
   struct Turn {
     std::shared_lock<std::shared_mutex> beside;
@@ -69,7 +71,7 @@ class SharedDevice {
     const std::lock_guard lock(mutex_);
     return taken();
   }
-  bool fits(double shares) const { return shares <= multiprocessors_ + 1e-6; }
+  bool fits(double shares) const { return shares <= multiprocessors_ + kRounding; }
   int multiprocessors() const { return multiprocessors_; }
 
   template <class Visit>
