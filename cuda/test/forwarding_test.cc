@@ -12,13 +12,6 @@
 namespace jccl::test {
 namespace {
 
-NetFaults faultsOfSeed(uint64_t seed) {
-  NetFaults faults = faultsOf(seed);
-  faults.reachesDevices = true;
-  faults.registers = seed % 2 == 0;
-  return faults;
-}
-
 std::string takeLog() {
   std::string log;
   for (LogRecord record; takeLogRecord(&record);) log += record.text + "\n";
@@ -62,7 +55,7 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     std::mt19937_64 random(seed);
-    StagedRanks ranks(4, faultsOfSeed(seed), Slots::OnDevice, 2);
+    StagedRanks ranks(4, deviceFaultsOf(seed), Slots::OnDevice, 2);
     for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
       if (!HasFatalFailure()) sumUp(ranks, choiceOf(algorithm, Protocol::Simple, kChannels), random);
@@ -75,7 +68,7 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
 
 // Each of two ranks sends 4 KiB of ints to three ranks of the other host, and nothing else leaves through the first.
 TEST(Forwarding, ManyRanksSendThroughOne) {
-  StagedRanks ranks(6, faultsOfSeed(2), Slots::OnDevice, 3);
+  StagedRanks ranks(6, deviceFaultsOf(2), Slots::OnDevice, 3);
   exchange(ranks, 1024);
   for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).forwardedBytes(), 2u * 3 * 4096);
 }
@@ -86,7 +79,7 @@ Issued sendOne(StagedRanks& ranks, int rank, PointToPointTask::Kind kind, int pe
 }
 
 TEST(Forwarding, AForwarderThatTakesPartInNothingMovesTheDataOfOthers) {
-  StagedRanks ranks(4, faultsOfSeed(3), Slots::OnDevice, 2);
+  StagedRanks ranks(4, deviceFaultsOf(3), Slots::OnDevice, 2);
   std::vector<uint8_t> out(100'000, 7), in(out.size());
   const std::vector<Issued> issued = {sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out),
                                       sendOne(ranks, 3, PointToPointTask::Kind::Recv, 1, in)};
@@ -114,7 +107,7 @@ TEST(Forwarding, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
 }
 
 TEST(Forwarding, AForwarderKnowsWhoStillSendsThroughIt) {
-  StagedRanks ranks(4, faultsOfSeed(1), Slots::OnDevice, 2);
+  StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
   EXPECT_EQ(ranks.host(0).senders(), HostCommunicator::Senders::Here);
   EXPECT_EQ(ranks.host(1).senders(), HostCommunicator::Senders::None);
   ranks.close(1);
@@ -123,7 +116,7 @@ TEST(Forwarding, AForwarderKnowsWhoStillSendsThroughIt) {
 }
 
 TEST(Forwarding, SendsThroughARankThatHasEndedFailAndNameIt) {
-  StagedRanks ranks(4, faultsOfSeed(1), Slots::OnDevice, 2);
+  StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
   std::vector<uint8_t> out(100'000, 7);
   ranks.close(0);
   const Issued issued = sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out);
@@ -140,7 +133,7 @@ TEST(Forwarding, ABrokenNetworkOfTheForwarderIsTheSendersFailure) {
   int named = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
-    NetFaults faults = faultsOfSeed(seed);
+    NetFaults faults = deviceFaultsOf(seed);
     faults.loses = true;
     faults.ranks = 4;
     StagedRanks ranks(4, faults, Slots::OnDevice, 2);

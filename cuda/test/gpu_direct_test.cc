@@ -12,18 +12,11 @@
 namespace jccl::test {
 namespace {
 
-NetFaults directFaults(uint64_t seed) {
-  NetFaults faults = faultsOf(seed);
-  faults.reachesDevices = true;
-  faults.registers = seed % 2 == 0;
-  return faults;
-}
-
 TEST(GpuDirectOverANetwork, EveryAlgorithmAndProtocolBySeed) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     std::mt19937_64 random(seed);
-    StagedRanks ranks(2 + static_cast<int>(seed % 2), directFaults(seed), Slots::OnDevice);
+    StagedRanks ranks(2 + static_cast<int>(seed % 2), deviceFaultsOf(seed), Slots::OnDevice);
     for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
     // What remains in the slots of one protocol has no meaning to another.
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
@@ -33,14 +26,14 @@ TEST(GpuDirectOverANetwork, EveryAlgorithmAndProtocolBySeed) {
 }
 
 TEST(GpuDirectOverANetwork, AGroupOfSendsAndCollectives) {
-  StagedRanks ranks(2, directFaults(98), Slots::OnDevice);
+  StagedRanks ranks(2, deviceFaultsOf(98), Slots::OnDevice);
   exchangeAndSumUp(ranks);
   EXPECT_GT(ranks.network.flushed(), 0u);
 }
 
 // 2000 elements on 2 channels of slots of 4096 bytes: every message of more than nothing is flushed, and none of LL.
 TEST(GpuDirectOverANetwork, OnlyWhatHasArrivedInMemoryOfAGpuIsFlushed) {
-  StagedRanks ranks(2, directFaults(4), Slots::OnDevice);
+  StagedRanks ranks(2, deviceFaultsOf(4), Slots::OnDevice);
   const auto sum = [&](Protocol protocol) {
     std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(2000, 1));
     std::vector<Issued> issued;
@@ -77,7 +70,7 @@ TEST(GpuDirectOverANetwork, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
 TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
-    NetFaults faults = directFaults(seed);
+    NetFaults faults = deviceFaultsOf(seed);
     faults.failsFlushes = true;
     StagedRanks ranks(2, faults, Slots::OnDevice);
     std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(2000, 1));

@@ -252,6 +252,14 @@ inline NetFaults faultsOf(uint64_t seed) {
   return faults;
 }
 
+// The same of a network that reaches memory of devices.
+inline NetFaults deviceFaultsOf(uint64_t seed) {
+  NetFaults faults = faultsOf(seed);
+  faults.reachesDevices = true;
+  faults.registers = seed % 2 == 0;
+  return faults;
+}
+
 inline Choice choiceBy(std::mt19937_64& random) {
   return choiceOf(static_cast<Algorithm>(random() % kAlgorithmCount), static_cast<Protocol>(random() % kProtocolCount),
                   1 + static_cast<int>(random() % kChannels));

@@ -71,7 +71,8 @@ final class InPlaceFailures {
         }
     }
 
-    private static Runnable abortAfter(Communicator comm, long nanos) {
+    /** Aborts on rank 0, so long from now. */
+    static Runnable abortAfter(Communicator comm, long nanos) {
         long until = System.nanoTime() + nanos;
         return () -> {
             if (comm.rank() == 0) {

@@ -23,7 +23,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.locks.LockSupport;
 
 /** What ranks in processes do with registered buffers of emulated GPUs. Run by {@link RankMain}. */
 final class RegisteredBuffers {
@@ -157,7 +156,8 @@ final class RegisteredBuffers {
                 try (Communicator aborted = comm.split(0, rank).orElseThrow()) {
                     Registration registration = aborted.register(memory.elements(COUNT, DataType.FLOAT32));
                     comm.barrier().await(); // of a communicator that rank 0 does not abort
-                    Thread aborter = new Thread(abortAfter(aborted, (long) round * NANOS_PER_ABORT), "test-aborter");
+                    Thread aborter = new Thread(
+                            InPlaceFailures.abortAfter(aborted, (long) round * NANOS_PER_ABORT), "test-aborter");
                     aborter.setDaemon(true);
                     aborter.start();
                     allReduceUntilItFails(aborted, memory, 1);
@@ -170,16 +170,6 @@ final class RegisteredBuffers {
             }
         }
         RankMain.print(RESULT);
-    }
-
-    private static Runnable abortAfter(Communicator comm, long nanos) {
-        long until = System.nanoTime() + nanos;
-        return () -> {
-            if (comm.rank() == 0) {
-                LockSupport.parkNanos(until - System.nanoTime());
-                comm.abort();
-            }
-        };
     }
 
     /** All-reduces until something fails, uses the buffer again, and frees it. */
