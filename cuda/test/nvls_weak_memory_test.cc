@@ -12,7 +12,8 @@ using device::NvlsLaunch;
 constexpr int kRanks = 3, kOperations = 3;
 constexpr uint32_t kSlotBytes = 16 * kRanks;
 constexpr size_t kCount = 40;  // several chunks, so that slots are used again
-constexpr size_t kBytes = NvlsLaunch::memoryBytes(1, kSlotBytes);
+constexpr size_t kAlignment = alignof(MulticastChannel);
+constexpr size_t kBytes = (NvlsLaunch::memoryBytes(1, kSlotBytes) + kAlignment - 1) / kAlignment * kAlignment;
 
 struct MissingRelease : NoFaults {
   static constexpr bool kSkipsFence = true;
@@ -35,8 +36,8 @@ struct Team {
   }
 
   static inline Team* active = nullptr;
-  alignas(128) uint8_t all[kBytes] = {};
-  alignas(128) uint8_t memory[kRanks][kBytes] = {};
+  alignas(kAlignment) uint8_t all[kBytes] = {};
+  alignas(kAlignment) uint8_t memory[kRanks][kBytes] = {};
   decltype(emulator::multicastPlaces) before = std::exchange(emulator::multicastPlaces, find);
 };
 
