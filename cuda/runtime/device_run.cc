@@ -112,7 +112,7 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code), send, recv);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
-  if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
+  if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
   if (Status status = checkReach(one); !status) return {refuse(status)};
   return submit(std::move(one), timeoutNanos, stream);
 }
@@ -126,12 +126,12 @@ Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* s
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code.collective), send, recv);
   if (code.exchangesWithCounts()) {
-    one.tasks = vectorExchangeTasks(one.operation, counts, config_.rank, config_.size);
+    vectorExchangeTasks(one.operation, counts, config_.rank, config_.size, one.tasks);
     if (Status status = checkTasks(config_.rank, config_.size, one.tasks); !status) return {refuse(status)};
   } else {
     one.counts = counts;
     setCounts(one.operation, one.counts, root, config_.size);
-    if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
+    if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
   }
   if (Status status = checkReach(one); !status) return {refuse(status)};
   return submit(std::move(one), timeoutNanos, stream);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,7 @@ class Communicator {
   Status setTree(int channel, int up, const std::vector<int>& down);
   // Checks that every connection that rings and trees need exists.
   Status checkPlan() const;
-  Status checkConnected(const std::vector<PointToPointTask>& tasks) const;
+  Status checkConnected(std::span<const PointToPointTask> tasks) const;
   std::vector<Channel::Need> needs(int channel) const { return channels_[channel]->needs(); }
 
   // How user buffers of peers are found; without, only threads of one process read buffers in place.
@@ -86,7 +87,7 @@ class Communicator {
            int64_t timeoutNanos, Part part = {});
   Code runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
             int root, int64_t timeoutNanos, Part part = {});
-  Code runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
+  Code runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
 
   // What the last operation used; for the thread that ran it.
   Choice lastChoice() const { return lastChoice_; }
@@ -107,7 +108,7 @@ class Communicator {
   bool runInPlace(const Operation& operation, Transfer transfer);
   void runThroughSlots(const Operation& operation, Transfer transfer);
   void runChannels(const Operation& operation, const Transfer& transfer);
-  Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
+  Code executeTasks(Operation& operation, int64_t timeoutNanos);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
   Choice adjustChoice(Choice choice, Collective collective) const;
   Transfer transferOf(const Operation& operation) const;
@@ -138,6 +139,7 @@ class Communicator {
   StorePolicy inPlaceOutputs_;  // and of those in place
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
+  std::vector<PointToPointTask> tasks_;  // of an exchange: kept, so that none allocates
   CoreSharing coreSharing_;
 
   mutable std::mutex errorMutex_;

@@ -98,7 +98,7 @@ Status Communicator::checkPlan() const {
   return Status::ok();
 }
 
-Status Communicator::checkConnected(const std::vector<PointToPointTask>& tasks) const {
+Status Communicator::checkConnected(std::span<const PointToPointTask> tasks) const {
   for (const auto& task : tasks) {
     if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
       return Status::invalid("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");

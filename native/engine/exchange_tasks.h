@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct PointToPointTask {
 
 // Whether all peers are ranks, and sends to this rank and receives from it pair up, in order and in size. Nothing may run
 // otherwise.
-inline Status checkTasks(int rank, int size, const std::vector<PointToPointTask>& tasks) {
+inline Status checkTasks(int rank, int size, std::span<const PointToPointTask> tasks) {
   std::vector<const PointToPointTask*> sends, recvs;
   for (const auto& task : tasks) {
     if (task.peer < 0 || task.peer >= size) {
@@ -50,11 +51,11 @@ inline Status checkTasks(int rank, int size, const std::vector<PointToPointTask>
 
 // All-to-all, gather and scatter as sends and receives; `operation.bytes` go between each pair, or a block of its counts.
 // Every rank begins with its successor, so that not all of them flood rank 0 first.
-inline std::vector<PointToPointTask> exchangeTasks(const Operation& operation, int rank, int size) {
+inline void exchangeTasks(const Operation& operation, int rank, int size, std::vector<PointToPointTask>& tasks) {
   const size_t element = sizeOf(operation.code.type);
   const Collective collective = operation.code.collective;
   const bool isRoot = rank == operation.root;
-  std::vector<PointToPointTask> tasks;
+  tasks.clear();
   const auto bytesOf = [&](int block) {
     return operation.counts == nullptr ? operation.bytes : static_cast<size_t>(operation.counts[block]) * element;
   };
@@ -82,16 +83,15 @@ inline std::vector<PointToPointTask> exchangeTasks(const Operation& operation, i
       if (from == operation.root) recv(from, 0, bytesOf(rank));
     }
   }
-  return tasks;
 }
 
 // All-to-all with counts, and the exchanges of a user-defined reduction: elements to send by rank, where they begin,
 // elements to receive by rank, where they go.
-inline std::vector<PointToPointTask> vectorExchangeTasks(const Operation& operation, const std::vector<int64_t>& counts,
-                                                         int rank, int size) {
+inline void vectorExchangeTasks(const Operation& operation, const std::vector<int64_t>& counts, int rank, int size,
+                                std::vector<PointToPointTask>& tasks) {
   const size_t element = sizeOf(operation.code.type);
   const size_t n = static_cast<size_t>(size);
-  std::vector<PointToPointTask> tasks;
+  tasks.clear();
   for (size_t i = 0; i < n; ++i) {
     const size_t to = (rank + i) % n;
     const size_t from = (rank + n - i) % n;
@@ -100,7 +100,6 @@ inline std::vector<PointToPointTask> vectorExchangeTasks(const Operation& operat
     tasks.push_back({PointToPointTask::Kind::Recv, static_cast<int>(from),
                      operation.recv + counts[3 * n + from] * element, counts[2 * n + from] * element, 0});
   }
-  return tasks;
 }
 
 }  // namespace jccl

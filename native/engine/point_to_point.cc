@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/user_memory_scope.h"
+#include "primitives/codecs.h"
 #include "primitives/zero_copy_transfer.h"
 
 namespace jccl {
@@ -19,6 +20,17 @@ uint32_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMe
   return static_cast<uint32_t>(std::min({task.bytes - done, max, std::max(task.bytes / kChunks, kMinChunkBytes)}));
 }
 
+// Up to this size LL is faster than SIMPLE: header and data are one line or a few.
+constexpr size_t kMaxLLBytes = 1024;
+
+// Whether a message goes with LL: both ends decide alike, by its size.
+bool isSmall(const PointToPointTask& task, const ConnectionMemory& memory, TransportKind transport) {
+  return transport != TransportKind::Net && task.bytes <= kMaxLLBytes &&
+         task.bytes <= memory.shape.payloadCapacity(Protocol::LL);
+}
+
+bool isSend(const PointToPointTask& task) { return task.kind == PointToPointTask::Kind::Send; }
+
 bool isLarge(const PointToPointTask& task) { return task.bytes >= UserMemoryScope::kMinBytes; }
 
 // Posts where the chunks of a message belong, as far as there are slots for them.
@@ -30,24 +42,83 @@ void postAddresses(const PointToPointTask& task, size_t done, const RecvConnecti
   }
 }
 
+// Returns whether there was credit.
+bool sendLL(const PointToPointTask& task, SendConnection& connection) {
+  if (!connection.hasCredit()) return false;
+  LLCodec::packStep(connection.memory.llSlot(connection.step), connection.memory.shape.llSlotBytes(), connection.step,
+                    checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes)), task.address, task.bytes);
+  ++connection.step;
+  connection.receiverEvents->notifyIfWaiting();
+  return true;
+}
+
 }  // namespace
 
-void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& channel) {
-  Waiter& waiter = channel.waiter();
-  UserMemoryScope userMemory(waiter.control().progress);
-  for (const PointToPointTask& task : tasks) {
-    const bool sends = task.kind == PointToPointTask::Kind::Send;
-    if (task.peer == rank_ || !isLarge(task)) continue;
-    const bool isNet = sends ? channel.sendTo(task.peer).isNet() : channel.recvFrom(task.peer).isNet();
-    if (isNet) userMemory.add(task.address, task.bytes, !sends);
-  }
-  copyOwn(tasks);
-  enqueue(tasks);
+Protocol PointToPoint::run(Tasks tasks, Channel& channel) {
   mismatch_.reset();
+  copyOwn(tasks);
+  const bool small = areSmall(tasks, channel);
+  const size_t sent = small ? sendAhead(tasks, channel) : 0;
+  if (sent == tasks.size()) {
+    receiveEach(tasks, channel);
+  } else {
+    enqueue(tasks, sent);
+    moveEach(tasks, channel);
+  }
+  return small ? Protocol::LL : Protocol::Simple;
+}
+
+bool PointToPoint::areSmall(Tasks tasks, Channel& channel) const {
+  for (const PointToPointTask& task : tasks) {
+    const SendConnection& connection = channel.sendTo(task.peer);  // as the other direction's
+    if (task.peer != rank_ && !isSmall(task, connection.memory, connection.transport)) return false;
+  }
+  return true;
+}
+
+// Sends small messages as far as there is credit for them. Returns the index of the first task that is not sent.
+size_t PointToPoint::sendAhead(Tasks tasks, Channel& channel) const {
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].peer == rank_ || !isSend(tasks[i])) continue;
+    if (!sendLL(tasks[i], channel.sendTo(tasks[i].peer))) return i;
+  }
+  return tasks.size();
+}
+
+// Receives one small message after the other: all that this rank sends is on its way, so that none waits for this one.
+void PointToPoint::receiveEach(Tasks tasks, Channel& channel) {
+  for (const PointToPointTask& task : tasks) {
+    if (task.peer == rank_ || isSend(task)) continue;
+    RecvConnection& connection = channel.recvFrom(task.peer);
+    size_t done = 0;
+    bool over = false;
+    const auto received = [&] {
+      over = over || receiveLL(task, done, connection) == Moved::All;
+      return over || mismatch_;
+    };
+    const WaitPlace place{task.peer, connection.transport, WaitFor::Data, Protocol::LL, connection.step};
+    if (!channel.waiter().wait(received, place) || failMismatched(channel)) return;
+  }
+}
+
+// Moves all queues side by side.
+void PointToPoint::moveEach(Tasks tasks, Channel& channel) {
+  ProgressEngine* const network = channel.waiter().control().progress;
+  UserMemoryScope userMemory(network);
+  for (const PointToPointTask& task : tasks) {
+    if (task.peer == rank_ || !isLarge(task)) continue;
+    const bool isNet = isSend(task) ? channel.sendTo(task.peer).isNet() : channel.recvFrom(task.peer).isNet();
+    if (isNet) userMemory.add(task.address, task.bytes, !isSend(task));
+  }
   const bool moved = moveAll(tasks, channel);
-  if (mismatch_) waiter.fail(Code::Mismatch, *mismatch_);  // after the wait, whose end clears its record
-  if (moved && finishSends(channel)) return;
-  if (ProgressEngine* network = waiter.control().progress; network != nullptr) network->revoke();
+  if (!failMismatched(channel) && moved && finishSends(channel)) return;
+  if (network != nullptr) network->revoke();
+}
+
+// After the wait, whose end clears its record.
+bool PointToPoint::failMismatched(Channel& channel) {
+  if (mismatch_) channel.waiter().fail(Code::Mismatch, *mismatch_);
+  return mismatch_.has_value();
 }
 
 // Waits until the network no longer needs the user's memory.
@@ -61,7 +132,7 @@ bool PointToPoint::finishSends(Channel& channel) {
 }
 
 // False: it has failed.
-bool PointToPoint::moveAll(const std::vector<PointToPointTask>& tasks, Channel& channel) {
+bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
   Waiter& waiter = channel.waiter();
   for (;;) {
     const Queue* unfinished = nullptr;
@@ -87,7 +158,7 @@ bool PointToPoint::moveAll(const std::vector<PointToPointTask>& tasks, Channel& 
   }
 }
 
-void PointToPoint::copyOwn(const std::vector<PointToPointTask>& tasks) const {
+void PointToPoint::copyOwn(Tasks tasks) const {
   size_t send = 0, recv = 0;
   const auto find = [&](size_t& from, PointToPointTask::Kind kind) {
     while (from < tasks.size() && (tasks[from].peer != rank_ || tasks[from].kind != kind)) ++from;
@@ -101,10 +172,11 @@ void PointToPoint::copyOwn(const std::vector<PointToPointTask>& tasks) const {
   }
 }
 
-void PointToPoint::enqueue(const std::vector<PointToPointTask>& tasks) {
+// Sends before `firstSend` are over.
+void PointToPoint::enqueue(Tasks tasks, size_t firstSend) {
   used_ = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].peer == rank_) continue;
+    if (tasks[i].peer == rank_ || (i < firstSend && isSend(tasks[i]))) continue;
     size_t at = 0;
     while (at < used_ && (queues_[at].peer != tasks[i].peer || queues_[at].kind != tasks[i].kind)) ++at;
     if (at == used_) {
@@ -121,7 +193,7 @@ void PointToPoint::enqueue(const std::vector<PointToPointTask>& tasks) {
 }
 
 // Moves one chunk of the queue's current task if that is possible now.
-bool PointToPoint::advance(Queue& queue, const std::vector<PointToPointTask>& tasks, Channel& channel) {
+bool PointToPoint::advance(Queue& queue, Tasks tasks, Channel& channel) {
   if (queue.next == queue.tasks.size()) return false;
   const PointToPointTask& task = tasks[queue.tasks[queue.next]];
   if (queue.kind == PointToPointTask::Kind::Send) return advanceSend(queue, task, channel.sendTo(queue.peer));
@@ -129,42 +201,76 @@ bool PointToPoint::advance(Queue& queue, const std::vector<PointToPointTask>& ta
 }
 
 bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection) {
-  if (connection.step >= connection.cachedHead + kSlots) {
-    connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
-    if (connection.step >= connection.cachedHead + kSlots) return false;
+  if (isSmall(task, connection.memory, connection.transport)) {
+    if (!sendLL(task, connection)) return false;
+    account(queue, task, task.bytes);
+    return true;
   }
+  if (!connection.hasCredit()) return false;
   const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
-  SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (connection.isNet() && isLarge(task)) {
     sendZeroCopy(connection, task.address + queue.done, bytes);
     connection.memory.zeroCopySlot(connection.step).awaitsAddress = true;
   } else if (bytes != 0) {
     std::memcpy(connection.memory.simpleChunk(connection.step, bytes), task.address + queue.done, bytes);
   }
-  header->check = checkWord(task.fingerprint, bytes);
-  header->bytes = bytes;
-  header->protocol = static_cast<uint8_t>(Protocol::Simple);
-  connection.publish(header);
+  connection.publish(Protocol::Simple, bytes, checkWord(task.fingerprint, bytes));
   account(queue, task, bytes);
   return true;
 }
 
 bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection) {
+  if (isSmall(task, connection.memory, connection.transport)) {
+    const Moved moved = receiveLL(task, queue.done, connection);
+    if (moved == Moved::All) account(queue, task, 0);
+    return moved != Moved::Nothing;
+  }
   if (connection.isNet() && isLarge(task)) postAddresses(task, queue.done, connection);
-  const SlotHeader* header = connection.memory.slotHeader(connection.step);
-  if (header->published.load(std::memory_order_acquire) != connection.step + 1) return false;
+  if (!connection.isPublished()) {
+    uint32_t check;
+    if (connection.isNet() || !LLCodec::load(connection.memory.llSlot(connection.step), 0,
+                                             LLFlags<32>::flagOf(connection.step), check)) {
+      return false;
+    }
+    mismatch(connection, Protocol::LL);
+    return true;
+  }
   const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
-  if (header->check != checkWord(task.fingerprint, bytes)) {
-    mismatch_ = {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step};
+  if (connection.memory.slotHeader(connection.step)->check != checkWord(task.fingerprint, bytes)) {
+    mismatch(connection, Protocol::Simple);
     return true;
   }
   uint8_t* const place = task.address + queue.done;
   const uint8_t* const chunk = connection.simpleChunk(bytes);
   if (bytes != 0 && chunk != place) std::memcpy(place, chunk, bytes);
-  connection.memory.head->head.store(++connection.step, std::memory_order_release);
-  if (connection.senderEvents != nullptr) connection.senderEvents->notifyIfWaiting();
+  connection.release();
   account(queue, task, bytes);
   return true;
+}
+
+// Takes what is there of a small message, from `done` on.
+PointToPoint::Moved PointToPoint::receiveLL(const PointToPointTask& task, size_t& done, RecvConnection& connection) {
+  const uint32_t flag = LLFlags<32>::flagOf(connection.step);
+  const uint8_t* const slot = connection.memory.llSlot(connection.step);
+  uint32_t check;
+  if (!LLCodec::load(slot, 0, flag, check)) {
+    if (!connection.isPublished()) return Moved::Nothing;
+    mismatch(connection, Protocol::Simple);
+    return Moved::Part;
+  }
+  if (check != checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes))) {
+    mismatch(connection, Protocol::LL);
+    return Moved::Part;
+  }
+  const size_t before = done;
+  done = LLCodec::unpack(slot, flag, task.address, done, task.bytes);
+  if (done < task.bytes) return done == before ? Moved::Nothing : Moved::Part;
+  connection.release();
+  return Moved::All;
+}
+
+void PointToPoint::mismatch(const RecvConnection& connection, Protocol protocol) {
+  mismatch_ = {connection.peer, connection.transport, WaitFor::Data, protocol, connection.step};
 }
 
 void PointToPoint::account(Queue& queue, const PointToPointTask& task, size_t bytes) {

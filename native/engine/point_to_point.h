@@ -1,13 +1,14 @@
 // Many sends and receives at once, moved chunk by chunk, none of which can hold up another.
 //
 // Tasks to one peer run in the order in which they were given, tasks from one peer likewise; between peers there is no
-// order. Data goes through the SIMPLE slots of channel 0; behind a network large messages are sent from user memory,
-// and received into it, if it can be done (zero-copy).
+// order. Data goes through the slots of channel 0: small messages between ranks of one host with LL, all others with
+// SIMPLE. Behind a network large messages are sent from user memory, and received into it, if it can be done (zero-copy).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/channel.h"
@@ -19,8 +20,9 @@ class PointToPoint {
  public:
   explicit PointToPoint(int rank) : rank_(rank) {}
 
-  // Runs until all are done or the communicator fails (seen in the waiter's control).
-  void run(const std::vector<PointToPointTask>& tasks, Channel& channel);
+  // Runs until all are done or the communicator fails (seen in the waiter's control). Returns LL if all messages went that
+  // way, else SIMPLE.
+  Protocol run(std::span<const PointToPointTask> tasks, Channel& channel);
 
  private:
   struct Queue {
@@ -31,13 +33,23 @@ class PointToPoint {
     int peer = 0;
   };
 
-  bool moveAll(const std::vector<PointToPointTask>& tasks, Channel& channel);
-  void copyOwn(const std::vector<PointToPointTask>& tasks) const;
-  void enqueue(const std::vector<PointToPointTask>& tasks);
-  bool advance(Queue& queue, const std::vector<PointToPointTask>& tasks, Channel& channel);
+  using Tasks = std::span<const PointToPointTask>;
+  enum class Moved { Nothing, Part, All };
+
+  void copyOwn(Tasks tasks) const;
+  bool areSmall(Tasks tasks, Channel& channel) const;
+  size_t sendAhead(Tasks tasks, Channel& channel) const;
+  void receiveEach(Tasks tasks, Channel& channel);
+  Moved receiveLL(const PointToPointTask& task, size_t& done, RecvConnection& connection);
+  void enqueue(Tasks tasks, size_t firstSend);
+  void moveEach(Tasks tasks, Channel& channel);
+  bool moveAll(Tasks tasks, Channel& channel);
+  bool advance(Queue& queue, Tasks tasks, Channel& channel);
   bool advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection);
   bool advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection);
   bool finishSends(Channel& channel);
+  void mismatch(const RecvConnection& connection, Protocol protocol);
+  bool failMismatched(Channel& channel);
   static void account(Queue& queue, const PointToPointTask& task, size_t bytes);
 
   int rank_;

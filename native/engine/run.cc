@@ -38,16 +38,16 @@ Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64
                                     reinterpret_cast<void*>(recv));
   operation.part = part;
   if (code.exchangesWithCounts()) {
-    std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
-    if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
-    return executeTasks(operation, tasks, timeoutNanos);
+    vectorExchangeTasks(operation, counts, config_.rank, config_.size, tasks_);
+    if (Status status = checkTasks(config_.rank, config_.size, tasks_); !status) return refuse(status.message());
+    return executeTasks(operation, timeoutNanos);
   }
   setCounts(operation, counts, root, config_.size);
   if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
+Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
   if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
   if (Status status = checkConnected(tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
@@ -55,16 +55,15 @@ Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, i
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
-  lastChoice_ = {Algorithm::Direct, Protocol::Simple, 1, 0, 0};
-  pointToPoint_.run(tasks, *channels_[0]);
+  lastChoice_ = {Algorithm::Direct, pointToPoint_.run(tasks, *channels_[0]), 1, 0, 0};
   if (control_.progress != nullptr) control_.progress->kick();
   return failure();
 }
 
 // All-to-all, gather and scatter are groups of sends and receives.
 Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
-  std::vector<PointToPointTask> tasks = exchangeTasks(operation, config_.rank, config_.size);
-  return executeTasks(operation, tasks, timeoutNanos);
+  exchangeTasks(operation, config_.rank, config_.size, tasks_);
+  return executeTasks(operation, timeoutNanos);
 }
 
 Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
@@ -78,17 +77,17 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   return finish(operation);
 }
 
-Code Communicator::executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
-  if (Status status = checkConnected(tasks); !status) return refuse(status.message());
+Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
+  if (Status status = checkConnected(tasks_); !status) return refuse(status.message());
   if (control_.failed()) return failure();
   operation.choice.algorithm = Algorithm::Direct;
   operation.choice.protocol = Protocol::Simple;
   operation.choice.channels = 1;
   enter(operation, timeoutNanos);
-  for (auto& task : tasks) {
+  for (auto& task : tasks_) {
     task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
   }
-  pointToPoint_.run(tasks, *channels_[0]);
+  lastChoice_.protocol = pointToPoint_.run(tasks_, *channels_[0]);
   return finish(operation);
 }
 

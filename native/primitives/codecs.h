@@ -35,6 +35,20 @@ class LLCodec {
     store(slot, 0, check, flag);
   }
 
+  // The slot of one step of a connection, scrubbed where the flags wrap. Returns how many bytes were written.
+  template <int FlagBits = 32>
+  static uint32_t packStep(uint8_t* slot, uint32_t slotBytes, uint64_t step, uint32_t check, const uint8_t* data,
+                           size_t bytes) {
+    using Flags = LLFlags<FlagBits>;
+    uint32_t written = wireBytes(bytes);
+    if (Flags::mustScrub(step)) {
+      written = slotBytes;
+      scrub(slot, slotBytes, bytes, Flags::neverFlagOf(step));
+    }
+    pack(slot, Flags::flagOf(step), check, data, bytes);
+    return written;
+  }
+
   static void scrub(uint8_t* slot, uint32_t slotBytes, size_t bytes, uint32_t neverFlag) {
     for (size_t cell = cells(bytes); cell < slotBytes / kLLCellBytes; ++cell) store(slot, cell, 0, neverFlag);
   }

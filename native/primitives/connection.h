@@ -54,8 +54,20 @@ struct SendConnection {
 
   bool isNet() const { return transport == TransportKind::Net; }
 
-  // Ends the current step, whose slot and header are written.
-  void publish(SlotHeader* header) {
+  // Whether the next slot may be written.
+  bool hasCredit() {
+    if (__builtin_expect(step < cachedHead + kSlots, 1)) return true;
+    cachedHead = memory.head->head.load(std::memory_order_acquire);
+    return step < cachedHead + kSlots;
+  }
+
+  // Ends the current step, whose slot is written, with the slot's header: always for SIMPLE, for the others where a proxy
+  // reads it.
+  void publish(Protocol protocol, uint32_t bytes, uint32_t check) {
+    SlotHeader* header = memory.slotHeader(step);
+    header->check = check;
+    header->bytes = bytes;
+    header->protocol = static_cast<uint8_t>(protocol);
     header->published.store(++step, std::memory_order_release);
     if (receiverEvents != nullptr) {
       receiverEvents->notifyIfWaiting();
@@ -75,6 +87,17 @@ struct RecvConnection {
   TransportKind transport = TransportKind::None;
 
   bool isNet() const { return transport == TransportKind::Net; }
+
+  // Whether the next step is there, with protocol SIMPLE.
+  bool isPublished() const {
+    return memory.slotHeader(step)->published.load(std::memory_order_acquire) == step + 1;
+  }
+
+  // Ends the current step: its slot may be written again.
+  void release() {
+    memory.head->head.store(++step, std::memory_order_release);
+    if (senderEvents != nullptr) senderEvents->notifyIfWaiting();
+  }
 
   // Where the chunk of the next step is, once its slot is published with protocol SIMPLE.
   const uint8_t* simpleChunk(uint32_t bytes) const {

@@ -160,9 +160,9 @@ class HostPrimitives {
     }
     for (int i = 0; i < links.sendCount; ++i) {
       if (sendable != nullptr && links.send[i]->isNet()) sendZeroCopy(*links.send[i], sendable, bytes);
-      publish(*links.send[i], bytes, check);
+      links.send[i]->publish(P, bytes, check);
     }
-    for (int i = 0; i < recvCount; ++i) release(*links.recv[i]);
+    for (int i = 0; i < recvCount; ++i) links.recv[i]->release();
   }
 
   // Does a network proxy read the output next? Then it should stay in the cache.
@@ -213,20 +213,14 @@ class HostPrimitives {
     const uint64_t step = connection.step;
     uint32_t wireBytes;
     if constexpr (P == Protocol::LL) {
-      using Flags = LLFlags<FlagBits>;
-      uint8_t* slot = connection.memory.llSlot(step);
-      wireBytes = LLCodec::wireBytes(bytes);
-      if (Flags::mustScrub(step)) {
-        wireBytes = connection.memory.shape.llSlotBytes();
-        LLCodec::scrub(slot, wireBytes, bytes, Flags::neverFlagOf(step));
-      }
-      LLCodec::pack(slot, Flags::flagOf(step), check, data, bytes);
+      wireBytes = LLCodec::packStep<FlagBits>(connection.memory.llSlot(step), connection.memory.shape.llSlotBytes(),
+                                              step, check, data, bytes);
     } else {
       wireBytes = LL128Codec::wireBytes(bytes);
       LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, data, bytes);
     }
     if (connection.isNet()) {
-      publish(connection, wireBytes, check);
+      connection.publish(P, wireBytes, check);
     } else {
       ++connection.step;
       connection.receiverEvents->notifyIfWaiting();
@@ -256,7 +250,7 @@ class HostPrimitives {
         if (!wait(more, connection)) return false;
       }
     }
-    release(connection);
+    connection.release();
     return true;
   }
 
@@ -285,21 +279,13 @@ class HostPrimitives {
     } else if constexpr (P == Protocol::LL128) {
       return LL128Codec::ready(connection.memory.ll128Slot(step), 0, step + 1);
     } else {
-      return isPublished(connection);
+      return connection.isPublished();
     }
   }
 
-  static bool isPublished(const RecvConnection& connection) {
-    return connection.memory.slotHeader(connection.step)->published.load(std::memory_order_acquire) ==
-           connection.step + 1;
-  }
-
   bool waitForCredit(SendConnection& connection) {
-    if (__builtin_expect(connection.step < connection.cachedHead + kSlots, 1)) return true;
-    const auto granted = [&connection] {
-      connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
-      return connection.step < connection.cachedHead + kSlots;
-    };
+    if (__builtin_expect(connection.hasCredit(), 1)) return true;
+    const auto granted = [&connection] { return connection.hasCredit(); };
     const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, P, connection.step};
     if (waiter_.wait(granted, place)) return true;
     failed_ = true;
@@ -307,7 +293,7 @@ class HostPrimitives {
   }
 
   bool waitForSlot(RecvConnection& connection, uint32_t check) {
-    if (!wait([&] { return isPublished(connection); }, connection)) return false;
+    if (!wait([&] { return connection.isPublished(); }, connection)) return false;
     return connection.memory.slotHeader(connection.step)->check == check || mismatch(connection);
   }
 
@@ -349,21 +335,6 @@ class HostPrimitives {
 
   static WaitPlace placeOf(const RecvConnection& connection) {
     return {connection.peer, connection.transport, WaitFor::Data, P, connection.step};
-  }
-
-  // Ends the step at the sender, with the slot's header: always for SIMPLE, for the others when a proxy reads it.
-  static void publish(SendConnection& connection, uint32_t wireBytes, uint32_t check) {
-    SlotHeader* header = connection.memory.slotHeader(connection.step);
-    header->check = check;
-    header->bytes = wireBytes;
-    header->protocol = static_cast<uint8_t>(P);
-    connection.publish(header);
-  }
-
-  // Ends the step at the receiver: the slot may be written again.
-  static void release(RecvConnection& connection) {
-    connection.memory.head->head.store(++connection.step, std::memory_order_release);
-    if (connection.senderEvents != nullptr) connection.senderEvents->notifyIfWaiting();
   }
 
   void copyBytes(uint8_t* to, const uint8_t* from, size_t bytes) const {

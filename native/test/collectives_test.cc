@@ -240,6 +240,66 @@ TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
   });
 }
 
+// What crosses by LL and by SIMPLE shares the steps of a connection.
+TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
+  RankThreads threads(3);
+  threads.run([](Communicator& communicator) {
+    const int size = communicator.size();
+    const int next = (communicator.rank() + 1) % size, before = (communicator.rank() + size - 1) % size;
+    for (const size_t bytes : {8, 0, 1, 2000, 3, 1023, 70000, 1024, 1025, 5, 4, 1 << 20, 12}) {
+      for (int round = 0; round < 30; ++round) {
+        const auto valueOf = [&](int rank, size_t i) { return static_cast<uint8_t>(rank * 31 + i * 7 + round); };
+        Guarded send(bytes), recv(bytes, 0, 0xEE);
+        for (size_t i = 0; i < bytes; ++i) send.data()[i] = valueOf(communicator.rank(), i);
+        const PointToPointTask tasks[] = {{PointToPointTask::Kind::Send, next, send.data(), bytes, 9},
+                                          {PointToPointTask::Kind::Recv, before, recv.data(), bytes, 9}};
+        ASSERT_EQ(communicator.runPointToPoint(tasks, kTimeoutNanos), Code::Ok) << communicator.lastError();
+        if (bytes == 8 || bytes == 2000) {
+          EXPECT_EQ(communicator.lastChoice().protocol, bytes == 8 ? Protocol::LL : Protocol::Simple);
+        }
+        for (size_t i = 0; i < bytes; ++i) ASSERT_EQ(recv.data()[i], valueOf(before, i)) << "bytes=" << bytes;
+        ASSERT_TRUE(recv.intact());
+      }
+    }
+  });
+}
+
+// Both have used up their credit: each sends only once the other has received.
+TEST(PointToPoint, ASendThatFindsNoCreditDoesNotKeepItsReceiveWaiting) {
+  RankThreads threads(2);
+  threads.run([](Communicator& communicator) {
+    const int peer = 1 - communicator.rank();
+    constexpr int kMessages = 3 * static_cast<int>(kSlots);
+    for (int i = 0; i < static_cast<int>(kSlots); ++i) {
+      int value = i;
+      const PointToPointTask ahead{PointToPointTask::Kind::Send, peer, reinterpret_cast<uint8_t*>(&value), 4, 7};
+      ASSERT_EQ(communicator.runPointToPoint({&ahead, 1}, kTimeoutNanos), Code::Ok);
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      int value = i + static_cast<int>(kSlots), received = -1;
+      const PointToPointTask both[] = {
+          {PointToPointTask::Kind::Send, peer, reinterpret_cast<uint8_t*>(&value), 4, 7},
+          {PointToPointTask::Kind::Recv, peer, reinterpret_cast<uint8_t*>(&received), 4, 7}};
+      ASSERT_EQ(communicator.runPointToPoint(both, kTimeoutNanos), Code::Ok) << communicator.lastError();
+      ASSERT_EQ(received, i);
+    }
+  });
+}
+
+TEST(PointToPoint, ASmallMessageForALargeReceiveIsAMismatchAndTheOtherWayRound) {
+  for (const size_t sent : {size_t{8}, size_t{8192}}) {
+    const size_t expected = sent == 8 ? 8192 : 8;
+    RankThreads threads(2);
+    threads.run([&](Communicator& communicator) {
+      Guarded buffer(8192);
+      const bool sends = communicator.rank() == 0;
+      const PointToPointTask task{sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv,
+                                  1 - communicator.rank(), buffer.data(), sends ? sent : expected, 7};
+      EXPECT_EQ(communicator.runPointToPoint({&task, 1}, kTimeoutNanos), sends ? Code::Ok : Code::Mismatch);
+    });
+  }
+}
+
 TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
   RankThreads threads(3);
   threads.run([](Communicator& communicator) {
@@ -275,9 +335,11 @@ TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
 TEST(PointToPoint, RefusesUnpairedMessagesToItself) {
   RankThreads threads(1);
   uint8_t data[4] = {};
-  EXPECT_EQ(threads[0].runPointToPoint({{PointToPointTask::Kind::Send, 0, data, 4, 1}}, kTimeoutNanos), Code::Invalid);
+  const PointToPointTask toItself[] = {{PointToPointTask::Kind::Send, 0, data, 4, 1}};
+  EXPECT_EQ(threads[0].runPointToPoint(toItself, kTimeoutNanos), Code::Invalid);
   EXPECT_NE(threads[0].lastError().find("sendsToSelf=1 recvsFromSelf=0"), std::string::npos) << threads[0].lastError();
-  EXPECT_EQ(threads[0].runPointToPoint({{PointToPointTask::Kind::Recv, 3, data, 4, 1}}, kTimeoutNanos), Code::Invalid);
+  const PointToPointTask fromNobody[] = {{PointToPointTask::Kind::Recv, 3, data, 4, 1}};
+  EXPECT_EQ(threads[0].runPointToPoint(fromNobody, kTimeoutNanos), Code::Invalid);
   EXPECT_EQ(threads[0].failure(), Code::Ok);
 }
 

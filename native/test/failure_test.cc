@@ -106,8 +106,8 @@ TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
     const uint32_t fingerprint =
         sends ? messageFingerprint(DataType::Int8, 100) : messageFingerprint(DataType::Int32, 25);
     const auto kind = sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv;
-    const Code code = communicator.runPointToPoint({{kind, 1 - communicator.rank(), buffer.data(), bytes, fingerprint}},
-                                                   kTimeoutNanos);
+    const PointToPointTask task{kind, 1 - communicator.rank(), buffer.data(), bytes, fingerprint};
+    const Code code = communicator.runPointToPoint({&task, 1}, kTimeoutNanos);
     EXPECT_EQ(code, sends ? Code::Ok : Code::Mismatch);
   });
 }

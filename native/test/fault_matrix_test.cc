@@ -152,10 +152,10 @@ class Job {
       const uint32_t fingerprint = messageFingerprint(step.code.type, step.count);
       const int next = static_cast<int>((rank + 1) % communicators_.size());
       const int before = static_cast<int>((rank + communicators_.size() - 1) % communicators_.size());
-      code = communicators_[rank]->communicator().runPointToPoint(
-          {{PointToPointTask::Kind::Send, next, send.data(), sent.size(), fingerprint},
-           {PointToPointTask::Kind::Recv, before, recv.data(), expected.size(), fingerprint}},
-          timeLimit);
+      const PointToPointTask tasks[] = {
+          {PointToPointTask::Kind::Send, next, send.data(), sent.size(), fingerprint},
+          {PointToPointTask::Kind::Recv, before, recv.data(), expected.size(), fingerprint}};
+      code = communicators_[rank]->communicator().runPointToPoint(tasks, timeLimit);
     } else {
       code = communicators_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
                                                       static_cast<int64_t>(step.count), step.root, timeLimit);

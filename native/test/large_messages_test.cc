@@ -67,10 +67,9 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t round) {
   std::vector<uint8_t> recv(bytes + 2, 0xEE);
   for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, round);
   Communicator& communicator = ranks.communicators[rank]->communicator();
-  ASSERT_EQ(Code::Ok, communicator.runPointToPoint(
-                          {{Kind::Send, peer, send.data(), bytes, 5}, {Kind::Recv, peer, recv.data() + 1, bytes, 5}},
-                          kTimeoutNanos))
-      << ranks.communicators[rank]->lastError();
+  const PointToPointTask tasks[] = {{Kind::Send, peer, send.data(), bytes, 5},
+                                    {Kind::Recv, peer, recv.data() + 1, bytes, 5}};
+  ASSERT_EQ(Code::Ok, communicator.runPointToPoint(tasks, kTimeoutNanos)) << ranks.communicators[rank]->lastError();
   std::fill(send.begin(), send.end(), 0xAA);  // the network has released it
   size_t wrong = 0;
   for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, round) ? 1 : 0;
