@@ -216,8 +216,8 @@ public interface Operations<R> {
     R scatterV(@Nullable DataBuffer send, long[] counts, DataBuffer recv, int root);
 
     /**
-     * Sends elements to one rank, which must receive as many with {@link #recv}. Several transfers at once, in
-     * particular in both directions, belong in a group: one after the other they may wait for each other for ever.
+     * Sends elements to one rank, which must receive as many with {@link #recv}. For a transfer in each direction use
+     * {@link #sendReceive}, for several at once a group: one after the other they may wait for each other for ever.
      *
      * @param peer the receiving rank, not this one unless in a group
      * @param buffer the elements
@@ -231,6 +231,17 @@ public interface Operations<R> {
      * @param buffer receives the elements
      */
     R recv(int peer, DataBuffer buffer);
+
+    /**
+     * Sends elements to one rank and receives others from the same or another rank, at the same time (MPI_Sendrecv). The
+     * other sides may be a {@link #send} and a {@link #recv}, too.
+     *
+     * @param send the elements to send
+     * @param to the rank that receives them; this one if {@code from} is
+     * @param recv receives elements; must not overlap {@code send}; type and count may differ
+     * @param from the rank that sends them
+     */
+    R sendReceive(DataBuffer send, int to, DataBuffer recv, int from);
 
     /**
      * Is done when every rank has entered it. On a GPU it orders operations only: what kernels of the application have stored

@@ -150,6 +150,8 @@ public final class NativeCommunicator {
     public static final int TASK_SEND = 0;
     /** The kind of a task that receives. */
     public static final int TASK_RECV = 1;
+    /** Instead of a peer: nothing is sent, or nothing received. */
+    public static final int NO_PEER = -1;
 
     // Rows of history() and waiting().
 
@@ -393,6 +395,29 @@ public final class NativeCommunicator {
      * @return as {@link #run}
      */
     static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos);
+
+    /**
+     * Runs a send and a receive at once, or one of them: {@link #runPointToPoint} without an array.
+     *
+     * @param send address of what is sent
+     * @param sendType the ordinal of the type
+     * @param to the receiving rank; {@link #NO_PEER}: nothing is sent
+     * @param recv address of where elements go
+     * @param recvType the ordinal of the type
+     * @param from the sending rank; {@link #NO_PEER}: nothing is received
+     * @return as {@link #run}
+     */
+    static native long sendReceive(
+            long comm,
+            long send,
+            long sendCount,
+            int sendType,
+            int to,
+            long recv,
+            long recvCount,
+            int recvType,
+            int from,
+            long timeoutNanos);
 
     /** Ends every wait inside, now and for ever, with this code. Returns at once and frees nothing. */
     static native void abort(long comm, int code);

@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import io.jccl.DataType;
 import io.jccl.JcclException;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
@@ -211,6 +212,30 @@ public final class NativeEngine extends Engine {
     /** Runs point-to-point transfers together; see {@link NativeCommunicator#runPointToPoint}. */
     public long runPointToPoint(long[] tasks, long timeoutNanos) {
         return NativeCommunicator.runPointToPoint(handle, tasks, timeoutNanos);
+    }
+
+    /** Runs a send, a receive, or one of each; see {@link NativeCommunicator#sendReceive}. */
+    public long sendReceive(
+            long send,
+            long sendCount,
+            DataType sendType,
+            int to,
+            long recv,
+            long recvCount,
+            DataType recvType,
+            int from,
+            long timeoutNanos) {
+        return NativeCommunicator.sendReceive(
+                handle,
+                send,
+                sendCount,
+                sendType.ordinal(),
+                to,
+                recv,
+                recvCount,
+                recvType.ordinal(),
+                from,
+                timeoutNanos);
     }
 
     /** The bytes in use, in the order that {@link NativeCommunicator#memoryUsage} documents. */

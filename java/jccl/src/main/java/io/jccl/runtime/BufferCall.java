@@ -4,8 +4,9 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 
-/** A collective that sends from one buffer and receives in one. */
-abstract sealed class BufferCall implements OperationCall permits CollectiveCall, VectorCall, ReductionCall {
+/** An operation that sends from one buffer and receives in one. */
+abstract sealed class BufferCall implements OperationCall
+        permits CollectiveCall, VectorCall, ReductionCall, SendReceiveCall {
 
     private final int signature;
     private final boolean onDevice;

@@ -302,19 +302,52 @@ final class CallFactory implements Operations<OperationCall> {
     @Override
     public OperationCall send(int peer, DataBuffer buffer) {
         notAlone("send", peer);
-        return transfers(List.of(transfer(false, peer, buffer)));
+        checkTransfer(false, peer, "buffer", buffer);
+        return message(buffer, peer, null, peer);
     }
 
     @Override
     public OperationCall recv(int peer, DataBuffer buffer) {
         notAlone("recv", peer);
-        return transfers(List.of(transfer(true, peer, buffer)));
+        checkTransfer(true, peer, "buffer", buffer);
+        return message(null, peer, buffer, peer);
+    }
+
+    @Override
+    public OperationCall sendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
+        checkSendReceive(send, to, recv, from);
+        if ((to == rank) != (from == rank) || to == rank && send.bytes() != recv.bytes()) {
+            throw new IllegalArgumentException("to=" + to + " from=" + from + " rank=" + rank + " send=" + send
+                    + " recv=" + recv + ": what a rank sends to itself it must receive in the same call");
+        }
+        return message(send, to, recv, from);
+    }
+
+    void checkSendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
+        checkTransfer(false, to, "send", send);
+        checkTransfer(true, from, "recv", recv);
+        Checks.apart(send, recv);
+    }
+
+    /** Buffers of sides that there are not are null. */
+    private OperationCall message(DataBuffer send, int to, DataBuffer recv, int from) {
+        if (!onDevice(send, recv)) {
+            return new SendReceiveCall(send, to, recv, from);
+        }
+        List<Transfer> transfers = new ArrayList<>(2);
+        if (send != null) {
+            transfers.add(new Transfer(false, to, send));
+        }
+        if (recv != null) {
+            transfers.add(new Transfer(true, from, recv));
+        }
+        return new TransfersCall(true, transfers);
     }
 
     private void notAlone(String call, int peer) {
         if (peer == rank) {
             throw new IllegalArgumentException("peer=" + peer + " rank=" + rank + ": a " + call
-                    + " to itself waits for ever; put both sides into one group");
+                    + " to itself waits for ever; use sendReceive, or put both sides into one group");
         }
     }
 
@@ -325,13 +358,17 @@ final class CallFactory implements Operations<OperationCall> {
 
     /** One side of a point-to-point transfer. */
     Transfer transfer(boolean receiving, int peer, DataBuffer buffer) {
+        checkTransfer(receiving, peer, "buffer", buffer);
+        return new Transfer(receiving, peer, buffer);
+    }
+
+    private void checkTransfer(boolean receiving, int peer, String name, DataBuffer buffer) {
         Checks.peer(peer, size);
         if (receiving) {
-            Checks.target("buffer", buffer);
+            Checks.target(name, buffer);
         } else {
-            Checks.source("buffer", buffer);
+            Checks.source(name, buffer);
         }
-        return new Transfer(receiving, peer, buffer);
     }
 
     OperationCall transfers(List<Transfer> transfers) {

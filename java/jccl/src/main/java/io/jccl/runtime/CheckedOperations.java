@@ -175,6 +175,13 @@ abstract class CheckedOperations<R> implements Operations<R> {
     }
 
     @Override
+    public R sendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().sendReceive(send, to, recv, from));
+        }
+    }
+
+    @Override
     public R barrier() {
         try (Issuing<R> issuing = begin()) {
             return issuing.issue(issuing.factory().barrier());

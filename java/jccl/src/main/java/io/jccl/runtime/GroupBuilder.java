@@ -76,4 +76,11 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
     public Group recv(int peer, DataBuffer buffer) {
         return add(true, peer, buffer);
     }
+
+    @Override
+    public Group sendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
+        requireOpen();
+        factory.checkSendReceive(send, to, recv, from);
+        return send(to, send).recv(from, recv);
+    }
 }

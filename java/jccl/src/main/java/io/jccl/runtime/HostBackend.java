@@ -107,6 +107,18 @@ final class HostBackend implements Backend {
     }
 
     private long run(BufferCall call, long from, long to, long timeoutNanos) {
+        if (call instanceof SendReceiveCall message) {
+            return engine.sendReceive(
+                    from,
+                    message.sendCount(),
+                    message.sendType(),
+                    message.to(),
+                    to,
+                    message.recvCount(),
+                    message.recvType(),
+                    message.from(),
+                    timeoutNanos);
+        }
         int signature = call.signature();
         long choice = choices.choose(call.collective(), call.bytes(size));
         if (call instanceof CollectiveCall one) {

@@ -1,12 +1,13 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
 import io.jccl.internal.MemoryHold;
 import java.util.List;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
-/** Sends and receives that run at the same time: a single one, or those of a group. */
+/** Sends and receives that run at the same time: those of a group, or any in memory of a device. */
 final class TransfersCall implements OperationCall {
 
     /** Where the address of a transfer is among its longs. */
@@ -27,8 +28,11 @@ final class TransfersCall implements OperationCall {
 
         /** For messages: {@code send(peer=1 type=float32 count=4)}. */
         String describe() {
-            return (receiving ? "recv" : "send") + "(peer=" + peer + " type="
-                    + buffer.type().label() + " count=" + buffer.count() + ")";
+            return describe(receiving, peer, buffer.type(), buffer.count());
+        }
+
+        static String describe(boolean receiving, int peer, DataType type, long count) {
+            return (receiving ? "recv" : "send") + "(peer=" + peer + " type=" + type.label() + " count=" + count + ")";
         }
     }
 

@@ -181,7 +181,9 @@ record CollectiveCase(
             case ALL_TO_ALL -> comm.allToAll(from, to);
             case GATHER -> comm.gather(from, to, root);
             case SCATTER -> comm.scatter(from, to, root);
-            case SEND_RECV -> comm.group(g -> g.send(next, from).recv(previous, to));
+            case SEND_RECV -> comm.rank() % 2 == 0
+                    ? comm.sendReceive(from, next, to, previous)
+                    : comm.group(g -> g.send(next, from).recv(previous, to));
             case BARRIER -> comm.barrier();
         };
     }

@@ -126,8 +126,9 @@ final class DeviceCollectives {
                 case SCATTER -> vector
                         ? on.scatterV(send, counts(size), recv, root % size)
                         : on.scatter(send, recv, root % size);
-                case SEND_RECV -> group.apply(
-                        g -> g.send((rank + 1) % size, send).recv((rank + size - 1) % size, recv));
+                case SEND_RECV -> rank % 2 == 0
+                        ? on.sendReceive(send, (rank + 1) % size, recv, (rank + size - 1) % size)
+                        : group.apply(g -> g.send((rank + 1) % size, send).recv((rank + size - 1) % size, recv));
                 case BARRIER -> on.barrier();
             };
         }

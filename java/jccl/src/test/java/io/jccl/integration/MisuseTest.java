@@ -76,7 +76,25 @@ class MisuseTest {
         refused(() -> comm.send(7, buffer(1)), "peer=7 size=2: expected a rank from 0 to 1");
         refused(
                 () -> comm.recv(0, buffer(1)),
-                "peer=0 rank=0: a recv to itself waits for ever; put both sides into one group");
+                "peer=0 rank=0: a recv to itself waits for ever; use sendReceive, or put both sides into one group");
+    }
+
+    @Test
+    void sendReceiveNeedsTwoRanksAndTwoBuffers() {
+        DataBuffer send = buffer(4);
+        refused(() -> comm.sendReceive(send, 1, buffer(4), 2), "peer=2 size=2: expected a rank from 0 to 1");
+        refused(() -> comm.sendReceive(null, 1, send, 1), "send=null: this rank needs a send buffer");
+        refused(() -> comm.sendReceive(send, 1, null, 1), "recv=null: this rank needs a recv buffer");
+        String overlap =
+                "send and recv overlap: this operation does not work in place; pass buffers of separate memory";
+        refused(() -> comm.sendReceive(send, 1, send, 1), overlap);
+        refused(() -> comm.group(g -> g.sendReceive(send, 1, send, 1)), overlap);
+        for (int from : new int[] {0, 1}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> comm.sendReceive(send, 0, buffer(3), from))
+                    .withMessageStartingWith("to=0 from=" + from + " rank=0 send=")
+                    .withMessageEndingWith(": what a rank sends to itself it must receive in the same call");
+        }
     }
 
     @Test

@@ -146,7 +146,7 @@ class OperationsTest {
                 });
                 transfers.await();
                 assertThat(received.get(0)).isEqualTo(1 - comm.rank());
-                assertThat(transfers.execution()).isEqualTo(new Execution(Algorithm.DIRECT, Protocol.SIMPLE, 1));
+                assertThat(transfers.execution()).isEqualTo(new Execution(Algorithm.DIRECT, Protocol.LL, 1)); // they are small
             });
         }
     }
@@ -169,6 +169,47 @@ class OperationsTest {
                         .await();
                 assertThat(in.get(count - 1)).isEqualTo(previous);
                 assertThat(self.get(0)).isEqualTo(42);
+            });
+        }
+    }
+
+    @Test
+    void sendReceiveSendsAndReceivesAtTheSameTime() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                int next = (comm.rank() + 1) % 3;
+                int previous = (comm.rank() + 2) % 3;
+                for (int count : new int[] {0, 1, 200, 200_000}) {
+                    long[] out = new long[count + comm.rank()]; // the counts of the two sides differ
+                    Arrays.fill(out, comm.rank());
+                    LongBuffer in = longs(new long[count + previous]);
+                    DataBuffer send = count == 200 ? DataBuffer.of(LongBuffer.wrap(out)) : DataBuffer.of(longs(out));
+                    comm.sendReceive(send, next, DataBuffer.of(in), previous).await();
+                    for (int i = 0; i < in.capacity(); i++) {
+                        assertThat(in.get(i)).isEqualTo(previous);
+                    }
+                    LongBuffer self = longs(0);
+                    comm.sendReceive(DataBuffer.of(longs(42)), comm.rank(), DataBuffer.of(self), comm.rank())
+                            .await();
+                    assertThat(self.get(0)).isEqualTo(42);
+                }
+            });
+        }
+    }
+
+    @Test
+    void sendReceiveMatchesSendsAndReceivesOfOthers() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                LongBuffer value = longs(comm.rank());
+                LongBuffer received = longs(-1);
+                switch (comm.rank()) {
+                    case 0 -> comm.send(1, DataBuffer.of(value)).await();
+                    case 1 -> comm.sendReceive(DataBuffer.of(value), 2, DataBuffer.of(received), 0)
+                            .await();
+                    default -> comm.recv(1, DataBuffer.of(received)).await();
+                }
+                assertThat(received.get(0)).isEqualTo(comm.rank() - 1);
             });
         }
     }

@@ -70,10 +70,7 @@ final class Workload {
             case SEND_RECV -> {
                 int next = (rank + 1) % comm.size();
                 int previous = (rank + comm.size() - 1) % comm.size();
-                yield () -> comm.group(group -> {
-                    group.send(next, in);
-                    group.recv(previous, out);
-                });
+                yield () -> comm.sendReceive(in, next, out, previous);
             }
             case BARRIER -> comm::barrier;
         };

@@ -1,0 +1,74 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.runtime.TransfersCall.Transfer;
+
+/** A send, a receive, or one of each at once, in memory of the host: without the lists of a group. */
+final class SendReceiveCall extends BufferCall {
+
+    private static final int NOBODY = NativeCommunicator.NO_PEER;
+
+    private final int to;
+    private final int from;
+    private final DataType sendType;
+    private final DataType recvType;
+    private final long sendCount;
+    private final long recvCount;
+
+    /**
+     * @param send null: nothing is sent
+     * @param recv null: nothing is received
+     */
+    SendReceiveCall(DataBuffer send, int to, DataBuffer recv, int from) {
+        super(Signatures.of(Collective.SEND_RECV, (send == null ? recv : send).type(), null), false, send, recv);
+        this.to = send == null ? NOBODY : to;
+        this.from = recv == null ? NOBODY : from;
+        this.sendType = (send == null ? recv : send).type();
+        this.recvType = (recv == null ? send : recv).type();
+        this.sendCount = send == null ? 0 : send.count();
+        this.recvCount = recv == null ? 0 : recv.count();
+    }
+
+    /** {@link NativeCommunicator#NO_PEER} where nothing is sent. */
+    int to() {
+        return to;
+    }
+
+    /** {@link NativeCommunicator#NO_PEER} where nothing is received. */
+    int from() {
+        return from;
+    }
+
+    DataType sendType() {
+        return sendType;
+    }
+
+    DataType recvType() {
+        return recvType;
+    }
+
+    long sendCount() {
+        return sendCount;
+    }
+
+    long recvCount() {
+        return recvCount;
+    }
+
+    @Override
+    long bytes(int size) {
+        return Math.max(sendCount * sendType.bytes(), recvCount * recvType.bytes());
+    }
+
+    @Override
+    public String describe() {
+        String sends = to == NOBODY ? "" : Transfer.describe(false, to, sendType, sendCount);
+        String receives = from == NOBODY ? "" : Transfer.describe(true, from, recvType, recvCount);
+        return to == NOBODY || from == NOBODY
+                ? sends + receives
+                : "send_recv(transfers=2 " + sends + " " + receives + ")";
+    }
+}
