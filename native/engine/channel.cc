@@ -63,7 +63,7 @@ std::vector<Channel::Need> Channel::needs() const {
   return needs;
 }
 
-void Channel::run(const Operation& operation, const Transfer& transfer) {
+void Channel::run(const Operation& operation, Transfer& transfer) {
   switch (operation.choice.protocol) {
     case Protocol::LL:
       return runWith<Protocol::LL>(operation, transfer);
@@ -75,11 +75,11 @@ void Channel::run(const Operation& operation, const Transfer& transfer) {
 }
 
 template <Protocol P>
-void Channel::runWith(const Operation& operation, Transfer transfer) {
+void Channel::runWith(const Operation& operation, Transfer& transfer) {
   const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
   const size_t element = transfer.elementBytes;
-  size_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
-  if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMaxPackedSliceBytes);
+  uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
+  if (P != Protocol::Simple) capacity = std::min(capacity, kMaxPackedSliceBytes);
   transfer.zeroCopy = P == Protocol::Simple && sendsZeroCopy(operation);
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
   if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);

@@ -46,12 +46,12 @@ class Channel {
   Waiter& waiter() { return waiter_; }
   size_t scratchBytes() const { return scratchBytes_.load(std::memory_order_relaxed); }  // by any thread
 
-  // Runs this channel's share. Failures show in the wait control.
-  void run(const Operation& operation, const Transfer& transfer);
+  // Runs this channel's share. Failures show in the wait control. What depends on the channel is set in `transfer`.
+  void run(const Operation& operation, Transfer& transfer);
 
  private:
   template <Protocol P>
-  void runWith(const Operation& operation, Transfer transfer);
+  void runWith(const Operation& operation, Transfer& transfer);
   template <Protocol P>
   void runRing(const Operation& operation, const Transfer& transfer);
   template <Protocol P>

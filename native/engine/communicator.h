@@ -83,10 +83,10 @@ class Communicator {
   void setBufferResolver(BufferResolver* resolver) { zeroCopy_.setResolver(resolver); }
 
   // The operations. They return Ok or the failure; after a failure all that follow return it at once.
-  Code run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
-           int64_t timeoutNanos, Part part = {});
-  Code runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
-            int root, int64_t timeoutNanos, Part part = {});
+  Code run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
+           int64_t timeoutNanos, const Part& part = {});
+  Code runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
+            int root, int64_t timeoutNanos, const Part& part = {});
   Code runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
 
   // What the last operation used; for the thread that ran it.
@@ -106,9 +106,10 @@ class Communicator {
   Code finish(const Operation& operation);
   Code execute(Operation& operation, int64_t timeoutNanos);
   bool runInPlace(const Operation& operation, Transfer transfer);
-  void runThroughSlots(const Operation& operation, Transfer transfer);
-  void runChannels(const Operation& operation, const Transfer& transfer);
+  void runThroughSlots(const Operation& operation, Transfer& transfer);
+  void runChannels(const Operation& operation, Transfer& transfer);
   Code executeTasks(Operation& operation, int64_t timeoutNanos);
+  Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
   Choice adjustChoice(Choice choice, Collective collective) const;
   Transfer transferOf(const Operation& operation) const;

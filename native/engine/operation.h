@@ -117,6 +117,8 @@ struct Part {
 };
 
 struct Operation {
+  Operation() {}  // not the compiler's own, which clears by a slow string instruction
+
   OperationCode code{};
   Choice choice;
   const uint8_t* send = nullptr;

@@ -54,8 +54,9 @@ bool sendLL(const PointToPointTask& task, SendConnection& connection) {
 
 }  // namespace
 
-Protocol PointToPoint::run(Tasks tasks, Channel& channel) {
+Protocol PointToPoint::run(Tasks tasks, Channel& channel, const ChunkStores& stores) {
   mismatch_.reset();
+  stores_ = stores;
   copyOwn(tasks);
   const bool small = areSmall(tasks, channel);
   const size_t sent = small ? sendAhead(tasks, channel) : 0;
@@ -166,7 +167,7 @@ void PointToPoint::copyOwn(Tasks tasks) const {
   };
   while (find(send, PointToPointTask::Kind::Send) && find(recv, PointToPointTask::Kind::Recv)) {
     const size_t bytes = tasks[send].bytes;
-    if (bytes != 0) std::memmove(tasks[recv].address, tasks[send].address, bytes);
+    copy(tasks[recv].address, tasks[send].address, bytes, stores_.pastCacheToOutput);
     ++send;
     ++recv;
   }
@@ -211,8 +212,9 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
   if (connection.isNet() && isLarge(task)) {
     sendZeroCopy(connection, task.address + queue.done, bytes);
     connection.memory.zeroCopySlot(connection.step).awaitsAddress = true;
-  } else if (bytes != 0) {
-    std::memcpy(connection.memory.simpleChunk(connection.step, bytes), task.address + queue.done, bytes);
+  } else {
+    const bool pastCache = stores_.pastCacheToSlots && !connection.isNet();
+    copy(connection.memory.simpleChunk(connection.step, bytes), task.address + queue.done, bytes, pastCache);
   }
   connection.publish(Protocol::Simple, bytes, checkWord(task.fingerprint, bytes));
   account(queue, task, bytes);
@@ -228,8 +230,8 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
   if (connection.isNet() && isLarge(task)) postAddresses(task, queue.done, connection);
   if (!connection.isPublished()) {
     uint32_t check;
-    if (connection.isNet() || !LLCodec::load(connection.memory.llSlot(connection.step), 0,
-                                             LLFlags<32>::flagOf(connection.step), check)) {
+    if (connection.isNet() ||
+        !LLCodec::load(connection.memory.llSlot(connection.step), 0, LLFlags<32>::flagOf(connection.step), check)) {
       return false;
     }
     mismatch(connection, Protocol::LL);
@@ -240,12 +242,22 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
     mismatch(connection, Protocol::Simple);
     return true;
   }
-  uint8_t* const place = task.address + queue.done;
-  const uint8_t* const chunk = connection.simpleChunk(bytes);
-  if (bytes != 0 && chunk != place) std::memcpy(place, chunk, bytes);
+  copy(task.address + queue.done, connection.simpleChunk(bytes), bytes, stores_.pastCacheToOutput);
   connection.release();
   account(queue, task, bytes);
   return true;
+}
+
+// The buffers of a message to itself may overlap; then they are not stored past the cache.
+void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const {
+  if (bytes == 0 || to == from) return;
+  if (!pastCache || (to < from + bytes && from < to + bytes)) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  void* destination = to;
+  const void* source = from;
+  stores_.copy(&destination, 1, &source, 1, bytes, PostOp{}, 1);
 }
 
 // Takes what is there of a small message, from `done` on.

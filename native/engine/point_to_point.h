@@ -13,8 +13,16 @@
 
 #include "engine/channel.h"
 #include "engine/exchange_tasks.h"
+#include "primitives/reduce.h"
 
 namespace jccl {
+
+// How chunks are stored (engine/store_policy.h).
+struct ChunkStores {
+  ReduceCopyFn copy = nullptr;  // of bytes; needed where one of these is set
+  bool pastCacheToSlots = false;
+  bool pastCacheToOutput = false;
+};
 
 class PointToPoint {
  public:
@@ -22,7 +30,7 @@ class PointToPoint {
 
   // Runs until all are done or the communicator fails (seen in the waiter's control). Returns LL if all messages went that
   // way, else SIMPLE.
-  Protocol run(std::span<const PointToPointTask> tasks, Channel& channel);
+  Protocol run(std::span<const PointToPointTask> tasks, Channel& channel, const ChunkStores& stores);
 
  private:
   struct Queue {
@@ -52,7 +60,10 @@ class PointToPoint {
   bool failMismatched(Channel& channel);
   static void account(Queue& queue, const PointToPointTask& task, size_t bytes);
 
+  void copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const;
+
   int rank_;
+  ChunkStores stores_;  // of what runs
   std::vector<Queue> queues_;
   size_t used_ = 0;
   std::optional<WaitPlace> mismatch_;  // where a message was not the expected one

@@ -19,8 +19,8 @@ constexpr size_t kMinTriedOutput = 4u << 20;
 
 }  // namespace
 
-Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
-                       int64_t timeoutNanos, Part part) {
+Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
+                       int64_t timeoutNanos, const Part& part) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
   if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
   Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
@@ -31,8 +31,8 @@ Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
-                        const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, Part part) {
+Code Communicator::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
+                        const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
   if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return refuse(status.message());
   Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
@@ -55,7 +55,7 @@ Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int6
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
-  lastChoice_ = {Algorithm::Direct, pointToPoint_.run(tasks, *channels_[0]), 1, 0, 0};
+  lastChoice_ = {Algorithm::Direct, moveMessages(Collective::SendRecv, tasks), 1, 0, 0};
   if (control_.progress != nullptr) control_.progress->kick();
   return failure();
 }
@@ -73,7 +73,10 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
                            operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
                            ZeroCopy::supports(operation.code.collective);
-  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) runThroughSlots(operation, transfer);
+  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) {
+    runThroughSlots(operation, transfer);
+    lastChoice_ = operation.choice;  // not earlier: a copy of what was just written waits until the stores are done
+  }
   return finish(operation);
 }
 
@@ -87,8 +90,28 @@ Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
   for (auto& task : tasks_) {
     task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
   }
-  lastChoice_.protocol = pointToPoint_.run(tasks_, *channels_[0]);
+  const Protocol used = moveMessages(operation.code.collective, tasks_);
+  lastChoice_ = operation.choice;
+  lastChoice_.protocol = used;
   return finish(operation);
+}
+
+Protocol Communicator::moveMessages(Collective collective, std::span<const PointToPointTask> tasks) {
+  size_t bytes = 0;
+  for (const PointToPointTask& task : tasks) {
+    if (task.kind == PointToPointTask::Kind::Recv) bytes += task.bytes;
+  }
+  if (bytes < kMinTriedSlots || localPeers_ == 0) return pointToPoint_.run(tasks, *channels_[0], {});
+  const bool tryOutput = bytes >= kMinTriedOutput;
+  ChunkStores stores{kernels_[static_cast<int>(DataType::Uint8)][static_cast<int>(ReduceOp::Sum)]};
+  stores.pastCacheToSlots = slots_.streams(collective, bytes);
+  stores.pastCacheToOutput = tryOutput && outputs_.streams(collective, bytes, bytes >= streamingBytes_);
+  const int64_t start = monotonicNanos();
+  const Protocol used = pointToPoint_.run(tasks, *channels_[0], stores);
+  const int64_t nanos = monotonicNanos() - start;
+  slots_.took(collective, bytes, nanos);
+  if (tryOutput) outputs_.took(collective, bytes, nanos);
+  return used;
 }
 
 void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
@@ -103,7 +126,6 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
     for (const auto& channel : channels_) channel->waiter().updateRegistration();
   }
   history_.begin(operation);
-  lastChoice_ = operation.choice;
 }
 
 Code Communicator::finish(const Operation& operation) {
@@ -161,12 +183,13 @@ bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
       zeroCopy_.run(operation, transfer, inputBytes(operation), outputBytes(operation), channels_[0]->waiter());
   if (result == ZeroCopy::Result::NotShared) return false;
   if (tried) inPlaceOutputs_.took(collective, operation.bytes, monotonicNanos() - start);
+  lastChoice_ = operation.choice;
   lastChoice_.algorithm = Algorithm::Direct;
   lastChoice_.flags |= Choice::kZeroCopyUsed;
   return true;
 }
 
-void Communicator::runThroughSlots(const Operation& operation, Transfer transfer) {
+void Communicator::runThroughSlots(const Operation& operation, Transfer& transfer) {
   if (operation.choice.protocol != Protocol::Simple) return runChannels(operation, transfer);
   UserMemoryScope userMemory(control_.progress);
   userMemory.add(operation.send, inputBytes(operation), false);
@@ -184,12 +207,14 @@ void Communicator::runThroughSlots(const Operation& operation, Transfer transfer
   if (tryOutput) outputs_.took(collective, bytes, nanos);
 }
 
-void Communicator::runChannels(const Operation& operation, const Transfer& transfer) {
+void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
   const int channels = operation.choice.channels;
   if (__builtin_expect(channels > 1, 0)) {
     if (workers_ == nullptr) {
-      workers_ =
-          std::make_unique<Workers>([this](int channel) { channels_[channel]->run(*inFlight_, transferInFlight_); });
+      workers_ = std::make_unique<Workers>([this](int channel) {
+        Transfer transfer = transferInFlight_;
+        channels_[channel]->run(*inFlight_, transfer);
+      });
     }
     if (Status status = workers_->provide(channels); !status) {
       const std::lock_guard lock(errorMutex_);

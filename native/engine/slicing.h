@@ -15,10 +15,10 @@ inline constexpr uint32_t kDefaultStepBytes = 128 * 1024;
 // Not where whole rounds overlap.
 inline constexpr uint32_t kSlicesPerChunk = 2;
 
-// The elements of a step that takes `capacityBytes` at most.
-JCCL_FN inline size_t sliceCountOf(const Choice& choice, size_t capacityBytes, size_t elementBytes) {
-  const size_t asked = choice.chunkBytes == 0 ? kDefaultStepBytes : choice.chunkBytes;
-  const size_t count = (asked < capacityBytes ? asked : capacityBytes) / elementBytes;
+// The elements of a step that takes `capacityBytes` at most. Divides 32 bits: 64 take several times as long.
+JCCL_FN inline size_t sliceCountOf(const Choice& choice, uint32_t capacityBytes, size_t elementBytes) {
+  const uint32_t asked = choice.chunkBytes == 0 ? kDefaultStepBytes : choice.chunkBytes;
+  const uint32_t count = (asked < capacityBytes ? asked : capacityBytes) / static_cast<uint32_t>(elementBytes);
   return count == 0 ? 1 : count;
 }
 

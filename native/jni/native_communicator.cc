@@ -270,16 +270,20 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPointToPoin
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_sendReceive(
-    JNIEnv*, jclass, jlong handle, jlong send, jlong sendCount, jint sendType, jint to, jlong recv, jlong recvCount,
-    jint recvType, jint from, jlong timeoutNanos) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_sendReceive(JNIEnv*, jclass, jlong handle, jlong send,
+                                                                              jlong sendCount, jint sendType, jint to,
+                                                                              jlong recv, jlong recvCount,
+                                                                              jint recvType, jint from,
+                                                                              jlong timeoutNanos) {
   return outcomeOf(handle, [&]() -> Code {
     constexpr jint kNone = io_jccl_nativelib_NativeCommunicator_NO_PEER;
     PointToPointTask tasks[2];
     size_t count = 0;
     Status read = Status::ok();
-    if (to != kNone) read = readTask(io_jccl_nativelib_NativeCommunicator_TASK_SEND, to, sendType, send, sendCount, tasks[count++]);
-    if (read && from != kNone) read = readTask(io_jccl_nativelib_NativeCommunicator_TASK_RECV, from, recvType, recv, recvCount, tasks[count++]);
+    if (to != kNone)
+      read = readTask(io_jccl_nativelib_NativeCommunicator_TASK_SEND, to, sendType, send, sendCount, tasks[count++]);
+    if (read && from != kNone)
+      read = readTask(io_jccl_nativelib_NativeCommunicator_TASK_RECV, from, recvType, recv, recvCount, tasks[count++]);
     if (!read) {
       hostOf(handle).noteError(read);
       return read.code();

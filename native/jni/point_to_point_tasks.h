@@ -18,8 +18,8 @@ inline Status readTask(int64_t kind, int64_t peer, int64_t type, int64_t address
   if ((kind != io_jccl_nativelib_NativeCommunicator_TASK_SEND &&
        kind != io_jccl_nativelib_NativeCommunicator_TASK_RECV) ||
       type < 0 || type >= kDataTypeCount || count < 0 || peer < 0 || peer > INT32_MAX) {
-    return Status::invalid("kind=" + std::to_string(kind) + " peer=" + std::to_string(peer) + " type=" +
-                           std::to_string(type) + " count=" + std::to_string(count) +
+    return Status::invalid("kind=" + std::to_string(kind) + " peer=" + std::to_string(peer) +
+                           " type=" + std::to_string(type) + " count=" + std::to_string(count) +
                            ", expected kind 0 or 1, a rank, a known type, count >= 0");
   }
   const auto elements = static_cast<size_t>(count);
@@ -36,8 +36,8 @@ inline Status readTasks(const std::vector<int64_t>& values, std::vector<PointToP
                            std::to_string(kLength));
   }
   for (size_t at = 0; at < values.size(); at += kLength) {
-    const Status read = readTask(values[at], values[at + 1], values[at + 2], values[at + 3], values[at + 4],
-                                 tasks.emplace_back());
+    const Status read =
+        readTask(values[at], values[at + 1], values[at + 2], values[at + 3], values[at + 4], tasks.emplace_back());
     if (!read) return Status::invalid("task=" + std::to_string(at / kLength) + " " + read.message());
   }
   return Status::ok();

@@ -89,9 +89,7 @@ struct RecvConnection {
   bool isNet() const { return transport == TransportKind::Net; }
 
   // Whether the next step is there, with protocol SIMPLE.
-  bool isPublished() const {
-    return memory.slotHeader(step)->published.load(std::memory_order_acquire) == step + 1;
-  }
+  bool isPublished() const { return memory.slotHeader(step)->published.load(std::memory_order_acquire) == step + 1; }
 
   // Ends the current step: its slot may be written again.
   void release() {
