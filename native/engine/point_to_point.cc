@@ -47,8 +47,7 @@ bool sendLL(const PointToPointTask& task, SendConnection& connection) {
   if (!connection.hasCredit()) return false;
   LLCodec::packStep(connection.memory.llSlot(connection.step), connection.memory.shape.llSlotBytes(), connection.step,
                     checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes)), task.address, task.bytes);
-  ++connection.step;
-  connection.receiverEvents->notifyIfWaiting();
+  connection.publishPacked(Protocol::LL);
   return true;
 }
 

@@ -43,14 +43,14 @@ class LLCodec {
     uint32_t written = wireBytes(bytes);
     if (Flags::mustScrub(step)) {
       written = slotBytes;
-      scrub(slot, slotBytes, bytes, Flags::neverFlagOf(step));
+      scrub(slot, slotBytes, cells(bytes), Flags::neverFlagOf(step));
     }
     pack(slot, Flags::flagOf(step), check, data, bytes);
     return written;
   }
 
-  static void scrub(uint8_t* slot, uint32_t slotBytes, size_t bytes, uint32_t neverFlag) {
-    for (size_t cell = cells(bytes); cell < slotBytes / kLLCellBytes; ++cell) store(slot, cell, 0, neverFlag);
+  static void scrub(uint8_t* slot, uint32_t slotBytes, size_t fromCell, uint32_t neverFlag) {
+    for (size_t cell = fromCell; cell < slotBytes / kLLCellBytes; ++cell) store(slot, cell, 0, neverFlag);
   }
 
   // The cell's payload, once its flag is current.

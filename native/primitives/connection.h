@@ -6,11 +6,22 @@
 #include "base/cpu_placement.h"
 #include "base/event_count.h"
 #include "base/progress_engine.h"
+#include "primitives/codecs.h"
 #include "primitives/layout.h"
 #include "primitives/wait_place.h"
 #include "primitives/zero_copy_slots.h"
 
 namespace jccl {
+
+// Takes a line to this core for writing, and does not wait for it: a store to a line that another core has would, at the
+// next fence, and a call from Java ends with one.
+inline void prefetchForWriting(const void* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // __builtin_prefetch would only read it
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
 
 // Where the slots of one connection are, and its head line: all that a proxy needs. Both are in zeroed memory before
 // any other thread may see them.
@@ -61,9 +72,21 @@ struct SendConnection {
     return step < cachedHead + kSlots;
   }
 
+  // Ends the current step, whose LL or LL128 slot is written, at a receiver that shares memory. The next is likely of the same
+  // kind, and small.
+  template <int FlagBits = 32>
+  void publishPacked(Protocol protocol) {
+    scrubUnlessLL<FlagBits>(protocol);
+    ++step;
+    prefetchForWriting(memory.slotData(protocol, step));
+    receiverEvents->notifyIfWaiting();
+  }
+
   // Ends the current step, whose slot is written, with the slot's header: always for SIMPLE, for the others where a proxy
   // reads it.
+  template <int FlagBits = 32>
   void publish(Protocol protocol, uint32_t bytes, uint32_t check) {
+    if (!isNet()) scrubUnlessLL<FlagBits>(protocol);
     SlotHeader* header = memory.slotHeader(step);
     header->check = check;
     header->bytes = bytes;
@@ -74,6 +97,16 @@ struct SendConnection {
     } else if (__builtin_expect(step == 1, 0) && firstUse != nullptr) {
       firstUse->noteFirstUse();
     }
+  }
+
+ private:
+  // A step of LL scrubs its own slot where that is due. A step of another protocol does not use the slot, whose old flags must
+  // go as well.
+  template <int FlagBits>
+  void scrubUnlessLL(Protocol protocol) {
+    using Flags = LLFlags<FlagBits>;
+    if (!Flags::mustScrub(step) || protocol == Protocol::LL) return;
+    LLCodec::scrub(memory.llSlot(step), memory.shape.llSlotBytes(), 0, Flags::neverFlagOf(step));
   }
 };
 

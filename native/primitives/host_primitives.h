@@ -160,7 +160,7 @@ class HostPrimitives {
     }
     for (int i = 0; i < links.sendCount; ++i) {
       if (sendable != nullptr && links.send[i]->isNet()) sendZeroCopy(*links.send[i], sendable, bytes);
-      links.send[i]->publish(P, bytes, check);
+      links.send[i]->publish<FlagBits>(P, bytes, check);
     }
     for (int i = 0; i < recvCount; ++i) links.recv[i]->release();
   }
@@ -220,10 +220,9 @@ class HostPrimitives {
       LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, data, bytes);
     }
     if (connection.isNet()) {
-      connection.publish(P, wireBytes, check);
+      connection.publish<FlagBits>(P, wireBytes, check);
     } else {
-      ++connection.step;
-      connection.receiverEvents->notifyIfWaiting();
+      connection.publishPacked<FlagBits>(P);
     }
   }
 

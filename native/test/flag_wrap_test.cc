@@ -8,9 +8,22 @@ namespace jccl::test {
 namespace {
 
 constexpr int kFlagBits = 6;  // wraps every 64 steps, 8 times round the slots
-using Narrow = HostPrimitives<Protocol::LL, kFlagBits>;
 
-TEST(FlagWrap, StaleCellsNeverCountAsCurrent) {
+// Calls `use` with primitives of LL, or for most steps with those of `Other`: then a slot keeps the flags of LL for a whole wrap.
+template <Protocol Other, class Use>
+void withPrimitives(int step, Waiter& waiter, const Transfer& transfer, const Links& links, Use&& use) {
+  std::vector<uint8_t> scratch(1024);
+  if (step % (1 << kFlagBits) != 13) {
+    HostPrimitives<Other, kFlagBits> primitives(waiter, transfer, links, scratch.data());
+    use(primitives);
+  } else {
+    HostPrimitives<Protocol::LL, kFlagBits> primitives(waiter, transfer, links, scratch.data());
+    use(primitives);
+  }
+}
+
+template <Protocol Other>
+void testStaleCells() {
   RankThreads threads(2);  // for its connections
   std::vector<std::unique_ptr<Channel>> channels;
   WaitControl controls[2];
@@ -40,9 +53,12 @@ TEST(FlagWrap, StaleCellsNeverCountAsCurrent) {
       transfer.sliceCount = 400;
       SendConnection* sends[] = {&send};
       const Links links{nullptr, 0, sends, 1, 0};
-      Narrow primitives(channels[0]->waiter(), transfer, links, nullptr);
-      primitives.send(0, lengthOf(step));
-      if (primitives.failed()) return;
+      bool failed = false;
+      withPrimitives<Other>(step, channels[0]->waiter(), transfer, links, [&](auto& primitives) {
+        primitives.send(0, lengthOf(step));
+        failed = primitives.failed();
+      });
+      if (failed) return;
     }
   });
   std::vector<uint8_t> data(400);
@@ -54,15 +70,25 @@ TEST(FlagWrap, StaleCellsNeverCountAsCurrent) {
     transfer.sliceCount = 400;
     RecvConnection* recvs[] = {&recv};
     const Links links{recvs, 1, nullptr, 0, 0};
-    Narrow primitives(channels[1]->waiter(), transfer, links, nullptr);
-    primitives.recv(0, lengthOf(step));
+    bool failed = false;
+    withPrimitives<Other>(step, channels[1]->waiter(), transfer, links, [&](auto& primitives) {
+      primitives.recv(0, lengthOf(step));
+      failed = primitives.failed();
+    });
     for (size_t i = 0; i < lengthOf(step); ++i) wrong += data[i] != static_cast<uint8_t>(step * 7 + 1);
-    EXPECT_FALSE(primitives.failed()) << "step=" << step;
+    EXPECT_FALSE(failed) << "step=" << step;
     EXPECT_EQ(wrong, 0) << "step=" << step;
-    if (primitives.failed()) break;
+    if (failed) break;
   }
   if (wrong != 0) controls[0].fail(Code::Aborted);
   sender.join();
+}
+
+TEST(FlagWrap, StaleCellsNeverCountAsCurrent) { testStaleCells<Protocol::LL>(); }
+
+TEST(FlagWrap, NorWhereOtherProtocolsRunForAWholeWrap) {
+  testStaleCells<Protocol::LL128>();
+  testStaleCells<Protocol::Simple>();
 }
 
 TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
