@@ -37,7 +37,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 final class TopoCommand implements Callable<Integer> {
 
-    private static final List<String> FORMATS = List.of("text", "json", "xml", "svg");
+    private static final List<String> FORMATS = List.of("text", "json", "xml", "svg", "graph");
 
     @Spec
     private CommandSpec spec;
@@ -71,7 +71,8 @@ final class TopoCommand implements Callable<Integer> {
             names = "--format",
             paramLabel = "FORMAT",
             defaultValue = "text",
-            description = "text, json, xml or svg (default: ${DEFAULT-VALUE})")
+            description = "text, json, xml, svg, or graph: the channels as JCCL_GRAPH_FILE reads them "
+                    + "(default: ${DEFAULT-VALUE})")
     private String format;
 
     @Option(names = "--json", description = "the same as --format json")
@@ -107,6 +108,10 @@ final class TopoCommand implements Callable<Integer> {
                         TopologyXmlWriter.write(requests.get(0).description()).stripTrailing());
                 return ExitCode.SUCCESS;
             }
+            if (wanted.equals("graph")) {
+                System.out.println(TopologyReporter.graphs(requests.get(0)).stripTrailing());
+                return ExitCode.SUCCESS;
+            }
             List<TopologyReport> reports = requests.size() == 1
                     ? List.of(TopologyReporter.report(requests.get(0), System::nanoTime))
                     : TopologyReporter.reportUnlike(requests, System::nanoTime);
@@ -130,7 +135,7 @@ final class TopoCommand implements Callable<Integer> {
             throw usage(
                     "files=" + files.size() + " --local-only: a plan over several hosts uses networks; give one file");
         }
-        if (wanted.equals("xml") || wanted.equals("svg")) {
+        if (List.of("xml", "svg", "graph").contains(wanted)) {
             throw usage("files=" + files.size() + " format=" + wanted
                     + ": shows one host; give one file, or ask for text or json");
         }

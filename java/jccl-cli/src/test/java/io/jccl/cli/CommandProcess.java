@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Runs the command as a process of its own. */
@@ -24,8 +25,15 @@ final class CommandProcess {
 
     /** Runs the command to its end; under -Xcheck:jni it is checked as well, and so are the ranks that it starts. */
     static Result run(Path directory, String... arguments) throws IOException, InterruptedException {
+        return run(directory, Map.of(), arguments);
+    }
+
+    /** The same with variables in its environment. */
+    static Result run(Path directory, Map<String, String> variables, String... arguments)
+            throws IOException, InterruptedException {
         Path log = directory.resolve("err");
         ProcessBuilder builder = builder(directory, List.of(), arguments);
+        builder.environment().putAll(variables);
         Process process = builder.start();
         String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

@@ -3,6 +3,7 @@ package io.jccl.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.CommandProcess.Result;
+import io.jccl.cli.topo.Reports;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -10,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -50,7 +52,7 @@ class CommandTest {
                 "perf all_reduce -r 2 -n 2 | root=2: expected 0 to 1 for ranks=2",
                 "perf all_reduce -b 16 -e 8 | min=16 max=8: expected 1 <= min <= max",
                 "perf all_reduce --nonsense | Unknown option: '--nonsense'",
-                "topo --format pdf | format=\"pdf\": unknown; name one of [text, json, xml, svg]",
+                "topo --format pdf | format=\"pdf\": unknown; name one of [text, json, xml, svg, graph]",
                 "topo --file a.xml --file b.xml --machines 3 | machines=3 files=2: each file is one host",
                 "topo --file a.xml --file b.xml --format svg | files=2 format=svg: shows one host",
                 "topo --file a.xml --file b.xml --local-only | files=2 --local-only: a plan over several hosts",
@@ -213,6 +215,30 @@ class CommandTest {
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).isEqualTo(1);
         assertThat(Files.readString(directory.resolve("err"))).contains("standard output cannot be written");
+    }
+
+    @Test
+    void graphsThatAreWrittenAreTakenInstead() throws IOException, InterruptedException {
+        Path host = Files.writeString(directory.resolve("host.xml"), Reports.host(1, 2, 2, Reports.Fabric.PCI));
+        String[] command = {"topo", "--file", host.toString(), "--machines", "2", "--format", "graph"};
+        Result written = run(command);
+        assertThat(written.status()).as(written.err()).isZero();
+        assertThat(written.out()).startsWith("<graphs version=\"1\">").contains("<gpu dev=\"0x3\"/>");
+        String speeds = "speedintra=\"[^\"]*\" speedinter=\"[^\"]*\"";
+        String other = written.out()
+                .replace("dev=\"0x2\"", "dev=\"2\"")
+                .replaceFirst(speeds, "speedintra=\"1.5\" speedinter=\"1.5\"");
+        Path file = Files.writeString(directory.resolve("graphs.xml"), other);
+        Result taken = CommandProcess.run(directory, Map.of("NCCL_GRAPH_FILE", file.toString()), command);
+        assertThat(taken.status()).as(taken.err()).isZero();
+        assertThat(taken.out()).isEqualTo(written.out().replaceFirst(speeds, "speedintra=\"1.5\" speedinter=\"1.5\""));
+        Files.writeString(file, other.replaceFirst("<gpu dev=\"2\"/>", "<gpu dev=\"4\"/>"));
+        Result refused = CommandProcess.run(directory, Map.of("NCCL_GRAPH_FILE", file.toString()), command);
+        assertThat(refused.status()).isEqualTo(2);
+        assertThat(refused.err()).contains("dev=\"4\": no rank of this communicator has this GPU here");
+        Result noGpus = run("topo", "-n", "2", "--format", "graph");
+        assertThat(noGpus.status()).isEqualTo(2);
+        assertThat(noGpus.err()).contains("HOST/0: graphs are written of GPUs with a known dev");
     }
 
     @Test

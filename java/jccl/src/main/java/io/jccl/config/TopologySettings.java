@@ -55,6 +55,23 @@ public final class TopologySettings {
             Optional.empty(),
             "Where rank 0 of each host writes the topology that it found, as XML.");
 
+    /** Channels instead of searched ones. */
+    public static final Setting<Optional<Path>> GRAPH_FILE = GROUP.add(
+            "JCCL_GRAPH_FILE",
+            "NCCL_GRAPH_FILE",
+            optional(path("an XML file")),
+            Optional.empty(),
+            "An XML file with the channels over the GPUs of every host, in NCCL's form. What it leaves out is searched. Its"
+                    + " content must be the same on all ranks.");
+
+    /** Where to write the channels. */
+    public static final Setting<Optional<Path>> GRAPH_DUMP_FILE = GROUP.add(
+            "JCCL_GRAPH_DUMP_FILE",
+            "NCCL_GRAPH_DUMP_FILE",
+            optional(path("a file that can be written")),
+            Optional.empty(),
+            "Where rank 0 writes the channels over the GPUs of its host, as XML that `JCCL_GRAPH_FILE` reads.");
+
     /** Which library reports GPUs. */
     public static final Setting<String> NVML_LIBRARY = GROUP.add(
             "JCCL_NVML_LIBRARY",

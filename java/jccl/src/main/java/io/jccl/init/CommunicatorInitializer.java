@@ -25,6 +25,7 @@ import io.jccl.planning.NetworkLimits;
 import io.jccl.planning.NetworkMap;
 import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
+import io.jccl.search.GraphFile;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
@@ -149,9 +150,10 @@ public final class CommunicatorInitializer {
         String why = "its log says why";
         try {
             timeline.step("bootstrap");
-            Peers peers = exchangePeers();
+            Optional<GraphFile> graphs = GraphFile.of(context.settings());
+            Peers peers = exchangePeers(graphs);
             timeline.step("peers");
-            Surveys surveys = Surveys.exchange(context, peers);
+            Surveys surveys = Surveys.exchange(context, peers, graphs);
             PlanningOptions options = PlanningOptions.of(context.settings(), costs);
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
@@ -215,8 +217,8 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers() {
-        Peers peers = Peers.exchange(context, costs);
+    private Peers exchangePeers(Optional<GraphFile> graphs) {
+        Peers peers = Peers.exchange(context, costs, graphs);
         if (context.rank() == 0) {
             warn(peers.notes());
         }
@@ -232,7 +234,7 @@ public final class CommunicatorInitializer {
         if (plan.gpu().isPresent()) {
             logGpus(plan.gpu().get().plan(), peers);
         }
-        logNetwork(plan.host(), surveys.paths());
+        logNetwork(plan.host(), surveys);
         return plan;
     }
 
@@ -250,9 +252,11 @@ public final class CommunicatorInitializer {
     }
 
     /** Once on each host, about its own devices. */
-    private void logNetwork(Plan plan, NodePaths paths) {
+    private void logNetwork(Plan plan, Surveys surveys) {
         PlannedHost mine = plan.hostOf(context.rank());
         if (mine.ranks().get(0) == context.rank()) {
+            warn(surveys.notes());
+            NodePaths paths = surveys.paths();
             Optional<String> map = NetworkMap.describe(plan, mine.index(), paths);
             if (map.isPresent()) {
                 LOG.info("host={} of ranks={} network: {}", mine.index(), mine.ranks(), map.get());

@@ -12,9 +12,11 @@ import io.jccl.config.TimeSettings;
 import io.jccl.config.TopologySettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.NativeLoader;
+import io.jccl.search.GraphFile;
 import io.jccl.tuning.HostCosts;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -80,16 +82,19 @@ final class InitSettings {
     }
 
     /**
-     * What must be the same on all ranks, as texts by the names of the settings. Of the cost model's constants it is the
-     * content that counts, not where each rank has the file.
+     * What must be the same on all ranks, as texts by the names of the settings. Of files it is the content that counts, not
+     * where each rank has them.
      */
-    static Map<String, String> shared(Settings settings, HostCosts costs) {
+    static Map<String, String> shared(Settings settings, HostCosts costs, Optional<GraphFile> graphs) {
         Map<String, String> texts = new TreeMap<>();
         for (Setting<?> setting : SHARED) {
             texts.put(setting.name(), settings.text(setting));
         }
         String source = costs.source().substring(0, Math.min(costs.source().length(), MAX_SOURCE));
         texts.put(AlgorithmSettings.TUNING_PROFILE.name(), "table " + costs.fingerprint() + ": " + source);
+        texts.put(
+                TopologySettings.GRAPH_FILE.name(),
+                graphs.map(file -> "content " + file.digest()).orElse(""));
         return texts;
     }
 }

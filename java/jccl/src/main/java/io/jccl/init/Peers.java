@@ -4,6 +4,7 @@ import io.jccl.BootstrapException;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
+import io.jccl.search.GraphFile;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PeerReach;
 import io.jccl.topology.Processors;
@@ -14,6 +15,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The ranks of a communicator as they describe themselves: which share a host, and which share an isolation domain, in
@@ -58,7 +60,7 @@ final class Peers {
      *
      * @throws BootstrapException if settings differ that must be the same
      */
-    static Peers exchange(InitContext context, HostCosts costs) {
+    static Peers exchange(InitContext context, HostCosts costs, Optional<GraphFile> graphs) {
         SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
@@ -69,7 +71,7 @@ final class Peers {
                 host.numaNodeOfThisProcess(),
                 PeerDevice.of(settings),
                 context.membership().rendezvousAddress(),
-                InitSettings.shared(settings, costs));
+                InitSettings.shared(settings, costs, graphs));
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {

@@ -3,16 +3,20 @@ package io.jccl.init;
 import io.jccl.BootstrapException;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
+import io.jccl.plan.RankChannels;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.planning.SurveyCodec;
 import io.jccl.planning.Surveyor;
 import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.GraphFile;
+import io.jccl.search.GraphFileWriter;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlWriter;
 import io.jccl.topology.XmlElement;
@@ -34,15 +38,21 @@ import java.util.TreeSet;
  * @param gpus by rank, with the ranks' GPUs as endpoints; empty where a rank has no GPU or only an instance of one, or one is
  *     in no topology
  * @param paths of this rank's host, as it was searched
+ * @param notes what was not taken from a file of graphs, or not as it is there
  * @param direct the network devices that use the memory of this rank's GPU
  */
-record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths paths, DirectSlots.Devices direct) {
+record Surveys(
+        List<MachineSurvey> hosts,
+        List<MachineSurvey> gpus,
+        NodePaths paths,
+        List<String> notes,
+        DirectSlots.Devices direct) {
 
     /** Surveys this rank's host and exchanges what was found; all ranks call it together. */
-    static Surveys exchange(InitContext context, Peers peers) {
+    static Surveys exchange(InitContext context, Peers peers, Optional<GraphFile> graphs) {
         int rank = context.rank();
-        LocalSurvey host = host(context.settings(), rank, peers);
-        Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers);
+        LocalSurvey host = host(context.settings(), rank, peers, graphs);
+        Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers, graphs);
         boolean lowest = peers.ranksOfDomain(rank).get(0) == rank;
         byte[] mine = SurveyCodec.encode(new SurveyCodec.Found(host.survey(), gpu.map(LocalSurvey::survey)), lowest);
         List<byte[]> all = context.allGather(mine);
@@ -57,21 +67,26 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
             }
         }
         boolean planned = gpus.size() == all.size();
+        LocalSurvey onDevices = planned ? gpu.orElseThrow() : host;
+        if (rank == 0) {
+            context.settings().get(TopologySettings.GRAPH_DUMP_FILE).ifPresent(file -> dumpGraphs(file, onDevices));
+        }
         return new Surveys(
                 hosts,
                 planned ? gpus : List.of(),
                 host.paths(),
+                onDevices.notes(),
                 planned ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank) : DirectSlots.Devices.NONE);
     }
 
     /** Detects or reads the topology and surveys it. */
-    static LocalSurvey host(Settings settings, int rank, Peers peers) {
+    static LocalSurvey host(Settings settings, int rank, Peers peers, Optional<GraphFile> graphs) {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
         XmlElement description = TopologySource.describe(settings, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
             Optional<Path> file = settings.get(TopologySettings.TOPO_DUMP_FILE);
             if (file.isPresent()) {
-                dump(file.get(), description);
+                dump("JCCL_TOPO_DUMP_FILE", file.get(), TopologyXmlWriter.write(description));
             }
         }
         Topology whole = GraphBuilder.build(description);
@@ -80,14 +95,14 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
             ranks.add(one.rank());
         }
         requireEndpoints(settings, whole, ranks);
-        Surveyor surveyor = surveyor(settings, rank, peers);
+        Surveyor surveyor = surveyor(settings, rank, peers, graphs);
         NodePaths paths = surveyor.paths(whole, rank);
         requireEndpoints(settings, paths.topology(), peers.ranksOfDomain(rank));
         return surveyor.survey(paths, rank, peers.domainOf(rank), peers.coresOfDomain(rank));
     }
 
     /** The same with the GPUs of the ranks as endpoints; empty where the topology does not have them all. */
-    private static Optional<LocalSurvey> gpus(Settings settings, int rank, Peers peers) {
+    private static Optional<LocalSurvey> gpus(Settings settings, int rank, Peers peers, Optional<GraphFile> graphs) {
         if (!peers.allHaveDevices() || anyInstance(peers)) {
             return Optional.empty();
         }
@@ -95,7 +110,7 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
         peers.ranksOfHost(rank).forEach(one -> ranksOfGpu
                 .computeIfAbsent(peers.get(one.rank()).device().orElseThrow().busId(), busId -> new ArrayList<>())
                 .add(one.rank()));
-        Surveyor surveyor = surveyor(settings, rank, peers);
+        Surveyor surveyor = surveyor(settings, rank, peers, graphs);
         return TopologySource.describeGpus(settings, ranksOfGpu)
                 .map(GraphBuilder::build)
                 .map(whole -> surveyor.paths(whole, rank))
@@ -103,11 +118,12 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
                 .map(paths -> surveyor.survey(paths, rank, peers.domainOf(rank), peers.coresOfDomain(rank)));
     }
 
-    private static Surveyor surveyor(Settings settings, int rank, Peers peers) {
+    private static Surveyor surveyor(Settings settings, int rank, Peers peers, Optional<GraphFile> graphs) {
         return new Surveyor(
                 PathPolicy.of(settings).withReach(peers.reach()),
                 SearchOptions.CrossNic.of(settings),
                 peers.hasOtherDomains(rank),
+                graphs,
                 System::nanoTime);
     }
 
@@ -139,12 +155,23 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
         }
     }
 
-    private static void dump(Path file, XmlElement description) {
+    private static void dumpGraphs(Path file, LocalSurvey survey) {
+        RankChannels channels = survey.survey().channels();
         try {
-            Files.writeString(file, TopologyXmlWriter.write(description));
+            String text = GraphFileWriter.write(
+                    channels.rings(), channels.trees(), survey.paths().topology());
+            dump("JCCL_GRAPH_DUMP_FILE", file, text);
+        } catch (TopologyException e) {
+            throw new TopologyException("JCCL_GRAPH_DUMP_FILE=\"" + file + "\" " + e.getMessage() + ", or unset it", e);
+        }
+    }
+
+    private static void dump(String setting, Path file, String text) {
+        try {
+            Files.writeString(file, text);
         } catch (IOException e) {
             throw new BootstrapException(
-                    "JCCL_TOPO_DUMP_FILE=\"" + file + "\": cannot be written: " + e
+                    setting + "=\"" + file + "\": cannot be written: " + e
                             + "; name a file in a directory that exists, or unset it",
                     e);
         }

@@ -66,9 +66,7 @@ public final class ChannelSearch {
     private List<Integer> usableNets() {
         return topology.indexesOf(NodeType.NET).stream()
                 .filter(net -> ((Node.Net) topology.node(net)).maxConnections() > 0)
-                .filter(net -> ranks.stream()
-                        .anyMatch(rank -> paths.path(net, rank).exists()
-                                && paths.path(rank, net).exists()))
+                .filter(net -> ranks.stream().anyMatch(rank -> joinedNodes(net, rank)))
                 .toList();
     }
 
@@ -106,6 +104,40 @@ public final class ChannelSearch {
      */
     public ChannelGraph search(Pattern pattern) {
         return ofAllRanks(found(pattern));
+    }
+
+    /** The channels that given routes through {@link #ranks} and {@link #nets} make, at what these carry. */
+    ChannelGraph given(Pattern pattern, List<Route> routes) {
+        Traffic traffic = new Traffic(paths, capacities, pattern, ranks, nets, false, this::shares);
+        Packing packing = new Packing(traffic);
+        packing.reset(routes);
+        double maxGBps = gpus.maxGBps(traffic.closed());
+        return ofAllRanks(new GraphAssembly(paths, traffic, ranks, nets, maxGBps)
+                .assemble(pattern, new Ladder.Best(routes, packing.total())));
+    }
+
+    /** The nodes of the ranks that are searched, of several on one GPU the first. */
+    List<Node> ranks() {
+        return ranks.stream().map(topology::node).toList();
+    }
+
+    /** The network devices that channels may use; empty where networks play no part. */
+    List<Node.Net> nets() {
+        return nets.stream().map(net -> (Node.Net) topology.node(net)).toList();
+    }
+
+    /** Whether data gets from one of {@link #ranks} to another and back, by their places. */
+    boolean joined(int rank, int other) {
+        return joinedNodes(ranks.get(rank), ranks.get(other));
+    }
+
+    /** Whether data gets from one of {@link #nets} to one of {@link #ranks} and back, by their places. */
+    boolean reaches(int net, int rank) {
+        return joinedNodes(nets.get(net), ranks.get(rank));
+    }
+
+    private boolean joinedNodes(int node, int other) {
+        return paths.path(node, other).exists() && paths.path(other, node).exists();
     }
 
     /** Through those ranks that stand for all. */

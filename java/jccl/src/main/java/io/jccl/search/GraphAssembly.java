@@ -102,10 +102,17 @@ final class GraphAssembly {
         for (Route route : routes) {
             int[] order = route.order();
             int out = traffic.outPlace(order);
-            NodePath enter = paths.path(nets.get(route.netIn()), ranks.get(order[0]));
-            NodePath leave = paths.path(ranks.get(order[out]), nets.get(route.netOut()));
-            farthest = farthest.max(enter.type()).max(leave.type());
+            farthest = farthest.max(typeOfEnds(route.netIn(), order[0], order[out], route.netOut()));
+            if (traffic.mirrored()) {
+                farthest = farthest.max(typeOfEnds(route.netOut(), order[out], order[0], route.netIn()));
+            }
         }
         return farthest;
+    }
+
+    private PathType typeOfEnds(int netIn, int first, int last, int netOut) {
+        NodePath enter = paths.path(nets.get(netIn), ranks.get(first));
+        NodePath leave = paths.path(ranks.get(last), nets.get(netOut));
+        return enter.type().max(leave.type());
     }
 }

@@ -23,28 +23,35 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
 /**
- * Reads a host description. The text is untrusted: it may be at most {@value #MAX_BYTES} bytes with
+ * Reads a host description, or a file of graphs. The text is untrusted: it may be at most {@value #MAX_BYTES} bytes with
  * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions,
  * name spaces and text between elements are refused; and what {@link ElementType} knows must be as it says. Elements and
- * attributes that it does not know are kept.
+ * attributes that it does not know are kept; of graphs these are all.
  */
 public final class TopologyXmlReader {
 
-    static final int MAX_BYTES = 8 << 20;
+    /** Of a file, in bytes. */
+    public static final int MAX_BYTES = 8 << 20;
+
     static final int MAX_ELEMENTS = 65_536;
     static final int MAX_DEPTH = 48;
 
     /** Never changed after it was made. */
     private static final XMLInputFactory FACTORY = factory();
 
+    private static final String GRAPHS = "graphs";
+
     private final Deque<Open> open = new ArrayDeque<>();
+    private final String rootTag;
     private XmlElement root;
     private int elements;
 
     private record Open(
             String tag, ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {}
 
-    private TopologyXmlReader() {}
+    private TopologyXmlReader(String rootTag) {
+        this.rootTag = rootTag;
+    }
 
     /** Reads a file, and warns of what is unknown in it. */
     public static XmlElement read(Path file) {
@@ -71,16 +78,29 @@ public final class TopologyXmlReader {
      */
     public static XmlElement read(InputStream in, String source) {
         try {
-            byte[] bytes = in.readNBytes(MAX_BYTES + 1);
-            if (bytes.length > MAX_BYTES) {
-                throw new TopologyException("size: more than " + MAX_BYTES + " bytes; no host needs that");
-            }
-            return new TopologyXmlReader().parse(decode(bytes));
+            return parse(in.readNBytes(MAX_BYTES + 1), ElementType.SYSTEM.tag());
         } catch (TopologyException e) {
             throw new TopologyException("topology=" + source + " " + e.getMessage(), e.getCause());
         } catch (IOException e) {
             throw new TopologyException("topology=" + source + ": cannot be read (" + e + ")", e);
         }
+    }
+
+    /**
+     * Reads graphs, of which nothing but the form is checked.
+     *
+     * @return the outermost element; it and all others are of {@link ElementType#UNKNOWN}
+     * @throws TopologyException if the text is no acceptable XML, or its outermost element is not {@code graphs}
+     */
+    public static XmlElement readGraphs(byte[] bytes) {
+        return parse(bytes, GRAPHS);
+    }
+
+    private static XmlElement parse(byte[] bytes, String rootTag) {
+        if (bytes.length > MAX_BYTES) {
+            throw new TopologyException("size: more than " + MAX_BYTES + " bytes; no host needs that");
+        }
+        return new TopologyXmlReader(rootTag).parse(decode(bytes));
     }
 
     private static XMLInputFactory factory() {
@@ -138,7 +158,7 @@ public final class TopologyXmlReader {
                     "line=" + line + ": no well-formed XML (" + e.getClass().getName() + ")", e);
         }
         if (root == null) {
-            throw new TopologyException("line=" + line + ": no element; expected <system>");
+            throw new TopologyException("line=" + line + ": no element; expected <" + rootTag + ">");
         }
         return root;
     }
@@ -174,7 +194,7 @@ public final class TopologyXmlReader {
             throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
                     + ">: name spaces are refused; remove xmlns and prefixes");
         }
-        boolean inUnknown = !open.isEmpty() && open.peek().type == ElementType.UNKNOWN;
+        boolean inUnknown = open.isEmpty() ? rootTag.equals(GRAPHS) : open.peek().type == ElementType.UNKNOWN;
         ElementType type =
                 inUnknown ? ElementType.UNKNOWN : ElementType.ofTag(tag).orElse(ElementType.UNKNOWN);
         if (++elements > MAX_ELEMENTS) {
@@ -185,9 +205,9 @@ public final class TopologyXmlReader {
             throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
                     + ">: nested more than " + MAX_DEPTH + " deep");
         }
-        if (open.isEmpty() != (type == ElementType.SYSTEM)) {
-            throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
-                    + ">: expected <system> as the outermost element, and only there");
+        if (open.isEmpty() != (tag.equals(rootTag) && (open.isEmpty() || !inUnknown))) {
+            throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag) + ">: expected <"
+                    + rootTag + "> as the outermost element, and only there");
         }
         Map<String, String> attributes = new LinkedHashMap<>();
         for (int i = 0; i < reader.getAttributeCount(); i++) {

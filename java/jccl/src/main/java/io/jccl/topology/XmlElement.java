@@ -178,7 +178,7 @@ public final class XmlElement {
     }
 
     /** What can be shown of text from an untrusted file: no control characters, nor such as turn the line round. */
-    static String printable(String text) {
+    public static String printable(String text) {
         String head = text.length() > 60 ? text.substring(0, 60) + "…" : text;
         return head.replaceAll("[\\p{Cc}\\p{Cf}]", "?");
     }

@@ -3,6 +3,7 @@ package io.jccl.planning;
 import io.jccl.TransportKind;
 import io.jccl.plan.PlanOptions;
 import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions.CrossNic;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.PathPolicy;
@@ -13,6 +14,7 @@ import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 
 /** Plans of described hosts where nothing is set. */
 public final class DescribedPlans {
@@ -24,9 +26,14 @@ public final class DescribedPlans {
 
     /** What is found on a host; every search seems to take a millisecond. */
     public static LocalSurvey survey(XmlElement description, boolean networks) {
+        return survey(description, networks, Optional.empty());
+    }
+
+    /** What is found, or given by a file. */
+    static LocalSurvey survey(XmlElement description, boolean networks, Optional<GraphFile> graphs) {
         long[] clock = {0};
         Surveyor surveyor =
-                new Surveyor(PathPolicy.defaults(), CrossNic.IF_BETTER, networks, () -> clock[0] += 1_000_000);
+                new Surveyor(PathPolicy.defaults(), CrossNic.IF_BETTER, networks, graphs, () -> clock[0] += 1_000_000);
         Topology whole = GraphBuilder.build(description);
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         return surveyor.survey(surveyor.paths(whole, first), first, "described", CORES);

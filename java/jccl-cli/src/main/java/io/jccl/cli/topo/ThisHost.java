@@ -3,6 +3,7 @@ package io.jccl.cli.topo;
 import io.jccl.cli.output.BuildVersion;
 import io.jccl.config.Settings;
 import io.jccl.planning.PlanningOptions;
+import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PathPolicy;
@@ -84,6 +85,7 @@ public final class ThisHost {
                 localOnly,
                 PathPolicy.of(settings),
                 SearchOptions.CrossNic.of(settings),
+                GraphFile.of(settings),
                 cores(),
                 TransportSelector.expectedInside(settings, false),
                 options);

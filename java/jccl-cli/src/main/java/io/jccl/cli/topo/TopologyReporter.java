@@ -3,6 +3,7 @@ package io.jccl.cli.topo;
 import io.jccl.Collective;
 import io.jccl.TransportKind;
 import io.jccl.plan.Plan;
+import io.jccl.plan.RankChannels;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.planning.NetworkLimits;
@@ -10,6 +11,8 @@ import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.planning.Surveyor;
 import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.GraphFile;
+import io.jccl.search.GraphFileWriter;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.Node;
@@ -49,6 +52,7 @@ public final class TopologyReporter {
      * @param localOnly whether networks play no part although there are several hosts
      * @param pathPolicy what paths may use
      * @param crossNic whether rings may change network devices
+     * @param graphs channels over GPUs that are taken instead of searched ones
      * @param cores processors that the ranks of one host share
      * @param local how ranks of one host reach each other
      * @param options what the settings say about the plan
@@ -61,6 +65,7 @@ public final class TopologyReporter {
             boolean localOnly,
             PathPolicy pathPolicy,
             SearchOptions.CrossNic crossNic,
+            Optional<GraphFile> graphs,
             int cores,
             TransportKind local,
             PlanningOptions options) {
@@ -135,10 +140,27 @@ public final class TopologyReporter {
         return plan(request, Collections.nCopies(request.hosts, host.survey())).shape();
     }
 
+    /**
+     * The channels of a host in the form in which {@code JCCL_GRAPH_FILE} gives them.
+     *
+     * @throws TopologyException if the description is contradictory, or has not all ranks on GPUs
+     */
+    public static String graphs(Request request) {
+        Topology whole = GraphBuilder.build(request.description);
+        if (whole.endpoints().isEmpty()) {
+            throw new TopologyException(
+                    "source=\"" + request.source + "\": no rank is on it; give its gpu elements ranks");
+        }
+        LocalSurvey host = survey(request, whole, System::nanoTime);
+        RankChannels channels = host.survey().channels();
+        return GraphFileWriter.write(
+                channels.rings(), channels.trees(), host.paths().topology());
+    }
+
     private static LocalSurvey survey(Request request, Topology whole, LongSupplier nanoClock) {
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         boolean networks = request.hosts > 1 && !request.localOnly;
-        Surveyor surveyor = new Surveyor(request.pathPolicy, request.crossNic, networks, nanoClock);
+        Surveyor surveyor = new Surveyor(request.pathPolicy, request.crossNic, networks, request.graphs, nanoClock);
         return surveyor.survey(surveyor.paths(whole, first), first, request.source, request.cores);
     }
 
@@ -173,6 +195,7 @@ public final class TopologyReporter {
         graphs.put("tree", new TopologyReport.GraphRow(host.survey().channels().trees(), host.treeMillis()));
         List<String> notes = new ArrayList<>(
                 NetworkLimits.notes(plan.host(), index, host.paths().topology()));
+        notes.addAll(host.notes());
         notes.addAll(planNotes);
         return report(request, host.paths(), graphs, Optional.of(plan.host()), tuning, notes);
     }

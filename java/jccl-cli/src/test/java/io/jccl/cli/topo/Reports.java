@@ -19,6 +19,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -71,6 +72,7 @@ public final class Reports {
                 false,
                 PathPolicy.defaults(),
                 SearchOptions.CrossNic.IF_BETTER,
+                Optional.empty(),
                 4,
                 TransportKind.SHM,
                 new PlanningOptions(PlanOptions.defaults(), slots, slots, TuningOverrides.none(), HostCosts.builtIn()));
