@@ -57,11 +57,14 @@ public final class NetworkLimits {
                 through(channels, net.dev(), channel -> plan.treeRail(channel, host)));
     }
 
+    /** How many come in by a device, or leave by it if these are more. */
     private static int through(int channels, int dev, IntFunction<Optional<Rail>> railOf) {
-        return (int) IntStream.range(0, channels)
+        List<Rail> rails = IntStream.range(0, channels)
                 .mapToObj(railOf)
                 .flatMap(Optional::stream)
-                .filter(rail -> rail.in() == dev || rail.out() == dev)
-                .count();
+                .toList();
+        return (int) Math.max(
+                rails.stream().filter(rail -> rail.in() == dev).count(),
+                rails.stream().filter(rail -> rail.out() == dev).count());
     }
 }

@@ -35,9 +35,10 @@ final class Costs {
     /**
      * Costs at present prices.
      *
-     * @param open whether a network device may be used once more
+     * @param open whether a route may come in by a network device
+     * @param openOut whether it may leave by it, if it need not be the same
      */
-    Costs(Traffic traffic, Pricing pricing, IntPredicate open) {
+    Costs(Traffic traffic, Pricing pricing, IntPredicate open, IntPredicate openOut) {
         ranks = traffic.ranks();
         closed = traffic.closed();
         edge = new double[ranks * ranks];
@@ -61,11 +62,11 @@ final class Costs {
             Arrays.fill(netIn[0], -1);
             Arrays.fill(netOut[0], -1);
         } else {
-            fillEntries(traffic, pricing, open);
+            fillEntries(traffic, pricing, open, traffic.mirrored() ? openOut : open);
         }
     }
 
-    private void fillEntries(Traffic traffic, Pricing pricing, IntPredicate open) {
+    private void fillEntries(Traffic traffic, Pricing pricing, IntPredicate open, IntPredicate openOut) {
         if (traffic.mirrored()) {
             Arrays.fill(first[0], IMPOSSIBLE);
             Arrays.fill(last[0], IMPOSSIBLE);
@@ -74,7 +75,7 @@ final class Costs {
             for (int rank = 0; rank < ranks; rank++) {
                 int distance = traffic.netDistance(net, rank);
                 double in = open.test(net) ? price(pricing, traffic.first(net, rank), distance) : IMPOSSIBLE;
-                double out = open.test(net) ? price(pricing, traffic.last(net, rank), distance) : IMPOSSIBLE;
+                double out = openOut.test(net) ? price(pricing, traffic.last(net, rank), distance) : IMPOSSIBLE;
                 int entry = traffic.mirrored() ? 0 : net;
                 if (!traffic.mirrored() || in < first[0][rank]) {
                     first[entry][rank] = in;

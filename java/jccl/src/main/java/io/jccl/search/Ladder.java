@@ -49,13 +49,11 @@ final class Ladder {
         this.budget = budget;
         this.bound = bound;
         this.maxGBps = maxGBps;
-        int per = traffic.channelsPerRoute();
         boolean fewer = false;
         long channelsOfNets = 0;
         for (int net = 0; net < traffic.nets(); net++) {
-            long channels = (long) traffic.maxRoutes(net) * per;
-            fewer |= channels < options.maxChannels();
-            channelsOfNets += channels;
+            fewer |= traffic.maxChannels(net) < options.maxChannels();
+            channelsOfNets += traffic.maxChannels(net);
         }
         this.scarce = fewer;
         this.maxChannels = scarce ? (int) Math.min(options.maxChannels(), channelsOfNets) : options.maxChannels();

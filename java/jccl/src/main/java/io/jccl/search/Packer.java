@@ -1,6 +1,8 @@
 package io.jccl.search;
 
+import java.util.BitSet;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * Finds routes that together carry as much as possible. Each route in turn is removed and placed again where it now
@@ -47,7 +49,7 @@ final class Packer {
         packing.reset(List.of());
         double fullAt = fullAt(bound, count);
         for (int i = 0; i < count; i++) {
-            Route route = finder.cheapest(costs(fullAt, 0), null, budget);
+            Route route = cheapest(prices(fullAt, 0), null);
             if (route == null) {
                 return null;
             }
@@ -115,13 +117,33 @@ final class Packer {
         return new Found(List.copyOf(packing.routes()), packing.total());
     }
 
-    private Costs costs(double fullAt, double noise) {
-        return new Costs(traffic, new Prices(traffic, packing, fullAt, noise, random), packing::open);
+    private Prices prices(double fullAt, double noise) {
+        return new Prices(traffic, packing, fullAt, noise, random);
+    }
+
+    private Route cheapest(Costs.Pricing pricing, Route start) {
+        return fitting(pricing, costs -> finder.cheapest(costs, start, budget));
+    }
+
+    /** A route that network devices admit: by one that only one channel more may use, not both ways. Null if there is none. */
+    private Route fitting(Costs.Pricing pricing, Function<Costs, Route> find) {
+        BitSet closed = new BitSet();
+        while (true) {
+            Route route = find.apply(
+                    new Costs(traffic, pricing, packing::open, net -> packing.open(net) && !closed.get(net)));
+            if (route == null || packing.fits(route)) {
+                return route;
+            }
+            if (closed.get(route.netOut())) {
+                return null;
+            }
+            closed.set(route.netOut());
+        }
     }
 
     /** The route, by other network devices if its own are full; null if all are. */
     private Route overFreeDevices(Route route, double fullAt) {
-        return packing.fits(route) ? route : costs(fullAt, 0).enteringBest(route.order());
+        return packing.fits(route) ? route : fitting(prices(fullAt, 0), costs -> costs.enteringBest(route.order()));
     }
 
     private void rebalance(double fullAt, Found best) {
@@ -139,7 +161,7 @@ final class Packer {
     private boolean placeAgain(int index, double fullAt) {
         double before = Prices.potential(traffic, packing, fullAt);
         Route old = packing.remove(index);
-        Route route = finder.cheapest(costs(fullAt, 0), old, budget);
+        Route route = cheapest(prices(fullAt, 0), old);
         packing.insert(index, route == null ? old : route);
         if (route == null || route.sameAs(old)) {
             return false;
@@ -159,7 +181,7 @@ final class Packer {
             removed[i] = packing.remove(random.next(packing.routes().size()));
         }
         for (Route old : removed) {
-            Route route = finder.cheapest(costs(fullAt, NOISE), old, budget);
+            Route route = cheapest(prices(fullAt, NOISE), old);
             Route next = route == null ? overFreeDevices(old, fullAt) : route;
             if (next == null) {
                 packing.reset(best.routes);
@@ -174,7 +196,7 @@ final class Packer {
         for (int i = 0; i < packing.routes().size(); i++) {
             double inside = packing.bandwidthInside(bandwidth);
             Route old = packing.remove(i);
-            Route route = finder.cheapest(new Costs(traffic, freeCapacity(bandwidth), packing::open), old, budget);
+            Route route = cheapest(freeCapacity(bandwidth), old);
             packing.insert(i, route != null && traffic.distance(route) < traffic.distance(old) ? route : old);
             boolean narrower = packing.bandwidth() < bandwidth * (1 - ROUNDING)
                     || traffic.isTree() && packing.bandwidthInside(bandwidth) < inside * (1 - ROUNDING);

@@ -10,6 +10,7 @@ final class Packing {
     private final Traffic traffic;
     private final List<Route> routes = new ArrayList<>();
     private final double[] uses;
+    /** How many channels come in by each network device; as many leave by it, because rings that change it come in pairs. */
     private final int[] throughNet;
 
     Packing(Traffic traffic) {
@@ -53,20 +54,26 @@ final class Packing {
         return uses[resource];
     }
 
-    /** Whether one route more may use a network device. */
+    /** Whether one channel more may come in by a network device and leave by it. */
     boolean open(int net) {
-        return throughNet[net] < traffic.maxRoutes(net);
+        return throughNet[net] < traffic.maxChannels(net);
     }
 
     /** Whether the network devices of a route that is not here are open. */
     boolean fits(Route route) {
-        return throughNet.length == 0 || open(route.netIn()) && open(route.netOut());
+        if (throughNet.length == 0) {
+            return true;
+        }
+        boolean both = traffic.mirrored() && route.netIn() == route.netOut();
+        return both
+                ? throughNet[route.netIn()] + 2 <= traffic.maxChannels(route.netIn())
+                : open(route.netIn()) && open(route.netOut());
     }
 
     private void count(Route route, int sign) {
         if (throughNet.length > 0) {
             throughNet[route.netIn()] += sign;
-            throughNet[route.netOut()] += route.netOut() == route.netIn() ? 0 : sign;
+            throughNet[route.netOut()] += traffic.mirrored() ? sign : 0;
         }
         for (Load load : traffic.inside(route)) {
             count(load, sign);

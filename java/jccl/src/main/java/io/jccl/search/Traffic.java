@@ -28,7 +28,7 @@ final class Traffic {
     private final Pattern pattern;
     private final boolean mirrored;
     private final double[] gbps;
-    private final int[] maxRoutes;
+    private final int[] maxChannels;
     private final Load[][] edges;
     private final Load[][] first;
     private final Load[][] second;
@@ -71,9 +71,9 @@ final class Traffic {
         for (int i = 0; i < gbps.length; i++) {
             gbps[i] = capacities.gbps(i % capacities.size());
         }
-        this.maxRoutes = new int[nets];
+        this.maxChannels = new int[nets];
         for (int net = 0; net < nets; net++) {
-            maxRoutes[net] = routesOf(channelsThrough(netNodes.get(net)));
+            maxChannels[net] = ((Node.Net) paths.topology().node(netNodes.get(net))).maxConnections();
         }
         this.forSeveral = new boolean[ranks];
         for (int rank = 0; rank < ranks; rank++) {
@@ -86,14 +86,6 @@ final class Traffic {
         this.last = new Load[nets][ranks];
         fillEdges();
         fillEnds();
-    }
-
-    private int channelsThrough(int netNode) {
-        return ((Node.Net) paths.topology().node(netNode)).maxConnections();
-    }
-
-    private int routesOf(int channels) {
-        return channels / channelsPerRoute();
     }
 
     private void fillEdges() {
@@ -194,9 +186,9 @@ final class Traffic {
         return mirrored ? 2 : 1;
     }
 
-    /** How many routes may come in or leave by a network device. */
-    int maxRoutes(int net) {
-        return maxRoutes[net];
+    /** How many channels may come in by a network device, and how many may leave by it. */
+    int maxChannels(int net) {
+        return maxChannels[net];
     }
 
     int ranks() {

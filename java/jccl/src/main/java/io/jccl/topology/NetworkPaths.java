@@ -1,5 +1,7 @@
 package io.jccl.topology;
 
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -46,6 +48,7 @@ final class NetworkPaths {
                 sendThrough(relays[i], nets.get(i));
             }
         }
+        List<NodePath> spared = policy.networkNeighbours() ? aroundHostMemory() : List.of();
         for (int gpu : gpus) {
             int cpu = paths.nearestCpu(gpu);
             for (int net : nets) {
@@ -56,6 +59,35 @@ final class NetworkPaths {
                 }
             }
         }
+        spared.forEach(paths::set);
+    }
+
+    /**
+     * For GPUs near a card that cannot use their memory, over NVLink through one whose memory it uses, where there is one: what
+     * they send then spares the host's memory. What they receive goes through it all the same.
+     */
+    private List<NodePath> aroundHostMemory() {
+        List<NodePath> spared = new ArrayList<>();
+        for (int gpu : gpus) {
+            for (int net : nets) {
+                boolean direct = paths.get(gpu, net).type().compareTo(PathType.PXN) < 0;
+                if (direct && !gpuDirect(gpu, net, false)) {
+                    gpus.stream()
+                            .filter(relay -> relay != gpu && mayRelay(relay, gpu, net) && gpuDirect(relay, net, true))
+                            .map(relay -> paths.through(gpu, relay, net, PathType.PXN))
+                            .max(Comparator.comparingDouble(NodePath::bandwidthGBps))
+                            .ifPresent(spared::add);
+                }
+            }
+        }
+        return spared;
+    }
+
+    /** Whether a GPU is near enough to a card, and joined to another GPU by NVLink. */
+    private boolean mayRelay(int relay, int gpu, int net) {
+        PathType farthest = policy.networkNeighboursOverChipLink() ? PathType.P2C : PathType.PXB;
+        return paths.get(relay, net).type().compareTo(farthest) <= 0
+                && paths.get(relay, gpu).type().compareTo(PathType.NVL) <= 0;
     }
 
     /** Only for cards that the GPU reaches best: the others are better used through the GPU beside them. */
@@ -77,16 +109,11 @@ final class NetworkPaths {
      * that arrives goes straight to its GPU.
      */
     private void sendThrough(int relay, int net) {
-        PathType farthest = policy.networkNeighboursOverChipLink() ? PathType.P2C : PathType.PXB;
-        if (relay < 0 || paths.get(relay, net).type().compareTo(farthest) > 0) {
-            return;
-        }
-        for (int gpu : gpus) {
+        for (int gpu : relay < 0 ? List.<Integer>of() : gpus) {
             NodePath own = paths.get(gpu, net);
-            boolean linked = paths.get(relay, gpu).type().compareTo(PathType.NVL) <= 0;
             boolean better = paths.get(relay, net).bandwidthGBps() > own.bandwidthGBps()
                     || own.type().compareTo(PathType.PXN) > 0;
-            if (gpu != relay && linked && better) {
+            if (gpu != relay && mayRelay(relay, gpu, net) && better) {
                 paths.set(paths.through(gpu, relay, net, PathType.PXN));
             }
         }

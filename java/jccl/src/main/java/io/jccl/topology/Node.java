@@ -135,7 +135,7 @@ public sealed interface Node {
      * @param gdr whether it can reach GPU memory
      * @param coll whether the network can reduce
      * @param netInterface the network interface by which sockets use it, empty where that is its name or not known
-     * @param maxConnections how many channels may come in or leave by it: 0 where it cannot be used, {@link #UNLIMITED}
+     * @param maxConnections how many channels may come in by it, and how many leave: 0 where it cannot be used, {@link #UNLIMITED}
      *     where nothing limits them
      */
     record Net(

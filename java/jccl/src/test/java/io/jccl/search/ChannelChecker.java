@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -80,16 +81,17 @@ final class ChannelChecker {
         }
     }
 
-    /** No device has more channels than it allows: one that comes in or leaves by it, or both, is one. */
+    /** No device has more channels come in, nor more leave, than it allows. */
     private void admitted() {
         for (Node node : topology.nodes()) {
             if (node instanceof Node.Net net) {
-                long through = graph.rails().stream()
-                        .filter(nets -> nets.in() == net.dev() || nets.out() == net.dev())
-                        .count();
-                assertThat(through)
-                        .as(what + " " + net.name() + " of " + graph)
-                        .isLessThanOrEqualTo(net.maxConnections());
+                for (ToIntFunction<Rail> end : List.<ToIntFunction<Rail>>of(Rail::in, Rail::out)) {
+                    assertThat(graph.rails().stream()
+                                    .filter(nets -> end.applyAsInt(nets) == net.dev())
+                                    .count())
+                            .as(what + " " + net.name() + " of " + graph)
+                            .isLessThanOrEqualTo(net.maxConnections());
+                }
             }
         }
     }

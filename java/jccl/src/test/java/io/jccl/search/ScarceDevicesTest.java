@@ -29,14 +29,15 @@ class ScarceDevicesTest {
     /**
      * On the rails each of eight cards has 48 GB/s, and each GPU 370.8 of NVLink. Rings that come in beside one GPU and leave
      * beside another use all the cards have; those that return to their card send by NVLink from every GPU. The former come
-     * in pairs of which each takes two cards, so these must allow two channels. Likewise between two sockets.
+     * in pairs, by which as many come in by a card as leave by it: cards that allow one channel lose none. Likewise between two
+     * sockets.
      */
     @ParameterizedTest
     @CsvSource({
-        "rails, 1, 8, 370.8, 384",
+        "rails, 1, 8, 384, 384",
         "rails, 2, 16, 384, 384",
         "rails, -1, 8, 384, 384",
-        "two-sockets, 1, 2, 16, 24",
+        "two-sockets, 1, 2, 24, 24",
         "two-sockets, 2, 2, 24, 24",
         "cube-mesh, 1, 4, 48, 48",
         "shared-port, 1, 2, 12.5, 12.5"

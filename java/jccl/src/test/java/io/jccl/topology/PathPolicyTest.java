@@ -48,6 +48,32 @@ class PathPolicyTest {
                 .containsExactly("PCI/0000:10:00.0", "CPU/0", "PCI/0000:10:00.0", "GPU/1");
     }
 
+    /** Two GPUs and a card on one switch; the card cannot use the memory of the first. */
+    @Test
+    void aGpuWhoseMemoryTheCardCannotUseSendsThroughOneWhoseMemoryItCan() {
+        String gpu = "<pci busid='0000:1%d:00.0' class='0x030200' link_speed='16.0 GT/s PCIe' link_width='16'>"
+                + "<gpu dev='%d' sm='80' rank='%d' gdr='%d'><nvlink target='0000:1%d:00.0' count='4' tclass='0x030200'/></gpu></pci>";
+        String host =
+                "<system version='1'><cpu numaid='0' arch='x86_64' vendor='GenuineIntel' familyid='6' modelid='143'>"
+                        + "<pci busid='0000:10:00.0' class='0x060400' link_speed='16.0 GT/s PCIe' link_width='16'>"
+                        + gpu.formatted(1, 0, 0, 0, 2) + gpu.formatted(2, 1, 1, 1, 1)
+                        + "<pci busid='0000:13:00.0' class='0x020700' link_speed='16.0 GT/s PCIe' link_width='16'>"
+                        + "<nic><net name='mlx0' dev='0' speed='200000' port='1' guid='0x1' gdr='1'/></nic></pci></pci></cpu></system>";
+        Topology topology = GraphBuilder.build(TopologyXmlReader.read(host));
+        NodePaths paths = NodePaths.compute(topology);
+        int first = node(paths, "GPU/0");
+        int net = node(paths, "NET/0");
+        assertThat(paths.path(first, net).type()).isEqualTo(PathType.PXN);
+        assertThat(paths.forwarder(first, net)).isEqualTo(node(paths, "GPU/1"));
+        assertThat(paths.gpuDirect(first, net, true)).isTrue();
+        assertThat(paths.path(net, first).type()).isEqualTo(PathType.PHB);
+        assertThat(paths.path(node(paths, "GPU/1"), net).type()).isEqualTo(PathType.PIX);
+        NodePaths without = NodePaths.compute(topology, policy(Map.of("JCCL_PXN_DISABLE", "1")));
+        assertThat(without.path(first, net).type()).isEqualTo(PathType.PHB);
+        NodePaths farther = NodePaths.compute(topology, policy(Map.of("JCCL_NET_GDR_LEVEL", "LOC")));
+        assertThat(farther.path(first, net).type()).isEqualTo(PathType.PHB);
+    }
+
     @Test
     void unsetSettingsAreTheDefaults() {
         assertThat(policy(Map.of())).isEqualTo(PathPolicy.defaults());
