@@ -39,8 +39,8 @@ public final class Bootstrap implements AutoCloseable {
     private final BootstrapOptions options;
     private final CoordinatorConnection client;
     private final CoordinatorServer coordinator;
-    private final ReservedPort reserved;
     private final AtomicBoolean closed = new AtomicBoolean();
+    private ReservedPort reserved; // null: nobody has asked for it; guarded by this
 
     private Bootstrap(
             int rank,
@@ -48,15 +48,13 @@ public final class Bootstrap implements AutoCloseable {
             byte[] secret,
             BootstrapOptions options,
             CoordinatorConnection client,
-            CoordinatorServer coordinator,
-            ReservedPort reserved) {
+            CoordinatorServer coordinator) {
         this.rank = rank;
         this.size = size;
         this.secret = secret;
         this.options = options;
         this.client = client;
         this.coordinator = coordinator;
-        this.reserved = reserved;
     }
 
     /**
@@ -79,10 +77,19 @@ public final class Bootstrap implements AutoCloseable {
      * @throws CommunicationTimeoutException if not all ranks came in time; names them
      */
     public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
+        return join(id, rank, size, options, null);
+    }
+
+    /**
+     * Joins as one of many ranks of a process, which share threads and selectors.
+     *
+     * @param shared has been started, and outlives the group; null for a thread of this rank's own
+     */
+    static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options, Reactor shared) {
         Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
         RankRegistration.Hello hello =
                 new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
-        return join(() -> server, id.secret(), hello, false, Connector.IfRefused.SERVER_ENDED, options);
+        return join(() -> server, id.secret(), hello, false, Connector.IfRefused.SERVER_ENDED, options, shared);
     }
 
     /**
@@ -98,14 +105,14 @@ public final class Bootstrap implements AutoCloseable {
         try (LaunchRendezvous rendezvous = LaunchRendezvous.of(launch, generation, options)) {
             RankRegistration.Hello hello = new RankRegistration.Hello(
                     options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
-            return join(rendezvous, null, hello, true, Connector.IfRefused.NOT_OPEN_YET, options);
+            return join(rendezvous, null, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
         }
     }
 
     /** Joins the group of the remaining ranks; its server may be about to close for an earlier attempt. */
     static Bootstrap join(Connector.ServerAddress server, RemainingRanks remaining, BootstrapOptions options) {
         RankRegistration.Hello hello = remaining.hello(new byte[0]);
-        return join(() -> server, server.secret(), hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options);
+        return join(() -> server, server.secret(), hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
     }
 
     private static Bootstrap join(
@@ -114,7 +121,8 @@ public final class Bootstrap implements AutoCloseable {
             RankRegistration.Hello hello,
             boolean retriesRefusals,
             Connector.IfRefused ifRefused,
-            BootstrapOptions options) {
+            BootstrapOptions options,
+            Reactor shared) {
         int rank = hello.rank();
         int size = hello.size();
         if (size < 1 || size > Codecs.MAX_RANKS || rank < 0 || rank >= size) {
@@ -135,7 +143,7 @@ public final class Bootstrap implements AutoCloseable {
         byte[] offer = new byte[0];
         CoordinatorServer coordinator = null;
         CoordinatorConnection client = null;
-        ReservedPort reserved = null;
+        boolean joined = false;
         FrameStream rendezvous = null;
         byte[] welcome = null;
         try {
@@ -158,33 +166,25 @@ public final class Bootstrap implements AutoCloseable {
             CoordinatorAddress accepted = offerOf(who, welcome);
             byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
             Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
-            FrameStream stream = new Connector(
-                            Handshake.Purpose.COORDINATOR, who, false, Connector.IfRefused.RANK_ZERO_ENDED)
-                    .connect(() -> server, deadline);
-            try {
-                stream.awaitWelcome(who, hello, true, initMillis, deadline);
-                client = new CoordinatorConnection(rank, size, stream, options);
-            } finally {
-                if (client == null) {
-                    stream.close();
-                }
+            client = CoordinatorConnection.join(server, hello, rendezvous.localAddress(), shared, options, deadline);
+            if (coordinator == null) {
+                rendezvous.leave();
+                rendezvous.close();
             }
+            client.joinRelays(hello);
             LOG.debug(
                     "{} of {} joined in {} ms, local address {}",
                     who,
                     size,
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
-            if (coordinator == null) {
-                rendezvous.leave();
-            }
-            reserved = new ReservedPort(coordinatorCandidates(options, client.localAddress()));
-            return new Bootstrap(rank, size, secret, options, client, coordinator, reserved);
+            joined = true;
+            return new Bootstrap(rank, size, secret, options, client, coordinator);
         } finally {
             if (rendezvous != null) {
                 rendezvous.close();
             }
-            if (reserved == null) {
+            if (!joined) {
                 if (client != null) {
                     client.close();
                 }
@@ -290,7 +290,20 @@ public final class Bootstrap implements AutoCloseable {
 
     /** The address of this rank's reserved port, as text for the other ranks' {@link #shrink}. */
     public String rendezvousAddress() {
-        return reserved.encoded();
+        return reserved().encoded();
+    }
+
+    private synchronized ReservedPort reserved() {
+        if (reserved == null) {
+            reserved = new ReservedPort(coordinatorCandidates(options, client.localAddress()));
+        }
+        return reserved;
+    }
+
+    private synchronized void closeReserved() {
+        if (reserved != null) {
+            reserved.close();
+        }
     }
 
     /**
@@ -315,7 +328,7 @@ public final class Bootstrap implements AutoCloseable {
                 .filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
         boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!client.wasCutOff());
-        return remaining.initialize(reserved, secret, minority);
+        return remaining.initialize(reserved(), secret, minority);
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */
@@ -343,7 +356,7 @@ public final class Bootstrap implements AutoCloseable {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        reserved.close();
+        closeReserved();
         LastEntered lastEntered = client.control().position().lastEntered();
         client.close();
         if (coordinator != null) {
@@ -354,11 +367,21 @@ public final class Bootstrap implements AutoCloseable {
     /** Leaves without a FIN, like a process that dies: for tests of what the others then do. */
     void die() {
         closed.set(true);
-        reserved.close();
+        closeReserved();
         if (coordinator != null) {
             coordinator.close();
         }
         client.die();
+    }
+
+    /** Loses the connections to the ranks above and below: for tests of what then happens. */
+    void loseRelays() {
+        client.loseRelays();
+    }
+
+    /** The bytes that this rank has sent as the coordinator; 0 on other ranks. */
+    long sentAsCoordinator() {
+        return coordinator == null ? 0 : coordinator.sentBytes();
     }
 
     /** Runs a task on the thread of this rank's connection: for tests of a rank that stands still. */

@@ -13,21 +13,28 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One rank's connection to the {@link CoordinatorServer} for the life of its communicator: reads on one thread,
- * dispatches frames to {@link OutOfBandChannel} and {@link Control}, sends heartbeats, and notices when the
- * coordinator's stop.
+ * dispatches frames to {@link OutOfBandChannel} and {@link Control}, passes answers on by its {@link Relay}, sends
+ * heartbeats, and notices when the coordinator's stop.
  */
-final class CoordinatorConnection implements Closeable, FrameLink.Owner {
+final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.Receiver {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
 
     /** The others have a second to come as far, and one to report what they called. */
     private static final long FIN_MILLIS = 3000;
 
+    /** The part of the heartbeat time-out after which a rank asks for an answer that others do not pass on. */
+    private static final int BYPASS = 20;
+
     private final LongSupplier clock;
     private final long intervalNanos;
     private final long timeoutNanos;
     private final InetAddress localAddress;
     private final Reactor reactor;
+    private final boolean ownsReactor;
+    private final Relay relay;
+    private final byte[] above; // the addresses of the relay above
+    private final Reactor.Ticker ticker;
     private final FrameLink link;
     private final OutOfBandChannel outOfBand;
     private final Control control;
@@ -35,11 +42,66 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
     private final Standstill standstill;
     private volatile long heardAt; // written by the reactor's thread
     private long lastHeartbeat;
+    private long lastRelayed; // the number of the last answer that was passed on
     private volatile boolean closing;
     private volatile boolean cutOff;
 
-    /** Takes over the connection of a rank that has been welcomed. */
-    CoordinatorConnection(int rank, int size, FrameStream stream, BootstrapOptions options) {
+    /**
+     * Connects a rank to the coordinator and waits until all have come.
+     *
+     * @param local this host's address that reached the rendezvous server
+     * @param shared the reactor to run on, or null for one of this rank's own
+     */
+    static CoordinatorConnection join(
+            Connector.ServerAddress server,
+            RankRegistration.Hello hello,
+            InetAddress local,
+            Reactor shared,
+            BootstrapOptions options,
+            long deadline) {
+        int rank = hello.rank();
+        String who = "rank " + rank;
+        Reactor reactor = shared != null ? shared : new Reactor("jccl-control-" + rank, options.clock());
+        Relay relay = new Relay(rank, hello.size(), reactor, server.secret());
+        CoordinatorConnection[] made = new CoordinatorConnection[1];
+        try {
+            RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
+            FrameStream stream = new Connector(
+                            Handshake.Purpose.COORDINATOR, who, false, Connector.IfRefused.RANK_ZERO_ENDED)
+                    .connect(() -> server, deadline);
+            try {
+                long initMillis = options.initTimeout().toMillis();
+                byte[] above = stream.awaitWelcome(who, relaying, true, initMillis, deadline);
+                reactor.invoke(() -> made[0] = new CoordinatorConnection(
+                        rank, hello.size(), stream, reactor, shared == null, relay, above, options));
+            } finally {
+                if (made[0] == null) {
+                    stream.close();
+                }
+            }
+            if (shared == null) {
+                reactor.start();
+            }
+            return made[0];
+        } finally {
+            if (made[0] == null && shared == null) {
+                reactor.close();
+            } else if (made[0] == null) {
+                reactor.execute(relay::close);
+            }
+        }
+    }
+
+    /** Takes over the connection of a rank that has been welcomed; on the reactor's thread, or before it starts. */
+    private CoordinatorConnection(
+            int rank,
+            int size,
+            FrameStream stream,
+            Reactor reactor,
+            boolean ownsReactor,
+            Relay relay,
+            byte[] above,
+            BootstrapOptions options) {
         clock = options.clock();
         intervalNanos = options.heartbeatInterval().toNanos();
         timeoutNanos = options.heartbeatTimeout().toNanos();
@@ -47,8 +109,11 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
         heardAt = clock.getAsLong();
         standstill = new Standstill(timeoutNanos, heardAt);
         lastHeartbeat = heardAt;
-        reactor = new Reactor("jccl-control-" + rank, clock, this::tick);
-        outOfBand = new OutOfBandChannel(rank, size, this::send);
+        this.reactor = reactor;
+        this.ownsReactor = ownsReactor;
+        this.relay = relay;
+        this.above = above;
+        outOfBand = new OutOfBandChannel(rank, size, timeoutNanos / BYPASS, this::send);
         control = new Control(rank, new Control.Output() {
             @Override
             public void send(FrameType type, WireWriter content) {
@@ -68,12 +133,15 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
         try {
             link = new FrameLink(reactor, stream.release(), this);
         } catch (IOException e) {
-            reactor.close();
-            stream.close();
             throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + e.getMessage(), e);
         }
         link.allowLongFrames();
-        reactor.start();
+        ticker = reactor.every(this::tick);
+    }
+
+    /** Connects this rank to the one that passes it the answers of gathers. Blocks. */
+    void joinRelays(RankRegistration.Hello hello) {
+        relay.connect(hello, above, this);
     }
 
     OutOfBandChannel outOfBand() {
@@ -105,9 +173,12 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
     public void onFrame(FrameLink from, FrameType type, WireReader body) {
         heardAt = clock.getAsLong();
         switch (type) {
-            case HEARTBEAT -> body.end();
+            case HEARTBEAT -> {
+                outOfBand.onSent(body.i64(), heardAt);
+                body.end();
+            }
             case ASK -> sendHeartbeat();
-            case GATHERED -> outOfBand.onGathered(body);
+            case GATHERED -> gathered(body);
             case GATHER_MISSING -> outOfBand.onMissing(body);
             case MESSAGE -> outOfBand.onMessage(body);
             case QUERY -> control.query(body.i64(), body.i64());
@@ -115,6 +186,24 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
             case LEFT -> control.coordinatorLeft(LastEntered.read(body));
             case FIN_ACK -> finAcked.countDown();
             default -> throw new WireException("frame=" + type + ": a rank does not accept it");
+        }
+    }
+
+    @Override
+    public void gathered(WireReader body) {
+        byte[] content = body.rest();
+        long number = body.i64();
+        if (body.flag() && number > lastRelayed) {
+            lastRelayed = number;
+            relay.passOn(FrameLink.encode(FrameType.GATHERED, content));
+        }
+        outOfBand.onGathered(number, body);
+    }
+
+    @Override
+    public void unrelayed() {
+        if (!closing) {
+            send(FrameType.UNRELAYED, new WireWriter().i64(lastRelayed));
         }
     }
 
@@ -167,14 +256,30 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        reactor.close();
+        release();
         outOfBand.fail(() -> new BootstrapException("rank=" + outOfBand.rank() + ": this communicator is closed"));
     }
 
     /** Ends without a FIN. */
     void die() {
         closing = true;
-        reactor.close();
+        release();
+    }
+
+    private void release() {
+        if (ownsReactor) {
+            reactor.close();
+            return;
+        }
+        reactor.execute(() -> {
+            ticker.end();
+            link.close();
+            relay.close();
+        });
+    }
+
+    void loseRelays() {
+        reactor.invoke(relay::close);
     }
 
     void execute(Runnable task) {

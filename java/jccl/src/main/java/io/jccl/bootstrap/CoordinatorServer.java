@@ -33,9 +33,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final RankRegistration registration;
     private final Standstill standstill;
     private final PendingGathers gathers;
+    private final GatherAnswers answers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
-    private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
     private FrameLink[] links; // by rank, once all are here; null where a rank is gone
     private FrameLink rendezvous; // rank 0's, during initialisation
     private Coordinator coordinator;
@@ -52,12 +52,18 @@ final class CoordinatorServer implements Closeable, Server.Service {
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
         this.registration = new RankRegistration(options.version(), size);
         this.gathers = new PendingGathers(size);
+        this.answers = new GatherAnswers(size);
         this.server = new Server(Handshake.Purpose.COORDINATOR, address, 0, secret, clock, this);
         server.start();
     }
 
     int port() {
         return server.port();
+    }
+
+    /** The bytes that this server has sent. */
+    long sentBytes() {
+        return server.reactor().sentBytes();
     }
 
     @Override
@@ -75,7 +81,12 @@ final class CoordinatorServer implements Closeable, Server.Service {
         switch (type) {
             case HEARTBEAT -> coordinator.at(rank, Position.read(body), now);
             case GATHER -> gather(rank, body);
-            case GATHER_LATE -> gatherLate(link, body);
+            case GATHER_LATE -> gatherLate(link, rank, body);
+            case UNRELAYED -> {
+                if (answers.unrelayed(rank, body.i64())) {
+                    link.send(answers.frame());
+                }
+            }
             case MESSAGE -> message(rank, body);
             case FIN -> coordinator.leaving(rank, Position.read(body), now);
             case REPORT -> report(rank, body, now);
@@ -155,11 +166,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
                 options.heartbeatTimeout().toNanos(),
                 now,
                 new FrameOutput());
-        ByteBuffer welcome = FrameLink.encode(
-                FrameType.WELCOME, new WireWriter().blob(new byte[0]).toBytes());
-        for (FrameLink link : all) {
-            link.allowLongFrames();
-            link.send(welcome);
+        for (int rank = 0; rank < size; rank++) {
+            links[rank].allowLongFrames();
+            links[rank].send(FrameType.WELCOME, new WireWriter().blob(registration.blob(Relay.above(rank))));
         }
     }
 
@@ -167,11 +176,16 @@ final class CoordinatorServer implements Closeable, Server.Service {
         long number = body.i64();
         byte[] part = body.blob(OutOfBand.MAX_PAYLOAD_BYTES);
         body.end();
-        byte[] answer = gathers.add(rank, number, part);
-        if (answer != null) {
-            broadcast(FrameType.GATHERED, answer);
-        } else {
+        byte[][] parts = gathers.add(rank, number, part);
+        if (parts == null) {
             checkNeeded();
+            return;
+        }
+        answers.answer(number, parts);
+        for (int one = 0; one < size; one++) {
+            if (links[one] != null && answers.isDirectTo(one)) {
+                links[one].send(answers.frame());
+            }
         }
     }
 
@@ -187,10 +201,15 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    private void gatherLate(FrameLink link, WireReader body) {
+    private void gatherLate(FrameLink link, int rank, WireReader body) {
         long number = body.i64();
+        boolean last = body.flag();
         body.end();
-        link.send(FrameType.GATHER_MISSING, new WireWriter().i64(number).ranks(gathers.missing(number)));
+        if (answers.asks(rank, number, last)) {
+            link.send(answers.frame());
+        } else if (last) {
+            link.send(FrameType.GATHER_MISSING, new WireWriter().i64(number).ranks(gathers.missing(number)));
+        }
     }
 
     private void message(int rank, WireReader body) {
@@ -265,11 +284,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
         if (now - lastHeartbeat >= interval) {
             lastHeartbeat = now;
-            for (FrameLink link : links) {
-                if (link != null) {
-                    link.send(heartbeat);
-                }
-            }
+            broadcast(
+                    FrameType.HEARTBEAT,
+                    new WireWriter().i64(answers.relayedNumber()).toBytes());
         }
         return Math.min(coordinator.tick(now), interval);
     }

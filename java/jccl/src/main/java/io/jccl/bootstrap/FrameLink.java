@@ -111,7 +111,9 @@ final class FrameLink implements Reactor.Handler {
     private boolean writeQueued() throws IOException {
         while (!queue.isEmpty()) {
             ByteBuffer first = queue.peek();
-            queuedBytes -= channel.write(first);
+            int written = channel.write(first);
+            queuedBytes -= written;
+            reactor.countSent(written);
             if (first.hasRemaining()) {
                 return false;
             }

@@ -10,7 +10,7 @@ enum FrameType {
     /**
      * {@code >} version text, rank, size, old rank, key, blob: the first frame. Where a communicator is shrunk, the old
      * rank is that of the communicator and the key says whom this rank excludes. At the rendezvous server, rank 0's
-     * blob holds its coordinator addresses.
+     * blob holds its coordinator addresses; at the coordinator, those of the rank's {@link Relay}.
      */
     HELLO,
     /** {@code <} text: this rank is refused. */
@@ -19,19 +19,19 @@ enum FrameType {
     GIVE_UP,
     /** {@code <} cause, ranks to blame, text: initialisation failed. */
     FAILED,
-    /** {@code <} blob: all ranks are here. */
+    /** {@code <} blob: all ranks are here. At the coordinator, the addresses of the relay above. */
     WELCOME,
     /** {@code >} number, blob: this rank's part of a gather. */
     GATHER,
-    /** {@code <} number, a blob per rank. */
+    /** {@code <} number, whether the rank passes this on to those below, the {@link GatherTable}. */
     GATHERED,
-    /** {@code >} number: asks for the missing ranks. */
+    /** {@code >} number, whether the rank's time is over: asks for the answer, or the missing ranks. */
     GATHER_LATE,
     /** {@code <} number, ranks. */
     GATHER_MISSING,
     /** {@code >} receiver, tag, blob; {@code <} sender, tag, blob. */
     MESSAGE,
-    /** {@code >} position; {@code <} empty. */
+    /** {@code >} position; {@code <} number of the last gather whose answer ranks pass on. */
     HEARTBEAT,
     /** {@code >} position: this rank leaves in good order. Empty at the rendezvous server: no longer needed. */
     FIN,
@@ -48,7 +48,9 @@ enum FrameType {
     /** {@code <} the agreed failure. */
     FAILURE,
     /** {@code <} empty: requests a heartbeat now. */
-    ASK;
+    ASK,
+    /** {@code >} number of the last answer from the relay above, from which no more come. */
+    UNRELAYED;
 
     /** Bytes before a body. */
     static final int HEADER_BYTES = 5;

@@ -26,7 +26,8 @@ final class Handshake {
     /** What a connection is for. */
     enum Purpose {
         RENDEZVOUS,
-        COORDINATOR
+        COORDINATOR,
+        RELAY
     }
 
     static final int VERSION = 1;

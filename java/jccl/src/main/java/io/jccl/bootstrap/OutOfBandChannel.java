@@ -1,12 +1,11 @@
 package io.jccl.bootstrap;
 
+import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -36,20 +35,26 @@ final class OutOfBandChannel implements OutOfBand {
 
     private final int rank;
     private final int size;
+    private final long bypassNanos;
     private final Output output;
     private final AtomicBoolean collective = new AtomicBoolean();
 
     // guarded by this
     private final Map<MessageKey, Deque<byte[]>> messages = new HashMap<>();
     private long number;
-    private List<byte[]> gathered;
+    private boolean answered = true; // the last gather
+    private long sentNumber; // of a gather whose answer the coordinator has sent
+    private long sentAt; // when this rank heard so, or asked for it
+    private WireReader gathered;
     private SortedSet<Integer> missing;
     private Supplier<JcclException> failure;
     private final Set<Runnable> onFailure = new HashSet<>();
 
-    OutOfBandChannel(int rank, int size, Output output) {
+    /** @param bypassNanos after which time the coordinator is asked for an answer that other ranks should pass on */
+    OutOfBandChannel(int rank, int size, long bypassNanos, Output output) {
         this.rank = rank;
         this.size = size;
+        this.bypassNanos = bypassNanos;
         this.output = output;
     }
 
@@ -74,21 +79,25 @@ final class OutOfBandChannel implements OutOfBand {
                     + ": another thread is in a collective call of this network; use one thread at a time");
         }
         try {
-            return gather(mine, timeout.toNanos());
+            return GatherTable.read(gather(mine, timeout.toNanos()), size);
+        } catch (WireException e) {
+            throw new BootstrapException(
+                    "rank=" + rank + ": the answer of a gather makes no sense: " + e.getMessage(), e);
         } finally {
             collective.set(false);
         }
     }
 
-    private synchronized List<byte[]> gather(byte[] mine, long timeoutNanos) {
+    private synchronized WireReader gather(byte[] mine, long timeoutNanos) {
         checkHealthy();
         number++;
+        answered = false;
         gathered = null;
         missing = null;
         long start = System.nanoTime();
         output.send(FrameType.GATHER, new WireWriter().i64(number).blob(mine));
         if (!await(() -> gathered != null, start + timeoutNanos)) {
-            output.send(FrameType.GATHER_LATE, new WireWriter().i64(number));
+            output.send(FrameType.GATHER_LATE, new WireWriter().i64(number).flag(true));
             if (!await(() -> gathered != null || missing != null, System.nanoTime() + GRACE_NANOS)) {
                 missing = new TreeSet<>(Set.of(0));
             }
@@ -107,7 +116,7 @@ final class OutOfBandChannel implements OutOfBand {
             failure = () -> late;
             throw late;
         }
-        List<byte[]> result = gathered;
+        WireReader result = gathered;
         gathered = null;
         return result;
     }
@@ -196,16 +205,26 @@ final class OutOfBandChannel implements OutOfBand {
         notifyAll();
     }
 
-    synchronized void onGathered(WireReader body) {
-        long ofNumber = body.i64();
-        List<byte[]> parts = new ArrayList<>(size);
-        for (int i = 0; i < size; i++) {
-            parts.add(body.blob(MAX_PAYLOAD_BYTES));
-        }
-        body.end();
-        if (ofNumber == number) {
-            gathered = Collections.unmodifiableList(parts);
+    /** The answer of a gather; the table is what is left of its body. */
+    synchronized void onGathered(long ofNumber, WireReader table) {
+        if (ofNumber == number && !answered) {
+            answered = true;
+            gathered = table;
             notifyAll();
+        }
+    }
+
+    /** The coordinator has sent an answer that other ranks pass on. Asks for it where these take long. */
+    synchronized void onSent(long ofNumber, long now) {
+        if (ofNumber != number || answered) {
+            return;
+        }
+        if (sentNumber != ofNumber) {
+            sentNumber = ofNumber;
+            sentAt = now;
+        } else if (now - sentAt >= bypassNanos) {
+            sentAt = now;
+            output.send(FrameType.GATHER_LATE, new WireWriter().i64(number).flag(false));
         }
     }
 

@@ -22,9 +22,9 @@ final class PendingGathers {
     /**
      * Takes a rank's part.
      *
-     * @return the body of the answer to all if this was the last part, else null
+     * @return the parts of all ranks if this was the last one, else null
      */
-    byte[] add(int rank, long number, byte[] part) {
+    byte[][] add(int rank, long number, byte[] part) {
         if (!open.containsKey(number) && open.size() >= MAX_OPEN) {
             throw new WireException("gather=" + number + " rank=" + rank + ": more than " + MAX_OPEN + " are open");
         }
@@ -38,11 +38,7 @@ final class PendingGathers {
         }
         open.remove(number);
         counts.remove(number);
-        WireWriter out = new WireWriter().i64(number);
-        for (byte[] one : parts) {
-            out.blob(one);
-        }
-        return out.toBytes();
+        return parts;
     }
 
     /** The ranks that have not given their part; empty if the gather is done or has not begun. */

@@ -259,8 +259,8 @@ final class RankRegistration {
         return bySize.get(size).values().stream().map(Member::link).toList();
     }
 
-    /** The blob of rank 0's hello. */
-    byte[] blobOfRankZero() {
-        return bySize.get(size).get(0).blob();
+    /** The blob of a rank's hello; only when complete. */
+    byte[] blob(int rank) {
+        return bySize.get(size).get(rank).blob();
     }
 }

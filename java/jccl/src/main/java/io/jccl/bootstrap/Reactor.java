@@ -8,17 +8,21 @@ import java.nio.channels.SelectableChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One daemon thread that serves channels, tasks and a ticker; everything it calls, it calls on that thread, one at a
- * time. {@link #execute} and {@link #close} may be called by any thread.
+ * One daemon thread that serves channels, tasks and tickers; everything it calls, it calls on that thread, one at a
+ * time. {@link #execute}, {@link #invoke} and {@link #close} may be called by any thread.
  */
 final class Reactor implements Closeable {
 
@@ -44,34 +48,58 @@ final class Reactor implements Closeable {
     private final Selector selector;
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final LongSupplier clock;
-    private final LongUnaryOperator ticker;
+    private final List<Ticker> tickers = new ArrayList<>();
+    private final LongAdder sentBytes = new LongAdder();
     private final Thread thread;
     private volatile boolean closing;
-    private long nextTick;
+
+    /** What is called regularly. */
+    final class Ticker {
+
+        private final LongUnaryOperator task;
+        private long due = clock.getAsLong();
+
+        private Ticker(LongUnaryOperator task) {
+            this.task = task;
+        }
+
+        /** No more calls; on the reactor's thread. */
+        void end() {
+            tickers.remove(this);
+        }
+    }
 
     /**
-     * Starts the thread.
+     * A thread that is not started.
      *
      * @param name the thread's name
      * @param clock nanoseconds
-     * @param ticker called with the time, returns in how many nanoseconds the next call is due
      */
-    Reactor(String name, LongSupplier clock, LongUnaryOperator ticker) {
+    Reactor(String name, LongSupplier clock) {
         this.clock = clock;
-        this.ticker = ticker;
         try {
             selector = Selector.open();
         } catch (IOException e) {
             throw new UncheckedIOException(
                     "cannot open a selector; is the limit of open files (ulimit -n) reached?", e);
         }
-        nextTick = clock.getAsLong();
         thread = new Thread(this::run, name);
         thread.setDaemon(true);
     }
 
     void start() {
         thread.start();
+    }
+
+    /**
+     * Adds a ticker; on this reactor's thread, or before {@link #start}.
+     *
+     * @param task called with the time, returns in how many nanoseconds the next call is due
+     */
+    Ticker every(LongUnaryOperator task) {
+        Ticker ticker = new Ticker(task);
+        tickers.add(ticker);
+        return ticker;
     }
 
     /** Registers a non-blocking channel; on this reactor's thread, or before {@link #start}. */
@@ -83,6 +111,29 @@ final class Reactor implements Closeable {
     void execute(Runnable task) {
         tasks.add(task);
         selector.wakeup();
+    }
+
+    /** Runs a task on the thread and returns when it is done; on this thread before {@link #start}. */
+    void invoke(Runnable task) {
+        if (onThread() || thread.getState() == Thread.State.NEW) {
+            task.run();
+            return;
+        }
+        try {
+            CompletableFuture.runAsync(task, this::execute).join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException cause ? cause : e;
+        }
+    }
+
+    /** So many bytes were written to a channel. */
+    void countSent(long bytes) {
+        sentBytes.add(bytes);
+    }
+
+    /** The bytes that were written to all channels. */
+    long sentBytes() {
+        return sentBytes.sum();
     }
 
     boolean onThread() {
@@ -103,7 +154,11 @@ final class Reactor implements Closeable {
     }
 
     private void poll() throws IOException {
-        long waitNanos = Math.min(nextTick - clock.getAsLong(), MAX_SELECT_NANOS);
+        long start = clock.getAsLong();
+        long waitNanos = MAX_SELECT_NANOS;
+        for (Ticker ticker : tickers) {
+            waitNanos = Math.min(waitNanos, ticker.due - start);
+        }
         if (waitNanos <= 0) {
             selector.selectNow();
         } else {
@@ -117,8 +172,11 @@ final class Reactor implements Closeable {
         }
         selector.selectedKeys().clear();
         long now = clock.getAsLong();
-        if (now - nextTick >= 0 && !closing) {
-            nextTick = now + Math.max(TimeUnit.MILLISECONDS.toNanos(1), ticker.applyAsLong(now));
+        for (int i = 0; i < tickers.size() && !closing; i++) {
+            Ticker ticker = tickers.get(i); // which may end itself
+            if (now - ticker.due >= 0) {
+                ticker.due = now + Math.max(TimeUnit.MILLISECONDS.toNanos(1), ticker.task.applyAsLong(now));
+            }
         }
     }
 
@@ -145,7 +203,7 @@ final class Reactor implements Closeable {
 
     /** Asks for a tick at once. */
     void tickSoon() {
-        execute(() -> nextTick = clock.getAsLong());
+        execute(() -> tickers.forEach(ticker -> ticker.due = clock.getAsLong()));
     }
 
     /** Ends the thread and closes every channel, then returns; waits two seconds at most. */

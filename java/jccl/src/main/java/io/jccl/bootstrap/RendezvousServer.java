@@ -98,6 +98,11 @@ final class RendezvousServer implements Closeable, Server.Service {
         return server.port();
     }
 
+    /** The bytes that this server has sent. */
+    long sentBytes() {
+        return server.reactor().sentBytes();
+    }
+
     @Override
     public void onFrame(FrameLink link, FrameType type, WireReader body) {
         endNanos = clock.getAsLong() + idleLimitNanos;
@@ -127,7 +132,7 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     private void welcome() {
         welcomed = true;
-        WireWriter content = new WireWriter().blob(registration.blobOfRankZero());
+        WireWriter content = new WireWriter().blob(registration.blob(0));
         for (FrameLink link : registration.links()) {
             link.send(FrameType.WELCOME, content);
         }

@@ -57,6 +57,8 @@ final class Server implements Closeable {
     private final Reactor reactor;
     private final ServerSocketChannel acceptor;
     private final boolean ownsAcceptor;
+    private final boolean ownsReactor;
+    private final Reactor.Ticker ticker;
     private final Set<UnauthenticatedPeer> unauthenticated = new LinkedHashSet<>(); // oldest first
     private final SelectionKey accepting; // interested in nothing while no slot is free
     private final UnauthenticatedPeerLog peerLog = new UnauthenticatedPeerLog(LOG::info);
@@ -91,21 +93,53 @@ final class Server implements Closeable {
             byte[] secret,
             LongSupplier clock,
             Service service) {
+        this(purpose, newReactor(purpose, clock), true, acceptor, ownsAcceptor, secret, clock, service);
+    }
+
+    /** Serves a channel that listens by somebody else's reactor, on its thread or before it starts. */
+    Server(
+            Handshake.Purpose purpose,
+            Reactor reactor,
+            ServerSocketChannel acceptor,
+            byte[] secret,
+            LongSupplier clock,
+            Service service) {
+        this(purpose, reactor, false, acceptor, true, secret, clock, service);
+    }
+
+    private Server(
+            Handshake.Purpose purpose,
+            Reactor reactor,
+            boolean ownsReactor,
+            ServerSocketChannel acceptor,
+            boolean ownsAcceptor,
+            byte[] secret,
+            LongSupplier clock,
+            Service service) {
         this.purpose = purpose;
         this.secret = secret.clone();
         this.clock = clock;
         this.service = service;
         this.acceptor = acceptor;
         this.ownsAcceptor = ownsAcceptor;
-        Reactor made = new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock, this::tick);
+        this.reactor = reactor;
+        this.ownsReactor = ownsReactor;
         try {
             this.port = ((InetSocketAddress) acceptor.getLocalAddress()).getPort();
-            this.accepting = made.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
+            this.accepting = reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
         } catch (IOException e) {
-            made.close();
+            if (ownsReactor) {
+                reactor.close();
+            } else {
+                Reactor.closeQuietly(acceptor);
+            }
             throw new BootstrapException("cannot listen: " + e.getMessage(), e);
         }
-        this.reactor = made;
+        this.ticker = reactor.every(this::tick);
+    }
+
+    private static Reactor newReactor(Handshake.Purpose purpose, LongSupplier clock) {
+        return new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock);
     }
 
     /**
@@ -145,9 +179,19 @@ final class Server implements Closeable {
         return reactor;
     }
 
+    /** Ends the reactor; where that is somebody else's, on its thread, listens no more and keeps the links. */
     @Override
     public void close() {
-        reactor.close();
+        if (ownsReactor) {
+            reactor.close();
+            return;
+        }
+        ticker.end();
+        accepting.cancel();
+        Reactor.closeQuietly(acceptor);
+        for (UnauthenticatedPeer peer : new ArrayList<>(unauthenticated)) {
+            peer.drop("all that were awaited have come");
+        }
     }
 
     private long tick(long now) {
@@ -297,6 +341,7 @@ final class Server implements Closeable {
             if (channel.write(ByteBuffer.wrap(bytes)) != bytes.length) {
                 throw new IOException("its receive window is closed");
             }
+            reactor.countSent(bytes.length);
         }
 
         @Override

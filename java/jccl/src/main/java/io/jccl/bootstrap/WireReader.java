@@ -62,6 +62,20 @@ public final class WireReader {
         return value;
     }
 
+    /** A number of {@link WireWriter#count} from {@code min} to {@code max}, both included. */
+    public int countIn(String name, int min, int max) {
+        long value = 0;
+        int next = 0x80;
+        for (int shift = 0; (next & 0x80) != 0 && shift <= 28; shift += 7) {
+            next = u8();
+            value |= (next & 0x7fL) << shift;
+        }
+        if ((next & 0x80) != 0 || value < min || value > max) {
+            throw new WireException(name + "=" + value + ": expected " + min + " to " + max);
+        }
+        return (int) value;
+    }
+
     /** A constant of an enum, or null for 255. */
     public <E extends Enum<E>> E constantOrNull(Class<E> type) {
         int ordinal = u8();
@@ -120,6 +134,13 @@ public final class WireReader {
             ranks.add(i32In("rank", 0, size - 1));
         }
         return ranks;
+    }
+
+    /** What is left, which stays. */
+    byte[] rest() {
+        byte[] rest = new byte[in.remaining()];
+        in.get(in.position(), rest);
+        return rest;
     }
 
     /** How many bytes are left. */

@@ -36,6 +36,15 @@ public final class WireWriter {
         return this;
     }
 
+    /** A number from 0, in as few bytes as it needs: seven bits in each, the lowest first. */
+    public WireWriter count(int value) {
+        int left = value;
+        for (; left > 0x7f; left >>>= 7) {
+            u8(left & 0x7f | 0x80);
+        }
+        return u8(left);
+    }
+
     /** A floating-point number. */
     public WireWriter f64(double value) {
         return i64(Double.doubleToRawLongBits(value));

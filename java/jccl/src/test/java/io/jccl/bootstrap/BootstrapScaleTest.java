@@ -7,10 +7,14 @@ import io.jccl.UniqueId;
 import io.jccl.testing.Resources;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -26,8 +30,14 @@ import org.junit.jupiter.api.Timeout;
 class BootstrapScaleTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
-    private static final int EXCHANGES = 10;
-    private static final int PART_BYTES = 256;
+
+    /** More ranks than this share threads and selectors: a process may have too few descriptors for one each. */
+    private static final int OWN_THREADS = 1024;
+
+    private static final int SHARED_THREADS = 4;
+
+    /** What a rank's part costs beside its bytes: frames, numbers of the table, heartbeats meanwhile. */
+    private static final int FRAME_BYTES = 256;
 
     private static List<Integer> sizes() {
         return List.of(System.getProperty("jccl.scale.ranks", "128").split(",")).stream()
@@ -39,32 +49,182 @@ class BootstrapScaleTest {
         return (System.nanoTime() - start) / 1e6;
     }
 
+    private static Duration processorTime() {
+        return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
+    }
+
+    /** What a communicator's initialisation gathers: sizes and similarities are those of 8 processes on each host. */
+    private enum Gather {
+        PEERS {
+            @Override
+            byte[] part(int rank) {
+                return text(unique(rank / 8, 36), "network namespace net:[4026531840], user 1000", unique(rank, 40))
+                        .text("0-127", 100)
+                        .text(unique(rank, 48), 100)
+                        .text("JCCL_SETTING=\"value of all ranks\" ".repeat(40), 2000)
+                        .toBytes();
+            }
+        },
+        SURVEYS {
+            @Override
+            byte[] part(int rank) {
+                WireWriter out = text("x".repeat(75));
+                for (int i = 0; i < 64 && rank % 8 == 0; i++) {
+                    out.i32(rank + i % 8);
+                }
+                return out.toBytes();
+            }
+        },
+        ADDRESSES {
+            @Override
+            byte[] part(int rank) {
+                return text("v1 sockets ", unique(rank / 8, 16), unique(rank, 24))
+                        .toBytes();
+            }
+        },
+        TRANSPORTS {
+            @Override
+            byte[] part(int rank) {
+                return new WireWriter()
+                        .u8(3)
+                        .i32(rank / 8 * 8)
+                        .u8(1)
+                        .i32(8)
+                        .u8(3)
+                        .toBytes();
+            }
+        },
+        BARRIER {
+            @Override
+            byte[] part(int rank) {
+                return new byte[0];
+            }
+        },
+        NOISE {
+            @Override
+            byte[] part(int rank) {
+                byte[] part = new byte[256];
+                new Random(rank).nextBytes(part);
+                return part;
+            }
+        };
+
+        abstract byte[] part(int rank);
+
+        /** Text that no other rank or host has. */
+        static String unique(int seed, int chars) {
+            Random random = new Random(seed);
+            return random.ints(chars, 'a', 'z')
+                    .mapToObj(c -> String.valueOf((char) c))
+                    .collect(Collectors.joining());
+        }
+
+        static WireWriter text(String... texts) {
+            WireWriter out = new WireWriter();
+            for (String text : texts) {
+                out.text(text, 2000);
+            }
+            return out;
+        }
+    }
+
+    private static Bootstrap join(UniqueId id, int rank, int size, List<Reactor> shared) {
+        Reactor reactor = shared.isEmpty() ? null : shared.get(rank % shared.size());
+        return Bootstrap.join(id, rank, size, options(), reactor);
+    }
+
+    private static BootstrapOptions options() {
+        return Ranks.options().withInitTimeout(LIMIT.multipliedBy(3));
+    }
+
+    /** The parts that a rank has got wrong. */
+    private static int wrong(Bootstrap rank, byte[][] parts) {
+        List<byte[]> gathered = rank.outOfBand().allGather(parts[rank.rank()], LIMIT.multipliedBy(3));
+        int wrong = gathered.size() == parts.length ? 0 : 1;
+        for (int peer = 0; peer < parts.length; peer++) {
+            wrong += Arrays.equals(gathered.get(peer), parts[peer]) ? 0 : 1;
+        }
+        return wrong;
+    }
+
     @Test
     void ranksMeetExchangeAndLeaveInTime() throws Exception {
         for (int size : sizes()) {
-            long start = System.nanoTime();
-            List<Bootstrap> group = Ranks.join(size, Ranks.options());
-            double joined = millisSince(start);
-            Resources.Snapshot inside = Resources.now();
-            start = System.nanoTime();
-            Set<Integer> lengths = new TreeSet<>(Ranks.onAll(group, rank -> {
-                int parts = 0;
-                for (int i = 0; i < EXCHANGES; i++) {
-                    parts += rank.outOfBand()
-                            .allGather(new byte[PART_BYTES], Ranks.SOON)
-                            .size();
-                }
-                return parts;
-            }));
-            double gathered = millisSince(start) / EXCHANGES;
-            start = System.nanoTime();
-            Ranks.close(group);
-            System.out.printf(
-                    "bootstrap ranks=%d join_ms=%.0f gather_of_%d_bytes_ms=%.2f close_ms=%.0f descriptors=%d threads=%d%n",
-                    size, joined, PART_BYTES, gathered, millisSince(start), inside.descriptors(), inside.threads());
-            assertThat(lengths).containsExactly(EXCHANGES * size);
-            assertThat(joined).as("milliseconds until %d ranks have met", size).isLessThan(LIMIT.toMillis());
+            List<Reactor> shared = new ArrayList<>();
+            for (int i = 0; i < SHARED_THREADS && size > OWN_THREADS; i++) {
+                shared.add(new Reactor("shared-" + i, System::nanoTime));
+                shared.get(i).start();
+            }
+            ExecutorService threads = Executors.newFixedThreadPool(size);
+            try {
+                meetExchangeAndLeave(size, shared, threads);
+            } finally {
+                threads.shutdownNow();
+                shared.forEach(Reactor::close);
+            }
         }
+    }
+
+    private static void meetExchangeAndLeave(int size, List<Reactor> shared, ExecutorService threads) throws Exception {
+        double bits = Math.ceil(Math.log(size) / Math.log(2));
+        RendezvousServer.Started rendezvous = RendezvousServer.open(options());
+        List<Callable<Bootstrap>> joining = new ArrayList<>();
+        for (int rank = 0; rank < size; rank++) {
+            int mine = rank;
+            joining.add(() -> join(rendezvous.id(), mine, size, shared));
+        }
+        Duration idle = processorTime();
+        long start = System.nanoTime();
+        List<Bootstrap> group = Ranks.values(Ranks.together(threads, joining));
+        double total = millisSince(start);
+        Bootstrap zero = group.get(0);
+        long joinBytes = rendezvous.server().sentBytes() + zero.sentAsCoordinator();
+        Duration processor = processorTime().minus(idle);
+        System.out.printf(
+                "bootstrap ranks=%d step=JOIN ms=%.0f processor_ms=%d sent_bytes=%d%n",
+                size, total, processor.toMillis(), joinBytes);
+        assertThat(joinBytes).as("bytes of rank 0 until all have met").isLessThan((long) (FRAME_BYTES * size * bits));
+        for (Gather gather : Gather.values()) {
+            byte[][] parts = new byte[size][];
+            long longest = 0;
+            for (int rank = 0; rank < size; rank++) {
+                parts[rank] = gather.part(rank);
+                longest = Math.max(longest, parts[rank].length);
+            }
+            List<Callable<Integer>> tasks = new ArrayList<>();
+            group.forEach(rank -> tasks.add(() -> wrong(rank, parts)));
+            long before = zero.sentAsCoordinator();
+            idle = processorTime();
+            start = System.nanoTime();
+            List<Integer> wrong = Ranks.values(Ranks.together(threads, tasks));
+            double took = millisSince(start);
+            Duration busy = processorTime().minus(idle);
+            long sent = zero.sentAsCoordinator() - before;
+            System.out.printf(
+                    "bootstrap ranks=%d step=%s longest_part=%d ms=%.0f processor_ms=%d sent_bytes=%d%n",
+                    size, gather, longest, took, busy.toMillis(), sent);
+            assertThat(wrong).containsOnly(0);
+            assertThat(sent).as("bytes of rank 0 in %s", gather).isLessThan((long)
+                    ((longest + FRAME_BYTES) * size * bits));
+            if (gather != Gather.NOISE) {
+                total += took;
+                processor = processor.plus(busy);
+            }
+        }
+        Resources.Snapshot inside = Resources.now();
+        List<Callable<Object>> closing = new ArrayList<>();
+        group.forEach(rank -> closing.add(() -> {
+            rank.close();
+            return rank;
+        }));
+        start = System.nanoTime();
+        Ranks.values(Ranks.together(threads, closing));
+        System.out.printf(
+                "bootstrap ranks=%d ready_ms=%.0f processor_ms=%d close_ms=%.0f descriptors=%d threads=%d%n",
+                size, total, processor.toMillis(), millisSince(start), inside.descriptors(), inside.threads());
+        assertThat(processor)
+                .as("processor time until %d ranks are ready, which two cores have in %s", size, LIMIT)
+                .isLessThan(LIMIT.multipliedBy(2));
     }
 
     /** Ranks of a slow cluster come one after the other: the server's log stays short, and no rank gives up. */

@@ -35,22 +35,27 @@ final class Ranks {
     static <T> List<Outcome<T>> together(List<Callable<T>> tasks) throws InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(tasks.size());
         try {
-            List<Future<T>> futures = new ArrayList<>();
-            tasks.forEach(task -> futures.add(threads.submit(task)));
-            List<Outcome<T>> outcomes = new ArrayList<>();
-            for (Future<T> future : futures) {
-                try {
-                    outcomes.add(new Outcome<>(future.get(60, TimeUnit.SECONDS), null));
-                } catch (ExecutionException e) {
-                    outcomes.add(new Outcome<>(null, e.getCause()));
-                } catch (TimeoutException e) {
-                    outcomes.add(new Outcome<>(null, e));
-                }
-            }
-            return outcomes;
+            return together(threads, tasks);
         } finally {
             threads.shutdownNow();
         }
+    }
+
+    /** The same on threads that there are, as many as tasks. */
+    static <T> List<Outcome<T>> together(ExecutorService threads, List<Callable<T>> tasks) throws InterruptedException {
+        List<Future<T>> futures = new ArrayList<>();
+        tasks.forEach(task -> futures.add(threads.submit(task)));
+        List<Outcome<T>> outcomes = new ArrayList<>();
+        for (Future<T> future : futures) {
+            try {
+                outcomes.add(new Outcome<>(future.get(60, TimeUnit.SECONDS), null));
+            } catch (ExecutionException e) {
+                outcomes.add(new Outcome<>(null, e.getCause()));
+            } catch (TimeoutException e) {
+                outcomes.add(new Outcome<>(null, e));
+            }
+        }
+        return outcomes;
     }
 
     static <T> List<T> values(List<Outcome<T>> outcomes) {

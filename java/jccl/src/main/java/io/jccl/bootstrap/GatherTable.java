@@ -1,0 +1,71 @@
+package io.jccl.bootstrap;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * The parts of a gather as bytes. Most ranks send nearly what the rank before sends, so the table has what differs:
+ *
+ * <pre>
+ *   ranks in a row that sent this part │ prefix │ suffix │ length │ middle
+ * </pre>
+ *
+ * <p>A part consists of so many first bytes of the part before, the middle, and so many last bytes of the part before.
+ */
+final class GatherTable {
+
+    private static final byte[] NOTHING = new byte[0];
+
+    private GatherTable() {}
+
+    /** Writes the parts of all ranks. */
+    static void write(WireWriter out, byte[][] parts) {
+        byte[] before = NOTHING;
+        for (int rank = 0, end; rank < parts.length; rank = end) {
+            byte[] part = parts[rank];
+            for (end = rank + 1; end < parts.length && Arrays.equals(parts[end], part); ) {
+                end++;
+            }
+            int shorter = Math.min(part.length, before.length);
+            int prefix = Arrays.mismatch(part, 0, shorter, before, 0, shorter);
+            prefix = prefix < 0 ? shorter : prefix;
+            int suffix = 0;
+            while (suffix < shorter - prefix && part[part.length - 1 - suffix] == before[before.length - 1 - suffix]) {
+                suffix++;
+            }
+            out.count(end - rank).count(prefix).count(suffix).count(part.length - prefix - suffix);
+            out.raw(Arrays.copyOfRange(part, prefix, part.length - suffix));
+            before = part;
+        }
+    }
+
+    /**
+     * Reads what {@link #write} wrote.
+     *
+     * @return the parts by rank; equal parts of neighbours are one array
+     */
+    static List<byte[]> read(WireReader in, int size) {
+        List<byte[]> parts = new ArrayList<>(size);
+        byte[] before = NOTHING;
+        long bytes = 0;
+        while (parts.size() < size) {
+            int ranks = in.countIn("ranks", 1, size - parts.size());
+            int prefix = in.countIn("prefix", 0, before.length);
+            int suffix = in.countIn("suffix", 0, before.length - prefix);
+            int middle = in.countIn("length", 0, OutOfBand.MAX_PAYLOAD_BYTES - prefix - suffix);
+            bytes += prefix + suffix + middle;
+            if (bytes > FrameType.MAX_BODY_BYTES) {
+                throw new WireException("gathered bytes=" + bytes + ": expected at most " + FrameType.MAX_BODY_BYTES);
+            }
+            byte[] part = Arrays.copyOf(before, prefix + middle + suffix);
+            System.arraycopy(in.raw(middle), 0, part, prefix, middle);
+            System.arraycopy(before, before.length - suffix, part, prefix + middle, suffix);
+            parts.addAll(Collections.nCopies(ranks, part));
+            before = part;
+        }
+        in.end();
+        return Collections.unmodifiableList(parts);
+    }
+}
