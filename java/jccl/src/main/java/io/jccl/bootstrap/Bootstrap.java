@@ -171,7 +171,7 @@ public final class Bootstrap implements AutoCloseable {
                 rendezvous.leave();
                 rendezvous.close();
             }
-            client.joinRelays(hello);
+            client.joinRelays(hello, deadline);
             LOG.debug(
                     "{} of {} joined in {} ms, local address {}",
                     who,

@@ -52,6 +52,9 @@ final class Connector {
         SERVER_ENDED
     }
 
+    /** Where a connection helps but is not needed, addresses that answer nothing are given up after this time. */
+    private static final long MAX_UNANSWERED_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     private static final int MAX_REFUSALS = 5;
     private static final int MAX_DEAD_ROUNDS = 3;
     private static final long MIN_BACKOFF_MILLIS = 10;
@@ -108,12 +111,15 @@ final class Connector {
             if (ifRefused != IfRefused.NOT_OPEN_YET && deadRounds >= MAX_DEAD_ROUNDS) {
                 throw ended();
             }
-            long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
+            boolean dispensable = purpose == Handshake.Purpose.RELAY && !answered;
+            long end = dispensable ? Math.min(deadlineNanos, start + MAX_UNANSWERED_NANOS) : deadlineNanos;
+            long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
             if (left <= 0) {
                 throw new CommunicationTimeoutException(
-                        who + " did not reach the " + name() + " of rank 0 in "
+                        who + " did not reach the " + name() + " in "
                                 + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)
-                                + " ms; is rank 0 running, and is one of its addresses reachable from here? Choose its"
+                                + " ms; is " + (dispensable ? "it" : "rank 0")
+                                + " running, and is one of its addresses reachable from here? Choose its"
                                 + " interface with JCCL_SOCKET_IFNAME, or raise JCCL_INIT_TIMEOUT. Addresses tried:"
                                 + table(),
                         Set.of(0),
@@ -129,13 +135,13 @@ final class Connector {
         String tried = "; nobody listens there any more. Addresses tried:" + table();
         return ifRefused == IfRefused.RANK_ZERO_ENDED
                 ? new PeerFailedException(
-                        who + " looked for the " + name() + " of rank 0, which has ended or closed its communicator"
-                                + tried,
+                        who + " looked for the " + name() + ", which has ended or closed its communicator" + tried,
                         Set.of(0),
                         null)
-                : new BootstrapException(who + " looked for the " + name()
-                        + " of its UniqueId: the process that created the id has ended,"
-                        + " or the group of the id was initialised or failed before this rank came; create a new id"
+                : new BootstrapException(who
+                        + " looked for the rendezvous server of its UniqueId: the process that created the id has"
+                        + " ended, or the group of the id was initialised or failed before this rank came; create a"
+                        + " new id"
                         + tried);
     }
 
@@ -212,7 +218,11 @@ final class Connector {
     }
 
     private String name() {
-        return purpose == Handshake.Purpose.RENDEZVOUS ? "rendezvous server" : "coordinator";
+        return switch (purpose) {
+            case RENDEZVOUS -> "rendezvous server of rank 0";
+            case COORDINATOR -> "coordinator of rank 0";
+            case RELAY -> "relay above";
+        };
     }
 
     private String table() {

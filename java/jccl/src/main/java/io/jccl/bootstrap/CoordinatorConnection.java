@@ -140,8 +140,8 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     }
 
     /** Connects this rank to the one that passes it the answers of gathers. Blocks. */
-    void joinRelays(RankRegistration.Hello hello) {
-        relay.connect(hello, above, this);
+    void joinRelays(RankRegistration.Hello hello, long deadline) {
+        relay.connect(hello, above, this, deadline);
     }
 
     OutOfBandChannel outOfBand() {

@@ -7,9 +7,10 @@ import java.util.List;
  * The out-of-band channel: the TCP network on which the ranks of one communicator exchange small messages.
  *
  * <p>Rank 0 forwards the messages, which costs two hops whatever the number of ranks; pack what belongs together into
- * one message. Every call ends by its time-out with a {@link io.jccl.CommunicationTimeoutException} that names the
- * ranks that did not arrive. When the group has failed, it ends at once with a {@link io.jccl.PeerFailedException} or
- * the exception of the agreed failure.
+ * one message. The result of a collective call comes from rank 0 if it is short, else along a tree of ranks. Every call
+ * ends by its time-out with a {@link io.jccl.CommunicationTimeoutException} that names the ranks that did not arrive.
+ * When the group has failed, it ends at once with a {@link io.jccl.PeerFailedException} or the exception of the agreed
+ * failure.
  *
  * <p>Threads: {@link #send} and {@link #receive} may be called by any number of threads. The collective calls
  * ({@link #allGather}, {@link #broadcast}, {@link #barrier}) must be called in the same order by every rank and by one
@@ -31,7 +32,7 @@ public interface OutOfBand {
      *
      * @param mine this rank's blob; copied
      * @param timeout the longest this call may take
-     * @return the blobs by rank; immutable list of fresh arrays
+     * @return the blobs by rank; immutable list of fresh arrays, of which equal neighbours may be one
      */
     List<byte[]> allGather(byte[] mine, Duration timeout);
 

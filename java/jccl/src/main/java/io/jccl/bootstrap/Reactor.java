@@ -203,7 +203,13 @@ final class Reactor implements Closeable {
 
     /** Asks for a tick at once. */
     void tickSoon() {
-        execute(() -> tickers.forEach(ticker -> ticker.due = clock.getAsLong()));
+        if (onThread()) {
+            for (Ticker ticker : tickers) {
+                ticker.due = clock.getAsLong(); // this round ends with it
+            }
+        } else {
+            execute(this::tickSoon);
+        }
     }
 
     /** Ends the thread and closes every channel, then returns; waits two seconds at most. */

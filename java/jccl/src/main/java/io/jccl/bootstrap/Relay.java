@@ -35,7 +35,6 @@ final class Relay implements Server.Service {
     private static final Logger LOG = LoggerFactory.getLogger(Relay.class);
 
     private static final int MAX_ADDRESSES = 4;
-    private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final int rank;
@@ -86,19 +85,18 @@ final class Relay implements Server.Service {
     }
 
     /** Reaches the rank above, if the coordinator does not serve this one anyway. Blocks. */
-    void connect(RankRegistration.Hello hello, byte[] addresses, Receiver receiver) {
+    void connect(RankRegistration.Hello hello, byte[] addresses, Receiver receiver, long deadline) {
         if (rank <= FAN_OUT) {
             return;
         }
         String who = "rank " + rank;
-        long deadline = System.nanoTime() + CONNECT_NANOS;
         FrameStream stream = null;
         try {
             Connector.ServerAddress target =
                     new Connector.ServerAddress(RendezvousServer.decodeAddresses(addresses), secret);
-            stream = new Connector(Handshake.Purpose.RELAY, who, false, Connector.IfRefused.SERVER_ENDED)
+            stream = new Connector(Handshake.Purpose.RELAY, who, false, Connector.IfRefused.RANK_ZERO_ENDED)
                     .connect(() -> target, deadline);
-            stream.awaitWelcome(who, hello, false, TimeUnit.NANOSECONDS.toMillis(CONNECT_NANOS), deadline);
+            stream.awaitWelcome(who, hello, false, 0, deadline);
             take(stream, receiver);
         } catch (InterruptedCommunicationException e) {
             throw e;

@@ -31,6 +31,8 @@ class BootstrapScaleTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
+    private static final Duration LIMIT_IF_BUSY = Duration.ofSeconds(100);
+
     /** More ranks than this share threads and selectors: a process may have too few descriptors for one each. */
     private static final int OWN_THREADS = 1024;
 
@@ -55,13 +57,18 @@ class BootstrapScaleTest {
 
     /** What a communicator's initialisation gathers: sizes and similarities are those of 8 processes on each host. */
     private enum Gather {
+        SETTINGS {
+            @Override
+            byte[] part(int rank) {
+                return text("JCCL_SETTING=\"value of all ranks\" ".repeat(40)).toBytes();
+            }
+        },
         PEERS {
             @Override
             byte[] part(int rank) {
                 return text(unique(rank / 8, 36), "network namespace net:[4026531840], user 1000", unique(rank, 40))
                         .text("0-127", 100)
                         .text(unique(rank, 48), 100)
-                        .text("JCCL_SETTING=\"value of all ranks\" ".repeat(40), 2000)
                         .toBytes();
             }
         },
@@ -133,15 +140,17 @@ class BootstrapScaleTest {
         return Bootstrap.join(id, rank, size, options(), reactor);
     }
 
+    /** On a machine that is busy with other things, ranks are slow but not dead. */
     private static BootstrapOptions options() {
-        return Ranks.options().withInitTimeout(LIMIT.multipliedBy(3));
+        return Ranks.options().withInitTimeout(LIMIT_IF_BUSY).withHeartbeat(Duration.ofMillis(500), LIMIT_IF_BUSY);
     }
 
-    /** The parts that a rank has got wrong. */
+    /** The parts that a rank has got wrong; most ranks look at few: to compare all takes longer than a gather. */
     private static int wrong(Bootstrap rank, byte[][] parts) {
-        List<byte[]> gathered = rank.outOfBand().allGather(parts[rank.rank()], LIMIT.multipliedBy(3));
+        List<byte[]> gathered = rank.outOfBand().allGather(parts[rank.rank()], LIMIT_IF_BUSY);
         int wrong = gathered.size() == parts.length ? 0 : 1;
-        for (int peer = 0; peer < parts.length; peer++) {
+        int step = rank.rank() % 64 == 0 ? 1 : 61;
+        for (int peer = rank.rank() % step; peer < parts.length; peer += step) {
             wrong += Arrays.equals(gathered.get(peer), parts[peer]) ? 0 : 1;
         }
         return wrong;

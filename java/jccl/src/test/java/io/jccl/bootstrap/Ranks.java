@@ -48,7 +48,7 @@ final class Ranks {
         List<Outcome<T>> outcomes = new ArrayList<>();
         for (Future<T> future : futures) {
             try {
-                outcomes.add(new Outcome<>(future.get(60, TimeUnit.SECONDS), null));
+                outcomes.add(new Outcome<>(future.get(120, TimeUnit.SECONDS), null));
             } catch (ExecutionException e) {
                 outcomes.add(new Outcome<>(null, e.getCause()));
             } catch (TimeoutException e) {
