@@ -218,7 +218,8 @@ public final class CommunicatorInitializer {
     }
 
     private Peers exchangePeers(Optional<GraphFile> graphs) {
-        Peers peers = Peers.exchange(context, costs, graphs);
+        SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
+        Peers peers = Peers.exchange(context);
         if (context.rank() == 0) {
             warn(peers.notes());
         }

@@ -5,9 +5,7 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.topology.Processors;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
 /**
  * What every rank sends to every other before anything is planned.
@@ -19,7 +17,6 @@ import java.util.TreeMap;
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param device the GPU that it works on, if it has one
  * @param rendezvousAddress where it is reached when other ranks have failed
- * @param settings the settings that all ranks must share, by name
  */
 record PeerInfo(
         String hostId,
@@ -28,10 +25,8 @@ record PeerInfo(
         Processors processors,
         int numaNode,
         Optional<PeerDevice> device,
-        String rendezvousAddress,
-        Map<String, String> settings) {
+        String rendezvousAddress) {
 
-    private static final int MAX_SETTINGS = 64;
     private static final int MAX_CHARS = 65_535;
 
     byte[] encode() {
@@ -42,11 +37,7 @@ record PeerInfo(
         if (device.isPresent()) {
             device.get().write(out);
         }
-        out.text(rendezvousAddress, MAX_CHARS).i32(settings.size());
-        for (Map.Entry<String, String> setting : settings.entrySet()) {
-            out.text(setting.getKey(), MAX_CHARS).text(setting.getValue(), MAX_CHARS);
-        }
-        return out.toBytes();
+        return out.text(rendezvousAddress, MAX_CHARS).toBytes();
     }
 
     /** Reads what {@link #encode()} wrote on rank {@code rank}. */
@@ -60,8 +51,7 @@ record PeerInfo(
                     new Processors(in.i32In("cores", 1, Integer.MAX_VALUE), in.text(MAX_CHARS)),
                     in.i32(),
                     in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
-                    in.text(MAX_CHARS),
-                    readSettings(in));
+                    in.text(MAX_CHARS));
             in.end();
             return info;
         } catch (WireException e) {
@@ -69,27 +59,6 @@ record PeerInfo(
                     "rank=" + rank + " bytes=" + bytes.length + ": sent information that makes no sense, "
                             + e.getMessage() + "; use the same JCCL version on all ranks",
                     e);
-        }
-    }
-
-    private static Map<String, String> readSettings(WireReader in) {
-        Map<String, String> settings = new TreeMap<>();
-        for (int left = in.i32In("settings", 0, MAX_SETTINGS); left > 0; left--) {
-            settings.put(in.text(MAX_CHARS), in.text(MAX_CHARS));
-        }
-        return settings;
-    }
-
-    /** Throws if this rank's shared settings differ from those of another. */
-    void requireSameSettings(int thisRank, int otherRank, PeerInfo other) {
-        for (Map.Entry<String, String> setting : settings.entrySet()) {
-            String theirs = other.settings.get(setting.getKey());
-            if (!setting.getValue().equals(theirs)) {
-                throw new BootstrapException(
-                        setting.getKey() + "=\"" + setting.getValue() + "\" on rank=" + thisRank + " but "
-                                + (theirs == null ? "unknown" : "\"" + theirs + "\"") + " on rank=" + otherRank
-                                + ": this setting must be the same on all ranks");
-            }
         }
     }
 }

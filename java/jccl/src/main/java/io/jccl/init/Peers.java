@@ -1,21 +1,17 @@
 package io.jccl.init;
 
-import io.jccl.BootstrapException;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
-import io.jccl.search.GraphFile;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PeerReach;
 import io.jccl.topology.Processors;
 import io.jccl.topology.SysfsDetector;
-import io.jccl.tuning.HostCosts;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * The ranks of a communicator as they describe themselves: which share a host, and which share an isolation domain, in
@@ -55,12 +51,8 @@ final class Peers {
         }
     }
 
-    /**
-     * Exchanges what ranks know of themselves; all call it together.
-     *
-     * @throws BootstrapException if settings differ that must be the same
-     */
-    static Peers exchange(InitContext context, HostCosts costs, Optional<GraphFile> graphs) {
+    /** Exchanges what ranks know of themselves; all call it together. */
+    static Peers exchange(InitContext context) {
         SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
@@ -70,15 +62,11 @@ final class Peers {
                 host.processorsOfThisProcess(),
                 host.numaNodeOfThisProcess(),
                 PeerDevice.of(settings),
-                context.membership().rendezvousAddress(),
-                InitSettings.shared(settings, costs, graphs));
+                context.membership().rendezvousAddress());
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
             peers.add(PeerInfo.decode(peer, all.get(peer)));
-        }
-        for (int peer = 1; peer < all.size(); peer++) {
-            peers.get(0).requireSameSettings(0, peer, peers.get(peer)); // all ranks find the same difference
         }
         return new Peers(peers);
     }

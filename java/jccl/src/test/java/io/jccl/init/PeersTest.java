@@ -25,15 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PeersTest {
 
     private static PeerInfo peer(String host, String isolationDomain, String allowed) {
-        return new PeerInfo(
-                host,
-                isolationDomain,
-                "p",
-                new Processors(2, allowed),
-                0,
-                Optional.empty(),
-                "00000001",
-                Map.of("JCCL_ALGO", "auto"));
+        return new PeerInfo(host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "00000001");
     }
 
     /** Ranks as {@code HOST/DOMAIN}. */
