@@ -17,7 +17,7 @@ constexpr size_t kMinZeroCopyBytes = 16 * 1024;
 }  // namespace
 
 Channel::Channel(int index, int rank, int size, WaitControl& control)
-    : index_(index), rank_(rank), size_(size), sends_(size), recvs_(size), waiter_(control, record_) {
+    : index_(index), rank_(rank), size_(size), sends_(size), recvs_(size), waiter_(control, record_, index == 0) {
   for (int peer = 0; peer < size; ++peer) {
     sends_[peer].peer = peer;
     recvs_[peer].peer = peer;

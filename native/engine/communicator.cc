@@ -27,7 +27,7 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
       peerSegments_(config.size),
       zeroCopy_(config.rank, config.size),
       pointToPoint_(config.rank),
-      coreSharing_(config.rank, config.size, config.localRanks, config.cores, config.placesRanks) {
+      coreSharing_(config.rank, config.size, config.sharing(), config.shared(), config.placesRanks) {
   EventCount::registerPublisher();
   // The buffers of all ranks that share a cache, one to send and one to receive each.
   const SharedCache cache = sharedCache();
@@ -37,7 +37,9 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
   zeroCopy_.setOwn(segment_);
   coreSharing_.setOwn(segment_.cpuPlacement());
   control_.events = &segment_.events();
-  control_.policy = SpinPolicy::of(config.localRanks, config.cores, config.spinNanos);
+  control_.policy = SpinPolicy::of(config.sharing(), config.shared(), config.spinNanos);
+  control_.placement = &segment_.cpuPlacement();
+  control_.placements = coreSharing_.peers();
   for (int type = 0; type < kDataTypeCount; ++type) {
     for (int op = 0; op < kReduceOpCount; ++op) {
       kernels_[type][op] = reduceCopyKernel(static_cast<DataType>(type), static_cast<ReduceOp>(op));

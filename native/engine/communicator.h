@@ -38,9 +38,14 @@ struct CommunicatorConfig {
   uint32_t ll128SlotBytes = 32 * 1024;
   int localRanks = 1;  // ranks that share this host's cores
   int cores = 1;
-  int64_t spinNanos = -1;   // -1: chosen from localRanks and cores
+  int sharingRanks = 0;     // those of them whose cores overlap with this rank's, directly or by others; 0: localRanks
+  int sharedCores = 0;      // the cores of these ranks; 0: cores
+  int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
   bool placesRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
+
+  int sharing() const { return sharingRanks > 0 ? sharingRanks : localRanks; }
+  int shared() const { return sharedCores > 0 ? sharedCores : cores; }
 };
 
 class Communicator {

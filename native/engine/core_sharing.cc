@@ -9,15 +9,13 @@
 namespace jccl {
 namespace {
 
-constexpr uint32_t kOperationsPerCheck = 16;
-// A share that is exceeded for so long counts as lasting.
-constexpr int64_t kMinExceededNanos = 5'000'000;
-// A move that does not last, because another program needs the core, is tried more and more seldom.
-constexpr int64_t kFirstPauseNanos = 50'000'000;
-constexpr int64_t kLastPauseNanos = 10'000'000'000;
 constexpr int64_t kPausesUntilForgiven = 8;
 
 }  // namespace
+
+const CoreSharing::Pace CoreSharing::kOversubscribed{16, 5'000'000, 50'000'000, 10'000'000'000};
+// Half a core beside another program is better than a whole one shared by two ranks, and a move takes some 20 us.
+const CoreSharing::Pace CoreSharing::kCoreForEach{1, 200'000, 5'000'000, 5'000'000};
 
 int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed) {
   const auto ranksOn = [&](int32_t core) { return std::count(coreOfRank.begin(), coreOfRank.end(), core); };
@@ -62,17 +60,14 @@ bool moveToCore(int32_t core) {
 CoreSharing::CoreSharing(int rank, int size, int localRanks, int cores, bool spreads)
     : rank_(rank),
       fairShare_((localRanks + cores - 1) / std::max(1, cores)),
+      pace_(localRanks > cores ? kOversubscribed : kCoreForEach),
       spreads_(spreads),
       peers_(size, nullptr),
       coreOfRank_(size, CpuPlacement::kUnknown) {}
 
 int32_t CoreSharing::begin() {
-  const int32_t core = sched_getcpu() + 1;
-  if (core != core_) {
-    core_ = core;
-    own_->core.store(core, std::memory_order_relaxed);
-  }
-  if (spreads_ && ++operations_ % kOperationsPerCheck == 0) {
+  core_ = own_->publish();
+  if (spreads_ && ++operations_ % pace_.operationsPerCheck == 0) {
     if (isShareExceeded()) {
       spread(monotonicNanos());
     } else {
@@ -92,20 +87,21 @@ bool CoreSharing::isShareExceeded() const {
 
 void CoreSharing::spread(int64_t now) {
   if (exceededSince_ == 0) exceededSince_ = now;
-  if (now - exceededSince_ < kMinExceededNanos || now - movedAt_ < pauseNanos_) return;
+  if (now - exceededSince_ < pace_.minExceededNanos || now - movedAt_ < pauseNanos_) return;
   exceededSince_ = 0;
   for (size_t peer = 0; peer < peers_.size(); ++peer) {
     if (peers_[peer] != nullptr) coreOfRank_[peer] = peers_[peer]->core.load(std::memory_order_relaxed);
   }
   coreOfRank_[rank_] = core_;
-  const int32_t better = betterCore(rank_, coreOfRank_, allowedCores());
+  // Numbers that are near are near in the host, as a rule.
+  std::vector<int32_t> allowed = allowedCores();
+  std::rotate(allowed.begin(), std::upper_bound(allowed.begin(), allowed.end(), core_), allowed.end());
+  const int32_t better = betterCore(rank_, coreOfRank_, allowed);
   if (better == CpuPlacement::kUnknown) return;
   const bool lasted = now - movedAt_ >= kPausesUntilForgiven * pauseNanos_;
-  pauseNanos_ = lasted ? kFirstPauseNanos : std::min(2 * pauseNanos_, kLastPauseNanos);
+  pauseNanos_ = lasted ? pace_.firstPauseNanos : std::min(2 * pauseNanos_, pace_.lastPauseNanos);
   movedAt_ = now;
-  if (!moveToCore(better)) return;
-  core_ = better;
-  own_->core.store(better, std::memory_order_relaxed);
+  if (moveToCore(better)) core_ = own_->publish();
 }
 
 }  // namespace jccl

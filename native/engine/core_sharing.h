@@ -1,10 +1,12 @@
-// Oversubscribed ranks: which of them share a core, and that no core gets more of them than it must.
+// Which ranks share a core, and that no core gets more of them than it must.
 //
-// Every rank publishes where it begins its operations (CpuPlacement). Waits use it: a rank on the same core gets the
-// core at once, a rank elsewhere is polled a moment longer. And ranks spread by it: to the kernel, threads that wait by
-// yielding are busy and warm in their cache. It leaves three of four ranks on one of two cores for seconds, where
-// everything takes half as long again. So a rank that stays on a core with too many moves itself to the one with the
-// fewest, one rank of a core at a time. It may run wherever it could before; a thread bound to one core stays there.
+// Every rank publishes where it runs (CpuPlacement): oversubscribed ranks where they begin an operation, others when a wait
+// becomes long. Waits use it: a rank on the same core gets the core at once, a rank elsewhere is polled a moment longer. And
+// ranks spread by it: to the kernel, threads that wait by yielding are busy and warm in their cache. It leaves three of four
+// ranks on one of two cores for seconds, where everything takes half as long again, and two of two on one beside another
+// program, where small operations take ten times as long. So a rank that stays on a core with too many moves itself to the
+// one with the fewest, one rank of a core at a time. It may run wherever it could before; a thread bound to one core stays
+// there.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,7 @@ class CoreSharing {
 
   void setOwn(CpuPlacement& own) { own_ = &own; }
   void addPeer(int peer, const CpuPlacement& placement) { peers_[peer] = &placement; }
+  std::span<const CpuPlacement* const> peers() const { return peers_; }
 
   // The calling thread begins an operation. Returns its core, counted from 1.
   int32_t begin();
@@ -40,8 +43,19 @@ class CoreSharing {
   bool isShareExceeded() const;
   void spread(int64_t now);
 
+  struct Pace {
+    uint32_t operationsPerCheck;
+    int64_t minExceededNanos;  // a share that is exceeded for so long counts as lasting
+    // A move that does not last, because another program needs the core, is tried more and more seldom.
+    int64_t firstPauseNanos;
+    int64_t lastPauseNanos;
+  };
+  static const Pace kOversubscribed;
+  static const Pace kCoreForEach;
+
   int rank_;
   int fairShare_;  // how many ranks a core has to run
+  const Pace& pace_;
   bool spreads_;
   CpuPlacement* own_ = nullptr;
   std::vector<const CpuPlacement*> peers_;  // by rank; null: not on this host, or this rank

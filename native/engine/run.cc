@@ -121,8 +121,14 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
   control_.sequence.store(operation.sequence, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
-  if (control_.policy.oversubscribed) control_.core = coreSharing_.begin();
-  if (operation.sequence % kOperationsPerUpdate == 0) {
+  const bool updates = operation.sequence % kOperationsPerUpdate == 0;
+  if (control_.policy.oversubscribed) {
+    control_.core = coreSharing_.begin();
+  } else if (__builtin_expect(control_.sharesCore || updates, 0)) {
+    coreSharing_.begin();
+    control_.sharesCore = false;  // until a wait finds it again
+  }
+  if (updates) {
     for (const auto& channel : channels_) channel->waiter().updateRegistration();
   }
   history_.begin(operation);

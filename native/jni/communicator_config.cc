@@ -151,6 +151,8 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   c.ll128SlotBytes = static_cast<uint32_t>(ll128);
   c.localRanks = static_cast<int>(values[JAVA(LOCAL_RANKS)]);
   c.cores = values[JAVA(CORES)] > 0 ? static_cast<int>(values[JAVA(CORES)]) : coresOfThisProcess();
+  c.sharingRanks = static_cast<int>(values[JAVA(SHARING_RANKS)]);
+  c.sharedCores = static_cast<int>(values[JAVA(SHARED_CORES)]);
   c.spinNanos = values[JAVA(SPIN_NANOS)];
   c.placesRanks = values[JAVA(RANK_PLACEMENT)] != 0;
   c.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);

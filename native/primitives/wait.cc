@@ -23,7 +23,7 @@ constexpr int64_t kLastEventSleepNanos = 5 * kMillisecond;
 // A yield that took longer let another thread run on this core.
 constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
 constexpr int64_t kMinSpinNanos = 250;
-constexpr uint32_t kWaitsUntilFullSpin = 256;
+constexpr uint32_t kWaitsUntilFullSpin = 1024;
 
 // Writes the record while a wait is long, and clears it at the end.
 class RecordGuard {
@@ -67,6 +67,7 @@ void Waiter::updateRegistration() {
 void Waiter::pause() { cpuRelax(); }
 
 bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {
+  using Phase = WaitPhases::Phase;
   if (control_.failed()) return false;
   RecordGuard record(record_, place);
   const int64_t start = monotonicNanos();
@@ -74,13 +75,9 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
   control_.startNanos.compare_exchange_strong(operationStart, start, std::memory_order_relaxed);
   if (operationStart == 0) operationStart = start;
   const int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
-  int64_t now = start;
-  int64_t before = start;
-  for (;;) {
-    if (ready(context)) {
-      learn(before - start, now - before);
-      return true;
-    }
+  WaitPhases phases(spinNanos_, control_.policy.yieldNanos);
+  for (int64_t now = start;;) {
+    if (ready(context)) break;
     if (control_.failed()) return false;
     if (timeout > 0 && now - operationStart >= timeout) {
       record.show(control_.sequence.load(std::memory_order_relaxed));
@@ -93,46 +90,51 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
       return false;
     }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed));
-    const Round round = waitOnce(ready, context, start, now);
-    if (round == Round::Seen) {
-      // What others brought while this thread was off its core, the network shows only when it is polled.
-      learn(before - start, now - before);
-      return true;
-    }
-    before = now;
+    const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
+    // What others brought while this thread was off its core, the network shows only when it is polled.
+    if (moved && ready(context)) break;
+    Phase phase = moved ? Phase::Spin : phases.next(findsOnThisCore(place.peer));
+    if (phase == Phase::Yield && avoidsYields(now)) phase = Phase::Sleep;
+    if (phase == Phase::Spin && !moved && spin(ready, context)) break;
+    if (phase == Phase::Yield) YieldPolicy::yieldCore();
+    if (phase == Phase::Sleep) sleep(ready, context, now - start);
+    const int64_t before = now;
     now = monotonicNanos();
-    if (round == Round::Yielded) yieldPolicy_.took(now - before, now);
+    phases.took(phase, now - before);
+    if (phase == Phase::Yield && control_.policy.oversubscribed) yieldPolicy_.took(now - before, now);
   }
+  learn(phases);
+  return true;
 }
 
-// Two ranks on one core, because others use the rest or because the scheduler says so, hinder each other by spinning:
-// the peer does its part only when this thread yields. Then spins are cut short, until one is tried in full again.
-void Waiter::learn(int64_t waited, int64_t lastRound) {
+bool Waiter::spin(bool (*ready)(void*), void* context) {
+  for (int i = 0; i < kPollsPerClock; ++i) {
+    if (ready(context)) return true;
+    cpuRelax();
+  }
+  return false;
+}
+
+// Two ranks on one core hinder each other by spinning: the peer does its part only when this thread yields. Where that is
+// not known, because other channels' threads or other isolation domains are on this core, too, it shows: then spins are cut
+// short, until one is tried in full again.
+void Waiter::learn(const WaitPhases& phases) {
   if (++longWaits_ % kWaitsUntilFullSpin == 0) {
     spinNanos_ = control_.policy.spinNanos;
-  } else if (waited >= spinNanos_ && waited < control_.policy.yieldNanos && lastRound >= kOthersRanNanos) {
+  } else if (phases.neededYield(kOthersRanNanos, YieldPolicy::kExpensiveNanos)) {
     spinNanos_ = spinNanos_ / 4 < kMinSpinNanos ? 0 : spinNanos_ / 4;
   }
 }
 
-// One round of waiting, longer the longer it has lasted.
-Waiter::Round Waiter::waitOnce(bool (*ready)(void*), void* context, int64_t start, int64_t now) {
-  const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
-  if (moved) return ready(context) ? Round::Seen : Round::Waited;
-  const int64_t waited = now - start;
-  if (waited < spinNanos_) {
-    for (int i = 0; i < kPollsPerClock; ++i) {
-      if (ready(context)) return Round::Seen;
-      cpuRelax();
-    }
-    return Round::Waited;
-  }
-  if (waited < control_.policy.yieldNanos && !avoidsYields(now)) {
-    YieldPolicy::yieldCore();
-    return Round::Yielded;
-  }
-  sleep(ready, context, waited);
-  return Round::Waited;
+// Whether the awaited rank was seen last on this thread's core, with a core for each rank. Both publish in their long waits,
+// and ranks that share a core have no others.
+bool Waiter::findsOnThisCore(int peer) {
+  if (!placed_ || control_.policy.oversubscribed || control_.placement == nullptr) return false;
+  const int32_t here = control_.placement->publish();
+  const auto at = static_cast<size_t>(peer);
+  const CpuPlacement* other = peer >= 0 && at < control_.placements.size() ? control_.placements[at] : nullptr;
+  control_.sharesCore = other != nullptr && other->core.load(std::memory_order_relaxed) == here;
+  return control_.sharesCore;
 }
 
 // Whether yields are too expensive just now. While they are, this rank stays registered as a waiter, so that every publisher

@@ -1,12 +1,17 @@
-// How a rank waits for a peer: spin, then yield, then sleep; always bounded by the deadline and the abort word. While yields
-// are expensive (primitives/yield_policy.h) it sleeps at once.
+// How a rank waits for a peer: spin, then yield, then sleep; always bounded by the deadline and the abort word.
+//
+// With a core for each rank, a peer that does not answer computes, or another program has its core for a slice: this rank
+// keeps its own. Each wait is judged by itself, because one that another program made long says nothing about the next.
+// A peer that turns out to be on this core gets it at once, and one of the two moves (engine/core_sharing.h).
 //
 // Where ranks are oversubscribed the awaited peer most likely waits for this core, so this rank yields at once: a few polls,
-// then yields of which few read a clock. One context switch for each dependency is the minimum.
+// then yields of which few read a clock. One context switch for each dependency is the minimum. While yields are expensive
+// (primitives/yield_policy.h) it sleeps at once.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "base/clock.h"
@@ -42,6 +47,9 @@ struct WaitControl {
 
   // As in CpuPlacement, where ranks are oversubscribed; otherwise unknown.
   int32_t core = CpuPlacement::kUnknown;
+  CpuPlacement* placement = nullptr;                // this rank's
+  std::span<const CpuPlacement* const> placements;  // by rank; null: not on this host, or this rank
+  bool sharesCore = false;                          // the last long wait was for a rank on this core
 
   // Of the operation in flight. Set when it starts; the clock is read only when a wait becomes long.
   std::atomic<uint64_t> sequence{0};
@@ -63,8 +71,9 @@ class Waiter {
   // About a microsecond: what it takes until a store is seen on another core.
   static constexpr int kPollsOfOtherCores = 50;
 
-  Waiter(WaitControl& control, ProgressRecord& record)
-      : control_(control), record_(record), spinNanos_(control.policy.spinNanos) {}
+  // `placed`: the thread is the one that publishes where its rank runs.
+  Waiter(WaitControl& control, ProgressRecord& record, bool placed)
+      : control_(control), record_(record), placed_(placed), spinNanos_(control.policy.spinNanos) {}
 
   // Returns true as soon as ready() holds; false when the deadline passed or the communicator has failed.
   template <class Ready>
@@ -106,14 +115,15 @@ class Waiter {
  private:
   static void pause();
   bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
-  enum class Round { Seen, Yielded, Waited };
-  Round waitOnce(bool (*ready)(void*), void* context, int64_t start, int64_t now);
+  bool spin(bool (*ready)(void*), void* context);
   void sleep(bool (*ready)(void*), void* context, int64_t waited);
+  bool findsOnThisCore(int peer);
   bool avoidsYields(int64_t now);
-  void learn(int64_t waited, int64_t lastRound);
+  void learn(const WaitPhases& phases);
 
   WaitControl& control_;
   ProgressRecord& record_;
+  const bool placed_;
   int64_t spinNanos_;  // at most the policy's; less while spinning keeps the awaited peer off this core
   uint32_t longWaits_ = 0;
   YieldPolicy yieldPolicy_;

@@ -9,8 +9,6 @@
 namespace jccl {
 namespace {
 
-// A thread that never yields keeps the core for a slice, 0.7 ms and more; a rank with a large chunk needs less, as a rule.
-constexpr int64_t kExpensiveNanos = 800'000;
 // One expensive yield is soon over, as a rule: a compiler's or a launcher's thread had something to do. The first is
 // avoided for as long as it took. Each measurement that finds yields expensive doubles that, so that beside a busy
 // program measurements cost next to nothing.

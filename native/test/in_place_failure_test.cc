@@ -210,7 +210,7 @@ class InPlacePair {
     explicit Rank(int rank) : zeroCopy(rank, 2) {}
     WaitControl control;
     ProgressRecord record;
-    Waiter waiter{control, record};
+    Waiter waiter{control, record, true};
     ZeroCopy zeroCopy;
   };
 

@@ -10,12 +10,14 @@ import io.jccl.config.TimeSettings;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
+import io.jccl.topology.Processors;
 import io.jccl.topology.Topology;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.ToIntFunction;
 
 /** What the native engine must know, in the layout that it expects. */
@@ -23,14 +25,18 @@ final class EngineConfig {
 
     private EngineConfig() {}
 
-    static long[] of(Settings settings, Bootstrap membership, int channels, int localRanks, int cores) {
+    static long[] of(Settings settings, Bootstrap membership, int channels, Peers peers) {
+        int rank = membership.rank();
+        List<Processors> sharing = peers.processorsSharedWith(rank);
         long[] config = new long[NativeCommunicator.CONFIG_LENGTH];
-        config[NativeCommunicator.RANK] = membership.rank();
+        config[NativeCommunicator.RANK] = rank;
         config[NativeCommunicator.SIZE] = membership.size();
         config[NativeCommunicator.CHANNELS] = channels;
         addSlots(settings::get, config);
-        config[NativeCommunicator.LOCAL_RANKS] = localRanks;
-        config[NativeCommunicator.CORES] = cores;
+        config[NativeCommunicator.LOCAL_RANKS] = peers.ranksOfHost(rank).size();
+        config[NativeCommunicator.CORES] = peers.coresOfHost(rank);
+        config[NativeCommunicator.SHARING_RANKS] = sharing.size();
+        config[NativeCommunicator.SHARED_CORES] = Processors.together(sharing);
         config[NativeCommunicator.SPIN_NANOS] = settings.get(TimeSettings.SPIN_NANOS);
         config[NativeCommunicator.RANK_PLACEMENT] = settings.get(TimeSettings.RANK_PLACEMENT) ? 1 : 0;
         config[NativeCommunicator.STREAMS_PER_CONNECTION] = NetworkSettings.streamsPerConnection(settings);

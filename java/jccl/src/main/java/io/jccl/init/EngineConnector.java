@@ -54,12 +54,7 @@ final class EngineConnector {
     }
 
     private long[] config(int channels) {
-        return EngineConfig.of(
-                context.settings(),
-                context.membership(),
-                channels,
-                peers.ranksOfHost(context.rank()).size(),
-                peers.coresOfHost(context.rank()));
+        return EngineConfig.of(context.settings(), context.membership(), channels, peers);
     }
 
     /** Agrees on transports, connects to every peer, sets rings and trees, and makes the engine ready. */

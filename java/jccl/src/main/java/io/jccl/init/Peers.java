@@ -43,12 +43,16 @@ final class Peers {
             ranksOfDomain.computeIfAbsent(domain, key -> new ArrayList<>()).add(rank);
         }
         for (Map.Entry<String, List<Integer>> host : ranksOfHost.entrySet()) {
-            List<Processors> processors = new ArrayList<>();
-            for (int rank : host.getValue()) {
-                processors.add(peers.get(rank).processors());
-            }
-            coresOfHost.put(host.getKey(), Processors.together(processors));
+            coresOfHost.put(host.getKey(), Processors.together(processors(host.getValue())));
         }
+    }
+
+    private List<Processors> processors(List<Integer> ranks) {
+        List<Processors> processors = new ArrayList<>();
+        for (int rank : ranks) {
+            processors.add(peers.get(rank).processors());
+        }
+        return processors;
     }
 
     /** Exchanges what ranks know of themselves; all call it together. */
@@ -176,6 +180,15 @@ final class Peers {
     /** The processors that the ranks of a host share: as many as they may use together. */
     int coresOfHost(int rank) {
         return coresOfHost.get(peers.get(rank).hostId());
+    }
+
+    /**
+     * The processors of each rank of a rank's host whose processors overlap with its own, directly or through others; it is
+     * among them. Where launchers bind ranks to parts of the host, a rank competes with these only.
+     */
+    List<Processors> processorsSharedWith(int rank) {
+        return Processors.sharing(
+                get(rank).processors(), processors(ranksOfHost.get(get(rank).hostId())));
     }
 
     /** An isolation domain's part of its host's processors; at least one. */

@@ -60,7 +60,7 @@ public final class NativeCommunicator {
     public static final int LOCAL_RANKS = 6;
     /** Processors that the local ranks may use; default: those this process may use. */
     public static final int CORES = 7;
-    /** How long a wait spins before it yields, in nanoseconds; -1: chosen from LOCAL_RANKS and CORES. */
+    /** How long a wait spins before it yields, in nanoseconds; -1: chosen from SHARING_RANKS and SHARED_CORES. */
     public static final int SPIN_NANOS = 8;
     /** TCP streams per network connection; default 1; the same on all ranks. */
     public static final int STREAMS_PER_CONNECTION = 9;
@@ -78,7 +78,7 @@ public final class NativeCommunicator {
     public static final int SECRET_3 = 15;
     /** Time for a network connection to be made, in nanoseconds; default 20 s. */
     public static final int CONNECT_TIMEOUT_NANOS = 16;
-    /** 1: where local ranks outnumber CORES, they spread evenly; 0: they stay where the system puts them. */
+    /** 1: ranks that share processors spread over them evenly; 0: they stay where the system puts them. */
     public static final int RANK_PLACEMENT = 17;
     /** 1: InfiniBand verbs are offered beside sockets, where there are adapters. */
     public static final int IB_USED = 18;
@@ -108,8 +108,12 @@ public final class NativeCommunicator {
     public static final int PEER_TIMEOUT_NANOS = 30;
     /** Threads that move the data of TCP connections, whoever waits for it among them: up to 16; default 1. */
     public static final int SOCKET_THREADS = 31;
+    /** The local ranks whose processors overlap with this one's, directly or through others; default LOCAL_RANKS. */
+    public static final int SHARING_RANKS = 32;
+    /** The processors of these ranks; default CORES. */
+    public static final int SHARED_CORES = 33;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 32;
+    public static final int CONFIG_LENGTH = 34;
 
     // Indexes into the texts of create().
 

@@ -1,7 +1,9 @@
 package io.jccl.topology;
 
 import java.math.BigInteger;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 
 /**
  * What a process may run on.
@@ -16,6 +18,33 @@ public record Processors(int count, String allowed) {
         if (count < 1) {
             throw new IllegalArgumentException("count=" + count + ": expected at least 1");
         }
+    }
+
+    /**
+     * Those of several processes of one host that share processors with a process, directly or through others. Where it is
+     * not known what a process may run on, all of them.
+     */
+    public static List<Processors> sharing(Processors process, List<Processors> processes) {
+        for (Processors other : processes) {
+            if (!CpuMask.isAny(other.allowed)) {
+                return List.copyOf(processes);
+            }
+        }
+        BigInteger shared = CpuMask.parse(process.allowed);
+        for (BigInteger before = BigInteger.ZERO; !before.equals(shared); ) {
+            before = shared;
+            for (Processors other : processes) {
+                BigInteger mask = CpuMask.parse(other.allowed);
+                shared = mask.and(shared).signum() == 0 ? shared : shared.or(mask);
+            }
+        }
+        List<Processors> sharing = new ArrayList<>();
+        for (Processors other : processes) {
+            if (CpuMask.parse(other.allowed).and(shared).signum() != 0) {
+                sharing.add(other);
+            }
+        }
+        return sharing;
     }
 
     /**

@@ -86,6 +86,23 @@ class PeersTest {
     }
 
     @Test
+    void ranksThatAreBoundToPartsOfAHostCompeteWithinTheirPartOnly() {
+        Peers map = new Peers(List.of(
+                peer("a", "x", "3"),
+                peer("a", "y", "3"),
+                peer("a", "x", "4"),
+                peer("b", "x", "3"),
+                peer("a", "x", "1")));
+        assertThat(map.processorsSharedWith(0))
+                .containsExactly(
+                        map.get(0).processors(),
+                        map.get(1).processors(),
+                        map.get(4).processors());
+        assertThat(map.processorsSharedWith(2)).containsExactly(map.get(2).processors());
+        assertThat(map.processorsSharedWith(3)).containsExactly(map.get(3).processors());
+    }
+
+    @Test
     void whatRanksSendOfThemselvesArrivesAsItWasSent() {
         PeerInfo mine = peer("host", HostIdentity.isolationDomain(), "ff");
         byte[] bytes = mine.encode();

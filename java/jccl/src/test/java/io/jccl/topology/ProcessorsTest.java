@@ -38,6 +38,27 @@ class ProcessorsTest {
     }
 
     @Test
+    void aProcessSharesWithThoseThatOverlapDirectlyOrThroughOthers() {
+        Processors first = new Processors(1, "1");
+        Processors second = new Processors(2, "6");
+        Processors third = new Processors(2, "c");
+        Processors far = new Processors(1, "80000000,00000000");
+        List<Processors> all = List.of(third, first, far, second, first);
+        assertThat(Processors.sharing(first, all)).containsExactly(first, first);
+        assertThat(Processors.sharing(second, all)).containsExactly(third, second);
+        assertThat(Processors.sharing(far, all)).containsExactly(far);
+        Processors between = new Processors(2, "3");
+        assertThat(Processors.sharing(third, List.of(first, second, third, between, far)))
+                .containsExactly(first, second, third, between);
+    }
+
+    @Test
+    void whereAProcessMayRunAnywhereAllShare() {
+        List<Processors> all = List.of(new Processors(1, "1"), new Processors(1, "2"), new Processors(4, ""));
+        assertThat(Processors.sharing(all.get(0), all)).isEqualTo(all);
+    }
+
+    @Test
     void aProcessRunsSomewhere() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Processors(0, ""))

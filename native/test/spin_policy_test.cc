@@ -1,0 +1,191 @@
+// What a wait does next by a clock of the test, and that ranks with a core for each keep to it.
+#include "primitives/spin_policy.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "engine/core_sharing.h"
+#include "rank_threads.h"
+
+namespace jccl {
+namespace {
+
+using Phase = WaitPhases::Phase;
+
+constexpr int64_t kMicrosecond = 1'000;
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kSpin = 100 * kMicrosecond;
+constexpr int64_t kYield = 4 * kMillisecond;
+constexpr int64_t kSpinRound = kMicrosecond;
+constexpr int64_t kShortYield = kMicrosecond / 2;
+constexpr int64_t kSlice = 3 * kMillisecond;
+
+// Goes through a phase with rounds of one length. Returns how long it took.
+int64_t passThrough(WaitPhases& wait, Phase phase, int64_t round) {
+  int64_t nanos = 0;
+  for (; wait.next(false) == phase; nanos += round) wait.took(phase, round);
+  return nanos;
+}
+
+TEST(WaitPhases, SpinsThenYieldsThenSleeps) {
+  WaitPhases wait(kSpin, kYield);
+  EXPECT_EQ(passThrough(wait, Phase::Spin, kSpinRound), kSpin);
+  EXPECT_EQ(passThrough(wait, Phase::Yield, kShortYield), kYield - kSpin);
+  EXPECT_EQ(wait.next(false), Phase::Sleep);
+}
+
+TEST(WaitPhases, AThreadThatWasOffItsCoreGoesOnSpinning) {
+  WaitPhases wait(kSpin, kYield);
+  wait.took(Phase::Spin, kSpinRound);
+  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core; so the awaited rank had no answer to give
+  EXPECT_EQ(wait.next(false), Phase::Spin);
+  EXPECT_GT(passThrough(wait, Phase::Spin, kSpinRound), kSpin / 2);
+}
+
+TEST(WaitPhases, InterruptionsWithoutEndDoNotKeepAWaitFromSleeping) {
+  WaitPhases wait(kSpin, kYield);
+  int rounds = 0;
+  for (; wait.next(false) == Phase::Spin; ++rounds) wait.took(Phase::Spin, 5 * kMillisecond);
+  EXPECT_LE(rounds, 10);
+}
+
+TEST(WaitPhases, OneLongYieldIsNotRepeatedInThisWait) {
+  WaitPhases wait(kSpin, kYield);
+  passThrough(wait, Phase::Spin, kSpinRound);
+  wait.took(Phase::Yield, kSlice);
+  EXPECT_EQ(wait.next(false), Phase::Yield) << "a slice may be all that the other program needed";
+  wait.took(Phase::Yield, kSlice);
+  EXPECT_EQ(wait.next(false), Phase::Sleep) << "who is woken goes first";
+  EXPECT_EQ(WaitPhases(kSpin, kYield).next(false), Phase::Spin) << "the next wait is judged by itself";
+}
+
+TEST(WaitPhases, ARankOnTheSameCoreGetsItAtOnce) {
+  WaitPhases wait(kSpin, kYield);
+  EXPECT_EQ(wait.next(true), Phase::Yield);
+  wait.took(Phase::Yield, kShortYield);
+  EXPECT_EQ(wait.next(true), Phase::Yield);
+  EXPECT_EQ(wait.next(false), Phase::Spin) << "one of the two has moved";
+}
+
+TEST(WaitPhases, OnlyAShortYieldAfterAllSpinsShowsThatSpinsWereInVain) {
+  constexpr int64_t kMin = 3 * kMicrosecond, kMax = 800 * kMicrosecond;
+  WaitPhases wait(kSpin, kYield);
+  wait.took(Phase::Yield, 5 * kMicrosecond);
+  EXPECT_FALSE(wait.neededYield(kMin, kMax)) << "there were no spins";
+  passThrough(wait, Phase::Spin, kSpinRound);
+  EXPECT_FALSE(wait.neededYield(kMin, kMax));
+  wait.took(Phase::Yield, 5 * kMicrosecond);
+  EXPECT_TRUE(wait.neededYield(kMin, kMax)) << "the peer ran, and yielded in its turn";
+  wait.took(Phase::Yield, kShortYield);
+  EXPECT_FALSE(wait.neededYield(kMin, kMax)) << "nobody was there to run";
+  wait.took(Phase::Yield, kSlice);
+  EXPECT_FALSE(wait.neededYield(kMin, kMax)) << "another program ran, for a slice";
+}
+
+TEST(SpinPolicy, OversubscribedRanksYieldAtOnceAndSleepSoon) {
+  const SpinPolicy policy = SpinPolicy::of(8, 2, -1);
+  EXPECT_TRUE(policy.oversubscribed);
+  EXPECT_LT(policy.polls, 10);
+  EXPECT_GT(policy.firstYields, 0);
+  WaitPhases wait(policy.spinNanos, policy.yieldNanos);
+  EXPECT_EQ(wait.next(false), Phase::Yield);
+  EXPECT_LE(passThrough(wait, Phase::Yield, kShortYield), kMillisecond);
+}
+
+TEST(SpinPolicy, RanksWithACoreForEachOutlastASliceOfAnotherProgram) {
+  const SpinPolicy policy = SpinPolicy::of(2, 2, -1);
+  EXPECT_FALSE(policy.oversubscribed);
+  EXPECT_EQ(policy.firstYields, 0);
+  EXPECT_GT(policy.yieldNanos, kSlice);
+}
+
+TEST(SpinPolicy, ARankCompetesWithThoseThatShareItsCoresOnly) {
+  CommunicatorConfig config;
+  config.localRanks = 4;
+  config.cores = 3;
+  EXPECT_TRUE(SpinPolicy::of(config.sharing(), config.shared(), -1).oversubscribed);
+  config.sharingRanks = 1;  // of four ranks two are bound to one core, the others to a core each
+  config.sharedCores = 1;
+  EXPECT_FALSE(SpinPolicy::of(config.sharing(), config.shared(), -1).oversubscribed);
+  EXPECT_FALSE(Communicator::segmentShape(config).rotates) << "equal on all ranks of the host";
+}
+
+TEST(SpinPolicy, WhoSetsSpinsGetsThem) {
+  EXPECT_EQ(SpinPolicy::of(2, 2, 5 * kMillisecond).spinNanos, 5 * kMillisecond);
+  EXPECT_EQ(SpinPolicy::of(8, 2, 5 * kMillisecond).spinNanos, 5 * kMillisecond);
+  EXPECT_EQ(SpinPolicy::of(8, 2, 5 * kMillisecond).firstYields, 0);
+}
+
+void bindTo(int32_t core) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  CPU_SET(core - 1, &mask);
+  EXPECT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+}
+
+Code sum(Communicator& communicator, int i) {
+  float send = static_cast<float>(i + communicator.rank());
+  float recv = -1;
+  const Code code = communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                                     test::choiceOf(Algorithm::Direct, Protocol::LL), reinterpret_cast<uint64_t>(&send),
+                                     reinterpret_cast<uint64_t>(&recv), 1, 0, test::kTimeoutNanos);
+  EXPECT_EQ(recv, static_cast<float>(2 * i + 1)) << communicator.lastError();
+  return code;
+}
+
+// A publisher notifies a registered waiter by a system call each time: no rank with a core of its own stays registered,
+// however long another program had that core.
+TEST(Waiter, RanksWithACoreForEachDoNotHaveThemselvesWokenAfterALongYield) {
+  const std::vector<int32_t> cores = allowedCores();
+  ASSERT_FALSE(cores.empty());
+  std::atomic<bool> over{false};
+  std::thread busy([&] {
+    bindTo(cores.back());
+    while (!over.load(std::memory_order_relaxed)) {
+    }
+  });
+  test::RankThreads threads(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
+  threads.run([&](Communicator& communicator) {
+    bindTo(cores.back());
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(sum(communicator, i), Code::Ok);
+      ASSERT_EQ(communicator.events()->waiters.load(std::memory_order_relaxed), 0u) << "operation " << i;
+    }
+  });
+  over.store(true);
+  busy.join();
+}
+
+// Without oversubscription, too: the kernel leaves two ranks that yield to each other on one core.
+TEST(Waiter, TwoRanksOnOneCoreOfSeveralPart) {
+  const std::vector<int32_t> cores = allowedCores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core only";
+  test::RankThreads threads(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
+  std::atomic<int> apart{-1};
+  std::atomic<int> bound{0};
+  threads.run([&](Communicator& communicator) {
+    const int rank = communicator.rank();
+    if (rank == 0) bindTo(cores[0]);  // and stays there
+    if (rank == 1) {
+      EXPECT_TRUE(moveToCore(cores[0]));
+    }
+    for (++bound; bound.load() < 2;) std::this_thread::yield();
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+    for (int i = 0;; ++i) {
+      ASSERT_EQ(sum(communicator, i), Code::Ok);
+      const int core = communicator.segment().cpuPlacement().core.load(std::memory_order_relaxed);
+      if (rank == 1 && apart < 0 && (core != cores[0] || std::chrono::steady_clock::now() > limit)) {
+        EXPECT_NE(core, cores[0]) << "after operations=" << i;
+        apart = i + 1;  // rank 0 sees it before it ends that operation, or the next
+      }
+      if (apart >= 0 && i > apart) return;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace jccl
