@@ -11,6 +11,7 @@ import io.jccl.config.Registry;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -109,7 +110,7 @@ final class EnvCommand implements Callable<Integer> {
         json.writeFieldName("value");
         if (plain == null || text.isEmpty()) {
             json.writeNull();
-        } else if (plain instanceof Number number) {
+        } else if (plain instanceof Number number && !(plain instanceof BigInteger)) { // which is a set of processors
             json.writeNumber(number.longValue());
         } else if (plain instanceof Boolean flag) {
             json.writeBoolean(flag);

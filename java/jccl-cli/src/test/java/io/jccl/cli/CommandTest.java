@@ -56,6 +56,7 @@ class CommandTest {
                 "topo --file a.xml --file b.xml --machines 3 | machines=3 files=2: each file is one host",
                 "topo --file a.xml --file b.xml --format svg | files=2 format=svg: shows one host",
                 "topo --file a.xml --file b.xml --local-only | files=2 --local-only: a plan over several hosts",
+                "run -n 2 --bind socket -- true | bind=\"socket\": unknown; name one of [core, numa, none]",
                 "--log-level loud env | log-level=\"loud\": unknown"
             })
     void wrongUsageIsReportedAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {
@@ -105,6 +106,60 @@ class CommandTest {
         Result result = run("run", "-n", "2", "--", "sh", "-c", "echo $JCCL_RANK of $JCCL_SIZE");
         assertThat(result.status()).isZero();
         assertThat(result.out().lines()).containsExactlyInAnyOrder("[0] 0 of 2", "[1] 1 of 2");
+    }
+
+    @Test
+    void runBindsEachRankToProcessorsOfItsOwn() throws IOException, InterruptedException {
+        int processors = Runtime.getRuntime().availableProcessors();
+        Result result = run(
+                "run",
+                "--bind=core",
+                "-n",
+                Integer.toString(processors),
+                "--",
+                "sh",
+                "-c",
+                "echo $JCCL_CPU_AFFINITY = $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)");
+        assertThat(result.err()).isEmpty();
+        assertThat(result.status()).isZero();
+        List<String> bound = result.out()
+                .lines()
+                .map(line -> line.substring(line.indexOf(' ') + 1))
+                .toList();
+        assertThat(bound).hasSize(processors).doesNotHaveDuplicates().allMatch(line -> line.matches("(\\d+) = \\1"));
+    }
+
+    @Test
+    void moreRanksThanProcessorsAreBoundOnlyWhereTheyMayShare() throws IOException, InterruptedException {
+        ProcessBuilder builder = CommandProcess.builder(
+                directory,
+                List.of(),
+                "run",
+                "--bind=core",
+                "-n",
+                "2",
+                "--oversubscribe",
+                "--",
+                "sh",
+                "-c",
+                "echo $JCCL_CPU_AFFINITY");
+        builder.environment().put("JCCL_CPU_AFFINITY", firstProcessor());
+        Process shared = builder.start();
+        String out = new String(shared.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(shared.waitFor()).isZero();
+        assertThat(out.lines()).containsExactlyInAnyOrder("[0] " + firstProcessor(), "[1] " + firstProcessor());
+
+        Result refused = run("run", "--bind=core", "-n", "9999", "--", "true");
+        assertThat(refused.status()).isEqualTo(2);
+        assertThat(refused.err()).contains("bind=core ranks=9999: expected at most ", "--oversubscribe");
+    }
+
+    private static String firstProcessor() throws IOException {
+        return Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("Cpus_allowed_list:"))
+                .map(line -> line.replaceFirst("\\D+(\\d+).*", "$1"))
+                .findFirst()
+                .orElseThrow();
     }
 
     @Test

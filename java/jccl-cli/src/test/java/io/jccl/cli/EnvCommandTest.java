@@ -5,10 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class EnvCommandTest {
+
+    @Test
+    void aSetOfProcessorsIsShownAsAList() {
+        Settings settings =
+                Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_CPU_AFFINITY", "0x10f"));
+        assertThat(EnvCommand.toText(settings, true)).contains("JCCL_CPU_AFFINITY", " 0-3,8 ");
+        assertThat(EnvCommand.toJson(settings, true)).contains("\"value\" : \"0-3,8\"");
+    }
 
     @ParameterizedTest
     @CsvSource({

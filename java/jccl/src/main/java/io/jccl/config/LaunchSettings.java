@@ -2,8 +2,10 @@ package io.jccl.config;
 
 import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.processors;
 import static io.jccl.config.ValueTypes.text;
 
+import java.math.BigInteger;
 import java.util.List;
 import java.util.Optional;
 
@@ -62,6 +64,15 @@ public final class LaunchSettings {
             Optional.empty(),
             "Which host this rank is on, instead of the kernel's boot id: ranks with the same id share one. Different"
                     + " ids on one host make it several simulated hosts.");
+
+    /** The processors of this process. */
+    public static final Setting<Optional<BigInteger>> CPU_AFFINITY = GROUP.add(
+            "JCCL_CPU_AFFINITY",
+            "",
+            optional(processors()),
+            Optional.empty(),
+            "The processors to which the first communicator binds all threads of its process, those of the application"
+                    + " included, out of those that the process may use. `jccl run --bind` sets it for each rank.");
 
     private LaunchSettings() {}
 

@@ -55,17 +55,16 @@ public final class TimeSettings {
             longInteger(-1, 10_000_000_000L),
             -1L,
             "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
-                    + " ranks and processors of the host.");
+                    + " ranks that share processors, and of these processors.");
 
-    /** Whether ranks that outnumber the processors spread over them. */
+    /** Whether ranks that share processors spread over them. */
     public static final Setting<Boolean> RANK_PLACEMENT = GROUP.add(
             "JCCL_RANK_PLACEMENT",
             "JCCL_SPREAD_RANKS",
             flag(),
             true,
-            "Where ranks outnumber processors, a rank moves from a processor with too many of them to one with fewer. It"
-                    + " may run wherever it could before; a rank bound to one processor stays there. `0`: the system alone"
-                    + " places the ranks.");
+            "A rank moves from a processor with more ranks than it must have to one with fewer. It may run wherever it"
+                    + " could before; a rank bound to one processor stays there. `0`: the system alone places the ranks.");
 
     private TimeSettings() {}
 

@@ -1,6 +1,7 @@
 package io.jccl.config;
 
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.math.RoundingMode;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -279,6 +280,20 @@ final class ValueTypes {
             @Override
             Path read(String text) {
                 return Path.of(text);
+            }
+        };
+    }
+
+    static ValueType<BigInteger> processors() {
+        return new ValueType<>("numbers of processors and ranges of them, for example 0-3,8, or a mask such as 0x10f") {
+            @Override
+            BigInteger read(String text) {
+                return ProcessorSet.parse(text);
+            }
+
+            @Override
+            public String format(BigInteger processors) {
+                return ProcessorSet.format(processors);
             }
         };
     }

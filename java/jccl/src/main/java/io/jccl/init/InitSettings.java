@@ -62,13 +62,14 @@ final class InitSettings {
 
     private InitSettings() {}
 
-    /** The settings of a communicator; what looks like a mistake is logged. */
+    /** The settings of a communicator; what looks like a mistake is logged. Binds the process, where they say so. */
     static Settings load(CommunicatorConfig config) {
         Settings settings = Settings.load(config);
         for (String warning : settings.warnings()) {
             LOG.warn(warning);
         }
         NetworkSettings.streamsPerConnection(settings);
+        ProcessAffinity.apply(settings);
         return settings;
     }
 

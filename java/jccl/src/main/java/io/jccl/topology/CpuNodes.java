@@ -81,7 +81,8 @@ final class CpuNodes {
         return found.size() == 1 ? found.get(0) : -1;
     }
 
-    private String affinity(int node) {
+    /** The mask of a node's processors; empty where the kernel does not report one. */
+    String affinity(int node) {
         String mask = files.line(NODES + "/node" + node + "/cpumap").orElse("");
         return CpuMask.isValid(mask) ? mask : "";
     }

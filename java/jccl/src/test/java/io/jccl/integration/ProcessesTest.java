@@ -1,10 +1,15 @@
 package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
+import io.jccl.topology.ProcessorGroups;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.math.BigInteger;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Path;
@@ -50,6 +55,41 @@ class ProcessesTest {
             requireAllFine(ranks, 4);
             assertThat(ranks.output(1)).contains("TRANSPORTS [" + transportsOfRank1.replace("|", ", ") + "]");
         }
+    }
+
+    @Test
+    void aProcessIsBoundAsTheSettingSays() throws Exception {
+        BigInteger open = ProcessorGroups.ofThisHost().open();
+        int first = open.getLowestSetBit();
+        int last = open.bitLength() - 1;
+        try (ProcessRanks ranks = ProcessRanks.start(
+                folder,
+                2,
+                "bound",
+                Integer.toString(first),
+                "0x" + BigInteger.ZERO.setBit(last).toString(16))) {
+            requireAllFine(ranks, 2);
+            assertThat(ranks.output(0)).contains("BOUND [" + first + "]");
+            assertThat(ranks.output(1)).contains("BOUND [" + last + "]");
+            assertThat(ranks.output(0))
+                    .contains("REFUSED JCCL_CPU_AFFINITY=\"0-63\": an earlier communicator has bound this process to "
+                            + first);
+        }
+    }
+
+    @Test
+    void aProcessorThatAProcessMayNotUseIsRefused() {
+        int closed = ProcessorGroups.ofThisHost().open().bitLength();
+        assertThatThrownBy(() -> Communicator.init(
+                        UniqueId.create(),
+                        0,
+                        1,
+                        CommunicatorConfig.builder()
+                                .setting("JCCL_CPU_AFFINITY", "0-" + closed)
+                                .build()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("JCCL_CPU_AFFINITY=\"0-" + closed + "\": this process may not use")
+                .hasMessageContaining(closed + ", expected some of ");
     }
 
     @ParameterizedTest

@@ -14,6 +14,10 @@ import io.jccl.Quorum;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -49,6 +53,7 @@ public final class RankMain {
             case "shrink" -> shrink(id, rank, size, rest);
             case "shrink-stopped" -> shrinkStopped(id, rank, size, rest);
             case "hosts" -> hosts(id, rank, size, rest);
+            case "bound" -> bound(id, rank, size, rest);
             case "containers" -> hosts(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
             case "launched-sample" -> launchedSample(Integer.parseInt(rest.get(0)));
@@ -266,6 +271,36 @@ public final class RankMain {
     /** Simulates several hosts: the argument is a host name per rank. */
     private static void hosts(UniqueId id, int rank, int size, List<String> rest) {
         hosts(id, rank, size, LocalRanks.config().hostId(rest.get(rank)));
+    }
+
+    /** Prints what all threads are bound to while there is a communicator with the setting of the argument for this rank. */
+    private static void bound(UniqueId id, int rank, int size, List<String> rest) throws IOException {
+        CommunicatorConfig.Builder config = LocalRanks.config().setting("JCCL_CPU_AFFINITY", rest.get(rank));
+        try (Communicator comm = Communicator.init(id, rank, size, config.build())) {
+            comm.barrier().await();
+            Set<String> lists = new TreeSet<>();
+            try (DirectoryStream<Path> threads = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+                for (Path thread : threads) {
+                    for (String line : Files.readAllLines(thread.resolve("status"))) {
+                        if (line.startsWith("Cpus_allowed_list:")) {
+                            lists.add(line.substring(line.indexOf(':') + 1).strip());
+                        }
+                    }
+                }
+            }
+            print("BOUND " + lists);
+            comm.barrier().await();
+        }
+        try {
+            Communicator.init(
+                    id,
+                    rank,
+                    size,
+                    LocalRanks.config().setting("JCCL_CPU_AFFINITY", "0-63").build());
+        } catch (IllegalArgumentException e) {
+            print("REFUSED " + e.getMessage());
+        }
+        print("RESULT ok");
     }
 
     private static void hosts(UniqueId id, int rank, int size, CommunicatorConfig.Builder config) {

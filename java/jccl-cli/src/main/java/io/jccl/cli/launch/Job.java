@@ -1,5 +1,6 @@
 package io.jccl.cli.launch;
 
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.Map;
  * @param ranks how many processes, at least 1
  * @param command program and arguments, the same for every rank
  * @param environment variables beside those that place a rank, the same for every rank
+ * @param processors what each rank is bound to, by rank, a bit for each processor; empty: they are not bound
  * @param output what becomes of the ranks' output
  * @param colours whether prefixes are coloured, for standard output and standard error
  * @param linger how long the others may go on after a rank has failed, so that they can report what they saw
@@ -20,6 +22,7 @@ public record Job(
         int ranks,
         List<String> command,
         Map<String, String> environment,
+        List<BigInteger> processors,
         Output output,
         Colours colours,
         Duration linger,
@@ -54,5 +57,10 @@ public record Job(
         }
         command = List.copyOf(command);
         environment = Map.copyOf(environment);
+        processors = List.copyOf(processors);
+        if (!processors.isEmpty() && processors.size() != ranks) {
+            throw new IllegalArgumentException(
+                    "processors of " + processors.size() + " ranks: expected those of ranks=" + ranks + ", or none");
+        }
     }
 }

@@ -1,11 +1,16 @@
 package io.jccl.cli.launch;
 
 import io.jccl.cli.output.Colour;
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.ProcessorSet;
+import io.jccl.nativelib.NativeAffinity;
+import io.jccl.topology.ProcessorGroups;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.lang.ProcessBuilder.Redirect;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,7 +87,9 @@ public final class LocalLauncher {
         if (plain) {
             builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
         }
-        Process process = builder.start();
+        Process process = job.processors().isEmpty()
+                ? builder.start()
+                : startBound(builder, job.processors().get(rank));
         synchronized (processes) {
             processes.add(process);
         }
@@ -102,6 +109,18 @@ public final class LocalLauncher {
                     merged ? err : out,
                     merged ? job.colours().err() : job.colours().out());
             copy(rank, process.getErrorStream(), err, job.colours().err());
+        }
+    }
+
+    /** A process is born on the processors of the thread that starts it. */
+    private static Process startBound(ProcessBuilder builder, BigInteger processors) throws IOException {
+        builder.environment().put(LaunchSettings.CPU_AFFINITY.name(), ProcessorSet.format(processors));
+        BigInteger before = ProcessorGroups.ofThisHost().open();
+        NativeAffinity.bindThread(processors);
+        try {
+            return builder.start();
+        } finally {
+            NativeAffinity.bindThread(before);
         }
     }
 

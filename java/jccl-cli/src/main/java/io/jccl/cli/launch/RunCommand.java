@@ -1,6 +1,10 @@
 package io.jccl.cli.launch;
 
+import io.jccl.CommunicatorConfig;
 import io.jccl.cli.output.Terminal;
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.Settings;
+import io.jccl.topology.ProcessorGroups;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -37,6 +41,20 @@ public final class RunCommand implements Callable<Integer> {
             paramLabel = "N",
             description = "how many processes to start")
     private int ranks;
+
+    @Option(
+            names = "--bind",
+            paramLabel = "core|numa|none",
+            defaultValue = "none",
+            description =
+                    "bind each rank to cores of its own, to a NUMA node, or to nothing, out of the processors that this "
+                            + "command may use; JCCL_CPU_AFFINITY narrows these down (default: ${DEFAULT-VALUE})")
+    private String bind;
+
+    @Option(
+            names = "--oversubscribe",
+            description = "let ranks share processors where --bind finds fewer processors than ranks")
+    private boolean oversubscribe;
 
     @Option(names = "--no-prefix", description = "do not prefix each line of output with its rank")
     private boolean noPrefix;
@@ -88,11 +106,28 @@ public final class RunCommand implements Callable<Integer> {
         Job.Colours colours =
                 new Job.Colours(Terminal.colours(Terminal.Stream.OUT), Terminal.colours(Terminal.Stream.ERR));
         try {
+            Binding binding = Binding.named(bind);
             return new Job(
-                    ranks, command, Map.of(), output, colours, seconds(lingerSeconds), seconds(graceSeconds), verbose);
+                    ranks,
+                    command,
+                    Map.of(),
+                    binding.split(processors(), ranks, oversubscribe),
+                    output,
+                    colours,
+                    seconds(lingerSeconds),
+                    seconds(graceSeconds),
+                    verbose);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
+    }
+
+    private static ProcessorGroups processors() {
+        ProcessorGroups all = ProcessorGroups.ofThisHost();
+        return Settings.load(CommunicatorConfig.defaults())
+                .get(LaunchSettings.CPU_AFFINITY)
+                .map(all::within)
+                .orElse(all);
     }
 
     private static Duration seconds(double seconds) {

@@ -56,7 +56,7 @@ public final class RankProcesses {
     /** Runs to the end; returns the status of this command. */
     public int run(PrintStream out, PrintStream err) throws InterruptedException, IOException {
         Job.Colours colours = new Job.Colours(false, Terminal.colours(Terminal.Stream.ERR));
-        Job job = new Job(ranks, command(), Map.of(), Job.Output.FIRST_RANK, colours, LINGER, GRACE, false);
+        Job job = new Job(ranks, command(), Map.of(), List.of(), Job.Output.FIRST_RANK, colours, LINGER, GRACE, false);
         Outcome outcome = new LocalLauncher(job, out, err).run();
         if (outcome.status() <= ExitCode.REGRESSION) {
             return outcome.status(); // rank 0 or the failed rank has said why

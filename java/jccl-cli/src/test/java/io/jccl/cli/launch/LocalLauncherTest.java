@@ -37,6 +37,7 @@ class LocalLauncherTest {
                 2,
                 List.of("sh", "-c", script),
                 Map.of(),
+                List.of(),
                 Job.Output.PREFIXED,
                 new Job.Colours(false, false),
                 linger,
