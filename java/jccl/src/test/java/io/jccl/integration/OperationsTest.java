@@ -146,7 +146,8 @@ class OperationsTest {
                 });
                 transfers.await();
                 assertThat(received.get(0)).isEqualTo(1 - comm.rank());
-                assertThat(transfers.execution()).isEqualTo(new Execution(Algorithm.DIRECT, Protocol.LL, 1)); // they are small
+                assertThat(transfers.execution())
+                        .isEqualTo(new Execution(Algorithm.DIRECT, Protocol.LL, 1)); // they are small
             });
         }
     }
