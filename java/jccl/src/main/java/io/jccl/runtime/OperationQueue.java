@@ -92,6 +92,7 @@ final class OperationQueue {
     /** Takes the right to issue; {@link #endIssue} gives it back. */
     void beginIssue() {
         if (!tryBeginIssue()) {
+            requireOutsideUserCode(); // the operation may have begun before the call that issued it has returned
             throw new IllegalStateException(
                     "communicator=" + thread.name() + ": another thread issues an operation, or this call comes from"
                             + " the body of a group; issue from one thread at a time, and"
