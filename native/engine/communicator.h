@@ -64,6 +64,7 @@ class Communicator {
   int channels() const { return config_.channels; }
   const SegmentShape& segmentShape() const { return shape_; }
   const Segment& segment() const { return segment_; }
+  const CoreSharing& coreSharing() const { return coreSharing_; }
   WaitControl& control() { return control_; }
   EventCount* events() { return &segment_.events(); }
 

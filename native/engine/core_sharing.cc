@@ -101,7 +101,9 @@ void CoreSharing::spread(int64_t now) {
   const bool lasted = now - movedAt_ >= kPausesUntilForgiven * pauseNanos_;
   pauseNanos_ = lasted ? pace_.firstPauseNanos : std::min(2 * pauseNanos_, pace_.lastPauseNanos);
   movedAt_ = now;
-  if (moveToCore(better)) core_ = own_->publish();
+  if (!moveToCore(better)) return;
+  ++moves_;
+  core_ = own_->publish();
 }
 
 }  // namespace jccl

@@ -39,6 +39,9 @@ class CoreSharing {
   // The calling thread begins an operation. Returns its core, counted from 1.
   int32_t begin();
 
+  // How often this rank has moved.
+  int moves() const { return moves_; }
+
  private:
   bool isShareExceeded() const;
   void spread(int64_t now);
@@ -64,6 +67,7 @@ class CoreSharing {
   int64_t exceededSince_ = 0;  // nanoseconds; 0: it is not
   int64_t pauseNanos_ = 0;     // after the last move
   int64_t movedAt_ = 0;
+  int moves_ = 0;
   std::vector<int32_t> coreOfRank_;
 };
 
