@@ -159,6 +159,7 @@ class RelayTest {
         assertThat(Ranks.together(tasks).subList(0, SIZE - 1)).allSatisfy(outcome -> assertThat(outcome.error())
                 .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
                         .isEqualTo(Set.of(1))));
+        one.interrupt();
         one.join();
     }
 
