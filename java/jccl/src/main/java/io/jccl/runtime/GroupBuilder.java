@@ -81,6 +81,8 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
     public Group sendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
         requireOpen();
         factory.checkSendReceive(send, to, recv, from);
-        return send(to, send).recv(from, recv);
+        transfers.add(new Transfer(false, to, send));
+        transfers.add(new Transfer(true, from, recv));
+        return this;
     }
 }
