@@ -29,6 +29,17 @@ final class CpuMask {
         return isValid(one) && isValid(other) && parse(one).and(parse(other)).signum() != 0;
     }
 
+    /** The processors that this process may be scheduled on; empty where the kernel does not say. */
+    static String ofThisProcess(SystemFiles files) {
+        for (String line : files.lines("proc/self/status")) {
+            String mask = line.substring(line.indexOf(':') + 1).strip();
+            if (line.startsWith("Cpus_allowed:") && isValid(mask)) {
+                return mask;
+            }
+        }
+        return "";
+    }
+
     /** Groups after the first are 32 bits, even where leading zeros were left out. */
     static BigInteger parse(String mask) {
         BigInteger value = BigInteger.ZERO;

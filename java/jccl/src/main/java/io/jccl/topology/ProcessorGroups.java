@@ -28,21 +28,12 @@ public final class ProcessorGroups {
      */
     public static ProcessorGroups of(Path root) {
         SystemFiles files = new SystemFiles(root);
-        return new ProcessorGroups(files, allowed(files));
+        return new ProcessorGroups(files, mask(CpuMask.ofThisProcess(files)));
     }
 
     /** Those of these processors that belong to a set. */
     public ProcessorGroups within(BigInteger processors) {
         return new ProcessorGroups(files, open.and(processors));
-    }
-
-    private static BigInteger allowed(SystemFiles files) {
-        for (String line : files.lines("proc/self/status")) {
-            if (line.startsWith("Cpus_allowed:")) {
-                return mask(line.substring(line.indexOf(':') + 1).strip());
-            }
-        }
-        return BigInteger.ZERO;
     }
 
     private static BigInteger mask(String text) {

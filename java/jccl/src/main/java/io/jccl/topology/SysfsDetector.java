@@ -115,21 +115,11 @@ public final class SysfsDetector {
 
     /** The processors that this process may be scheduled on, and how many of them the JVM says it may keep busy. */
     public Processors processorsOfThisProcess() {
-        return new Processors(Runtime.getRuntime().availableProcessors(), allowedProcessors());
+        return new Processors(Runtime.getRuntime().availableProcessors(), CpuMask.ofThisProcess(files));
     }
 
     /** The NUMA node that all processors open to this process belong to, or -1 where there are several. */
     public int numaNodeOfThisProcess() {
-        return nodes.only(allowedProcessors());
-    }
-
-    private String allowedProcessors() {
-        for (String line : files.lines("proc/self/status")) {
-            String mask = line.substring(line.indexOf(':') + 1).strip();
-            if (line.startsWith("Cpus_allowed:") && CpuMask.isValid(mask)) {
-                return mask;
-            }
-        }
-        return "";
+        return nodes.only(CpuMask.ofThisProcess(files));
     }
 }
