@@ -110,8 +110,12 @@ final class RendezvousServer implements Closeable, Server.Service {
             case HELLO -> {
                 RankRegistration.Hello hello = RankRegistration.Hello.read(body);
                 boolean mine = shrink == null || shrink.admits(link, hello, clock.getAsLong());
-                if (mine && !welcomed && registration.join(link, hello)) {
-                    welcome();
+                if (mine && !welcomed) {
+                    boolean all = registration.join(link, hello);
+                    LOG.debug("rank={} has come: size={} port={}", hello.rank(), hello.size(), server.port());
+                    if (all) {
+                        welcome();
+                    }
                 }
             }
             case FIN -> {

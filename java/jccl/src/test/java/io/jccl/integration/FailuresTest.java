@@ -9,7 +9,6 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import io.jccl.Work;
-import io.jccl.testing.Resources;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -32,9 +31,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FailuresTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60L * LocalRanks.SLOWNESS);
-
-    /** After this time ranks that join wait at the rendezvous server. */
-    private static final Duration JOINED = Duration.ofSeconds(Resources.IN_RDMA_VM ? 40 : 1);
 
     private static final Duration WITHIN_SECONDS = Duration.ofSeconds(5L * LocalRanks.SLOWNESS);
     private static final Pattern AFTER = Pattern.compile("FAILED after (\\d+) ms");
@@ -62,16 +58,16 @@ class FailuresTest {
         }
     }
 
-    /** Rank 0 never joins, so the others wait at the rendezvous server. */
+    /** Rank 0 never joins, so the others wait at the rendezvous server, which is in this process. */
     @Test
     void aRankThatIsKilledWhileOthersInitialiseIsNamedWithinSeconds() throws Exception {
         List<String> never = List.of("sh", "-c", "exec sleep 1000");
-        try (ProcessRanks ranks =
-                ProcessRanks.start(UniqueId.create(), folder, 3, rank -> rank == 0 ? never : List.of(), "join")) {
+        try (InitLog server = new InitLog("io.jccl.bootstrap.RendezvousServer");
+                ProcessRanks ranks = ProcessRanks.start(
+                        UniqueId.create(), folder, 3, rank -> rank == 0 ? never : List.of(), "join")) {
             for (int rank = 1; rank < 3; rank++) {
-                ranks.awaitOutput(rank, text -> text.contains("JOINS"), LIMIT);
+                server.await("rank=" + rank + " has come: size=3", LIMIT);
             }
-            ranks.process(1).waitFor(JOINED.toMillis(), TimeUnit.MILLISECONDS);
             long killed = System.nanoTime();
             ranks.kill(1);
             ranks.awaitOutput(2, text -> text.contains("FAILED PeerFailedException[1]"), LIMIT);

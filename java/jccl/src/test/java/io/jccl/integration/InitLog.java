@@ -1,8 +1,11 @@
 package io.jccl.integration;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import java.time.Duration;
 import java.util.List;
 import org.slf4j.LoggerFactory;
 
@@ -23,9 +26,22 @@ final class InitLog implements AutoCloseable {
     }
 
     List<String> lines() {
-        return List.copyOf(appender.list).stream()
-                .map(ILoggingEvent::getFormattedMessage)
-                .toList();
+        synchronized (appender) { // as it is while it appends
+            return appender.list.stream()
+                    .map(ILoggingEvent::getFormattedMessage)
+                    .toList();
+        }
+    }
+
+    /** Waits until a line that begins with the text has been logged. */
+    void await(String text, Duration limit) throws InterruptedException {
+        long end = System.nanoTime() + limit.toNanos();
+        while (lines().stream().noneMatch(line -> line.startsWith(text))) {
+            assertThat(System.nanoTime())
+                    .as(() -> text + " is not in " + lines())
+                    .isLessThan(end);
+            Thread.sleep(1);
+        }
     }
 
     @Override
