@@ -101,7 +101,7 @@ class DescribedHostsSearchTest {
         return ring;
     }
 
-    private static NodePaths paths(String host, boolean networks) {
+    static NodePaths paths(String host, boolean networks) {
         Topology whole = GraphBuilder.build(TopologyXmlReader.read(text(host)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), 0, networks));
     }

@@ -87,7 +87,7 @@ class RandomHostsTest {
         return found;
     }
 
-    private static NodePaths paths(long seed, int maxGpus, boolean networks) {
+    static NodePaths paths(long seed, int maxGpus, boolean networks) {
         Topology whole = GraphBuilder.build(TopologyXmlReader.read(RandomHost.description(seed, maxGpus)));
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
