@@ -29,6 +29,12 @@ public record BootstrapOptions(
 
     private static final int MAX_VERSION_CHARS = 200;
 
+    /** Rank 0 sends and receives one heartbeat of each rank in an interval, two thousand of each in a second at most. */
+    private static final Duration INTERVAL_FOR_EACH_RANK = Duration.ofNanos(500_000);
+
+    /** However many ranks there are, so many intervals make a time-out. */
+    private static final int MIN_INTERVALS = 10;
+
     /** Checks every value. */
     public BootstrapOptions {
         requirePositive("initTimeout", initTimeout);
@@ -46,6 +52,14 @@ public record BootstrapOptions(
         }
         InterfaceFilter.parse(interfaces);
         AddressFamily.parse(family);
+    }
+
+    /** How often each side of a connection says that it lives in a group of a size: more rarely where there are thousands. */
+    Duration heartbeatInterval(int size) {
+        Duration forAll = INTERVAL_FOR_EACH_RANK.multipliedBy(size);
+        Duration longest = heartbeatTimeout.dividedBy(MIN_INTERVALS);
+        Duration longer = forAll.compareTo(longest) < 0 ? forAll : longest;
+        return longer.compareTo(heartbeatInterval) > 0 ? longer : heartbeatInterval;
     }
 
     /** The defaults, for a library version. */

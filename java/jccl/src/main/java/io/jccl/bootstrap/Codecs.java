@@ -29,22 +29,29 @@ final class Codecs {
     private Codecs() {}
 
     static void write(WireWriter out, RankStatus status) {
-        out.i32(status.rank()).u8(status.state().ordinal());
+        write(out, status, 0);
+    }
+
+    /** Other ranks are written as distances from this one, so that rows of ranks that do the same have the same bytes. */
+    private static void write(WireWriter out, RankStatus status, int before) {
+        int rank = status.rank();
+        out.i32(rank - before).u8(status.state().ordinal());
         status.lastEntered().write(out);
         out.u8(status.operation().isPresent() ? 1 : 0);
-        status.operation().ifPresent(operation -> write(out, operation));
+        status.operation().ifPresent(operation -> write(out, operation, rank));
         int n = Math.min(status.waits().size(), MAX_WAITS);
         out.u8(n);
         for (ChannelWait wait : status.waits().subList(0, n)) {
-            out.i32(wait.rank()).i32(wait.channel()).i32(wait.peer()).u8(ordinal(wait.transport()));
-            out.u8(wait.receiving() ? 1 : 0).u8(ordinal(wait.protocol())).i64(wait.step());
+            out.i32(wait.rank() - rank).i32(wait.channel()).i32(wait.peer() - rank);
+            out.u8(ordinal(wait.transport())).u8(wait.receiving() ? 1 : 0).u8(ordinal(wait.protocol()));
+            out.i64(wait.step());
         }
         status.trail().write(out);
     }
 
-    private static void write(WireWriter out, OperationRecord record) {
+    private static void write(WireWriter out, OperationRecord record, int rank) {
         RankOperation operation = record.operation();
-        out.i64(record.fingerprint()).i32(operation.rank()).i64(operation.sequence());
+        out.i64(record.fingerprint()).i32(operation.rank() - rank).i64(operation.sequence());
         out.u8(operation.state().ordinal()).u8(ordinal(operation.collective())).u8(ordinal(operation.type()));
         out.u8(ordinal(operation.op())).i64(operation.count()).i32(operation.root());
     }
@@ -54,33 +61,42 @@ final class Codecs {
     }
 
     static RankStatus readStatus(WireReader in, int size) {
-        int rank = in.i32In("rank", 0, size - 1);
+        return readStatus(in, size, 0);
+    }
+
+    private static RankStatus readStatus(WireReader in, int size, int before) {
+        int rank = readRank(in, "rank", before, 0, size);
         RankStatus.State state = in.constant(RankStatus.State.class);
         LastEntered lastEntered = LastEntered.read(in);
-        Optional<OperationRecord> operation = in.flag() ? Optional.of(readRecord(in, size)) : Optional.empty();
+        Optional<OperationRecord> operation = in.flag() ? Optional.of(readRecord(in, size, rank)) : Optional.empty();
         int n = in.u8();
         if (n > MAX_WAITS) {
             throw new WireException("waits=" + n + ": expected at most " + MAX_WAITS);
         }
         List<ChannelWait> waits = new ArrayList<>(n);
         for (int i = 0; i < n; i++) {
-            waits.add(readWait(in, size));
+            waits.add(readWait(in, size, rank));
         }
         return new RankStatus(rank, state, lastEntered, operation, waits, Trail.read(in));
     }
 
-    private static ChannelWait readWait(WireReader in, int size) {
-        int rank = in.i32In("rank", 0, size - 1);
+    /** A rank that was written as the distance from another. */
+    private static int readRank(WireReader in, String name, int from, int min, int size) {
+        return from + in.i32In(name + " from " + from, min - from, size - 1 - from);
+    }
+
+    private static ChannelWait readWait(WireReader in, int size, int before) {
+        int rank = readRank(in, "rank", before, 0, size);
         int channel = in.i32();
-        int peer = in.i32In("peer", -1, size - 1);
+        int peer = readRank(in, "peer", before, -1, size);
         TransportKind transport = in.constant(TransportKind.class);
         boolean receiving = in.flag();
         return new ChannelWait(rank, channel, peer, transport, receiving, in.constant(Protocol.class), in.i64());
     }
 
-    private static OperationRecord readRecord(WireReader in, int size) {
+    private static OperationRecord readRecord(WireReader in, int size, int before) {
         long fingerprint = in.i64();
-        int rank = in.i32In("rank", 0, size - 1);
+        int rank = readRank(in, "rank", before, 0, size);
         long sequence = in.i64();
         RankOperation.State state = in.constant(RankOperation.State.class);
         Collective collective = in.constantOrNull(Collective.class);
@@ -92,14 +108,22 @@ final class Codecs {
                 fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root));
     }
 
+    /** Every rank gets the rows of all, so those that are alike are written once, as in {@link GatherTable}. */
     static byte[] encode(FailureReport report) {
         WireWriter out = new WireWriter();
         out.u8(report.kind().ordinal()).i64(report.sequence()).i32(report.reporter());
-        out.ranks(report.failedRanks())
-                .ranks(report.missingRanks())
-                .i32(report.rows().size());
-        report.rows().forEach(row -> write(out, row));
-        return out.text(report.text(), MAX_TEXT).toBytes();
+        out.ranks(report.failedRanks()).ranks(report.missingRanks()).text(report.text(), MAX_TEXT);
+        byte[][] rows = new byte[report.rows().size()][];
+        int before = 0;
+        for (int i = 0; i < rows.length; i++) {
+            WireWriter row = new WireWriter();
+            write(row, report.rows().get(i), before);
+            rows[i] = row.toBytes();
+            before = report.rows().get(i).rank();
+        }
+        out.i32(rows.length);
+        GatherTable.write(out, rows);
+        return out.toBytes();
     }
 
     static FailureReport decodeFailure(WireReader in, int size) {
@@ -108,13 +132,16 @@ final class Codecs {
         int reporter = in.i32In("reporter", -1, size - 1);
         SortedSet<Integer> failed = in.ranks(size);
         SortedSet<Integer> missing = in.ranks(size);
+        String text = in.text(MAX_TEXT);
         int n = in.i32In("rows", 0, size);
         List<RankStatus> rows = new ArrayList<>();
-        for (int i = 0; i < n; i++) {
-            rows.add(readStatus(in, size));
+        int before = 0;
+        for (byte[] part : GatherTable.read(in, n)) {
+            WireReader row = new WireReader(part);
+            rows.add(readStatus(row, size, before));
+            row.end();
+            before = rows.get(rows.size() - 1).rank();
         }
-        String text = in.text(MAX_TEXT);
-        in.end();
         return new FailureReport(kind, sequence, reporter, failed, missing, rows, text);
     }
 }

@@ -94,6 +94,7 @@ final class Coordinator {
     private final Map<Long, Inquiry> inquiries = new LinkedHashMap<>(); // by sequence
     private long deadSince;
     private long lastTick;
+    private long silentDue; // until then no rank is silent for too long, whatever is heard
     private long nextInquiry = 1;
     private FailureReport agreed;
 
@@ -103,6 +104,7 @@ final class Coordinator {
         this.heartbeatNanos = heartbeatNanos;
         this.output = output;
         this.lastTick = now;
+        this.silentDue = now + heartbeatNanos;
         this.positions = new Positions(size, LEAVE_NANOS);
         this.heardAt = new long[size];
         Arrays.fill(heardAt, now);
@@ -138,6 +140,7 @@ final class Coordinator {
             deadSince = now;
         }
         dead.put(rank, why);
+        positions.gone(rank);
     }
 
     /** A rank reports its position. */
@@ -155,7 +158,7 @@ final class Coordinator {
             return;
         }
         at(rank, position, now);
-        positions.leave(rank, now, other -> !gone(other)).forEach(output::ask);
+        positions.leave(rank, now).forEach(output::ask);
         letGo(now);
     }
 
@@ -163,7 +166,7 @@ final class Coordinator {
         if (mismatched()) {
             return; // ranks that leave receive the failure too
         }
-        for (int rank : positions.takeLeavers(now, other -> !gone(other), agreed != null)) {
+        for (int rank : positions.takeLeavers(now, agreed != null)) {
             fin(rank, positions.of(rank).lastEntered(), now);
             output.left(rank);
         }
@@ -184,6 +187,7 @@ final class Coordinator {
             return;
         }
         departed.put(rank, lastEntered);
+        positions.gone(rank);
         for (Inquiry inquiry : List.copyOf(inquiries.values())) {
             if (inquiry.awaited.remove(rank)) {
                 inquiry.answers.put(rank, departed(rank, inquiry.sequence));
@@ -437,16 +441,25 @@ final class Coordinator {
         return next(now);
     }
 
+    /** A tick comes with every frame, so that looking at every rank in each would take as long as all ranks squared. */
     private void loseTheSilent(long now) {
+        if (now - silentDue < 0) {
+            return;
+        }
+        long longest = 0;
         for (int rank = 0; rank < size; rank++) {
-            if (!gone(rank) && now - heardAt[rank] >= heartbeatNanos) {
+            long silent = now - heardAt[rank];
+            if (!gone(rank) && silent >= heartbeatNanos) {
                 lost(
                         rank,
-                        "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt[rank])
+                        "silent for " + TimeUnit.NANOSECONDS.toMillis(silent)
                                 + " ms, longer than the heartbeat time-out",
                         now);
+            } else if (!gone(rank)) {
+                longest = Math.max(longest, silent);
             }
         }
+        silentDue = now + heartbeatNanos - longest;
     }
 
     /**

@@ -103,7 +103,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
             byte[] above,
             BootstrapOptions options) {
         clock = options.clock();
-        intervalNanos = options.heartbeatInterval().toNanos();
+        intervalNanos = options.heartbeatInterval(size).toNanos();
         timeoutNanos = options.heartbeatTimeout().toNanos();
         localAddress = stream.localAddress();
         heardAt = clock.getAsLong();
@@ -191,11 +191,11 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
 
     @Override
     public void gathered(WireReader body) {
-        byte[] content = body.rest();
+        WireReader whole = body.copy();
         long number = body.i64();
         if (body.flag() && number > lastRelayed) {
             lastRelayed = number;
-            relay.passOn(FrameLink.encode(FrameType.GATHERED, content));
+            relay.passOn(whole);
         }
         outOfBand.onGathered(number, body);
     }

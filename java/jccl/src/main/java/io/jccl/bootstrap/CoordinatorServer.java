@@ -37,6 +37,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private FrameLink[] links; // by rank, once all are here; null where a rank is gone
+    private int here; // how many of these are not gone
     private FrameLink rendezvous; // rank 0's, during initialisation
     private Coordinator coordinator;
     private long lastHeartbeat;
@@ -158,6 +159,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         leaveRendezvous();
         List<FrameLink> all = registration.links();
         links = all.toArray(new FrameLink[0]);
+        here = size;
         long now = clock.getAsLong();
         lastHeartbeat = now;
         coordinator = new Coordinator(
@@ -243,13 +245,13 @@ final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     private void leave(int rank) {
-        links[rank] = null;
-        for (FrameLink link : links) {
-            if (link != null) {
-                return;
-            }
+        if (links[rank] != null) {
+            links[rank] = null;
+            here--;
         }
-        everybodyLeft.countDown();
+        if (here == 0) {
+            everybodyLeft.countDown();
+        }
     }
 
     @Override
@@ -278,7 +280,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         if (lingers && now - endNanos >= 0) {
             server.close();
         }
-        long interval = options.heartbeatInterval().toNanos();
+        long interval = options.heartbeatInterval(size).toNanos();
         if (coordinator == null) {
             return interval;
         }

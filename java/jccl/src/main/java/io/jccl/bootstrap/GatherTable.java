@@ -59,8 +59,9 @@ final class GatherTable {
             if (bytes > FrameType.MAX_BODY_BYTES) {
                 throw new WireException("gathered bytes=" + bytes + ": expected at most " + FrameType.MAX_BODY_BYTES);
             }
-            byte[] part = Arrays.copyOf(before, prefix + middle + suffix);
-            System.arraycopy(in.raw(middle), 0, part, prefix, middle);
+            byte[] part = new byte[prefix + middle + suffix];
+            System.arraycopy(before, 0, part, 0, prefix);
+            in.raw(part, prefix, middle);
             System.arraycopy(before, before.length - suffix, part, prefix + middle, suffix);
             parts.addAll(Collections.nCopies(ranks, part));
             before = part;

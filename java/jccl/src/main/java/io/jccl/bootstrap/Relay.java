@@ -175,9 +175,12 @@ final class Relay implements Server.Service {
         return TICK_NANOS;
     }
 
-    /** Passes an answer to the ranks below. On the reactor's thread. */
-    void passOn(ByteBuffer frame) {
-        below.forEach(link -> link.send(frame));
+    /** Passes the body of an answer to the ranks below. On the reactor's thread. */
+    void passOn(WireReader answer) {
+        if (!below.isEmpty()) {
+            ByteBuffer frame = FrameLink.encode(FrameType.GATHERED, answer.rest());
+            below.forEach(link -> link.send(frame));
+        }
     }
 
     /** On the reactor's thread. */

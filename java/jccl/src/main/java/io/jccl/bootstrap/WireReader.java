@@ -115,6 +115,12 @@ public final class WireReader {
         return value;
     }
 
+    /** So many bytes, into an array from a place on. */
+    void raw(byte[] to, int at, int bytes) {
+        need(bytes);
+        in.get(to, at, bytes);
+    }
+
     /** Bytes with their length before them. */
     public byte[] blob(int maxBytes) {
         return raw(i32In("length", 0, maxBytes));
@@ -134,6 +140,11 @@ public final class WireReader {
             ranks.add(i32In("rank", 0, size - 1));
         }
         return ranks;
+    }
+
+    /** Another reader of what is left. */
+    WireReader copy() {
+        return new WireReader(in);
     }
 
     /** What is left, which stays. */

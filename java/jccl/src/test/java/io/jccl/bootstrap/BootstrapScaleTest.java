@@ -2,6 +2,8 @@ package io.jccl.bootstrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.UniqueId;
 import io.jccl.testing.Resources;
@@ -18,8 +20,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /**
  * Many ranks come together, as threads of this JVM; {@code -Djccl.scale.ranks=8,64,1024} for other numbers than those
@@ -154,6 +159,17 @@ class BootstrapScaleTest {
             wrong += Arrays.equals(gathered.get(peer), parts[peer]) ? 0 : 1;
         }
         return wrong;
+    }
+
+    /** A line for each rank, written to a file, is no part of what is measured. */
+    @BeforeAll
+    static void quiet() {
+        ((Logger) LoggerFactory.getLogger("io.jccl")).setLevel(Level.INFO);
+    }
+
+    @AfterAll
+    static void asBefore() {
+        ((Logger) LoggerFactory.getLogger("io.jccl")).setLevel(null);
     }
 
     @Test

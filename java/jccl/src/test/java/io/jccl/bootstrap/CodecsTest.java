@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.ChannelWait;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -47,6 +48,28 @@ class CodecsTest {
     @Test
     void aFailureComesBackAsItWas() {
         assertThat(decode(Codecs.encode(report()))).isEqualTo(report());
+    }
+
+    /** Every rank is sent the rows of all: what grows with the number of ranks grows with its square in sum. */
+    @Test
+    void rowsThatAreAlikeTakeTheBytesOfOne() {
+        int size = 4096;
+        List<RankStatus> rows = new ArrayList<>();
+        for (int rank = 0; rank < size; rank++) {
+            ChannelWait wait = new ChannelWait(
+                    rank, 0, (rank + size - 1) % size, TransportKind.SOCKET, true, Protocol.SIMPLE, 912);
+            rows.add(new RankStatus(
+                    rank,
+                    RankStatus.State.ANSWERED,
+                    new LastEntered(7, 0),
+                    CoordinatorTest.entered(rank, 7, -5, rank == 77 ? 3 : 4).operation(),
+                    List.of(wait)));
+        }
+        FailureReport report = new FailureReport(
+                FailureReport.Kind.MISMATCH, 7, 1, new TreeSet<>(), new TreeSet<>(), rows, "rank 77 called count=3");
+        byte[] bytes = Codecs.encode(report);
+        assertThat(bytes).hasSizeLessThan(1000);
+        assertThat(Codecs.decodeFailure(new WireReader(bytes), size)).isEqualTo(report);
     }
 
     @Test
