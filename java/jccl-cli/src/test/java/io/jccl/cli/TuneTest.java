@@ -66,12 +66,27 @@ class TuneTest {
 
     @Test
     void verifyingReportsTheSlowdownOfEverySize() throws IOException, InterruptedException {
-        Result result =
-                run("tune", "--verify", "--transport", "p2p", "--budget", "0.01", "--each", "0.0002", "-e", "64", "-q");
+        Result result = run(
+                "tune",
+                "--verify",
+                "--transport",
+                "p2p",
+                "--collective",
+                "all_reduce,send_recv",
+                "--forms",
+                "--budget",
+                "0.01",
+                "--each",
+                "0.0002",
+                "-e",
+                "64",
+                "-q");
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.err()).doesNotContain("run 1 of");
         assertThat(result.out())
-                .contains("# profile in use: ", "# all_reduce over p2p, 2 ranks", "SLOWER BY", "\n8 B ", "\n64 B ");
+                .contains("# profile in use: ", "# all_reduce over p2p, 2 ranks", "SLOWER BY", "\n8 B ", "\n64 B ")
+                .contains("# send_recv over p2p, 4 ranks", "SIZE  direct/ll  direct/ll128  direct/simple\n")
+                .containsPattern("\n# cells: 8, at most 10 % slower than the best: [0-8] \\(\\d+\\.\\d %\\)\n");
     }
 
     @ParameterizedTest
@@ -83,6 +98,7 @@ class TuneTest {
                 "tune --budget 0 | budget=0.0: expected seconds above 0",
                 "tune --verify --collective allreduce | collective=\"allreduce\": unknown",
                 "tune --verify --collective allreduce | ; did you mean all_reduce?",
+                "tune --verify --collective reduce,barrier | collective=barrier: moves no data",
                 "tune -o no-such-folder/x | no-such-folder/x: expected a file that can be written"
             })
     void wrongUsageIsStatusTwo(String command, String message) throws IOException, InterruptedException {

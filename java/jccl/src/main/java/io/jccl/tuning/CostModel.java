@@ -22,8 +22,8 @@ import java.util.Objects;
  *
  * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and a rank handles as
  * many steps in a time slice as there are slots. Bytes cost more by the ratio of ranks to cores, and still more where
- * every rank sends everything to all others, because fewer caches have to hold all those chunks. Between hosts the
- * slower of the local and the network hop counts.
+ * every rank sends everything to all others, because fewer caches have to hold all those chunks; less where one rank sends
+ * all. Between hosts the slower of the local and the network hop counts.
  */
 public final class CostModel implements TimeModel {
 
@@ -84,18 +84,21 @@ public final class CostModel implements TimeModel {
         OperationCost cost = OperationCost.of(collective, algorithm, shape, bytes, channels, chunkBytes);
         LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
+        // Between two ranks a hop of a ring is one of direct: what their rows differ by is noise.
+        boolean sameHop = shape.ranks() == 2 && algorithm == Algorithm.RING && collective != Collective.ALL_REDUCE;
+        Algorithm hops = sameHop ? Algorithm.DIRECT : algorithm;
+        double localHop = costs.link(shape.localTransport(), hops, protocol).hopMicros();
+        double netHop = costs.link(TransportKind.SOCKET, hops, protocol).hopMicros();
         double timeSlice = timeSliceMicros();
-        boolean twoShot = OperationCost.isTwoShot(collective, algorithm, shape, bytes);
-        double nanosPerByte =
-                local.nanosPerByte(bytes) * shape.ranksPerCore() * (twoShot ? 1 : oversubscription(algorithm));
+        double nanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes);
         if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
         }
         return costs.get(General.OPERATION_US)
                 + (channels - 1) * costs.get(General.CHANNEL_US)
-                + cost.localHops() * (local.hopMicros() + timeSlice)
-                + cost.netHops() * net.hopMicros()
+                + cost.localHops() * (localHop + timeSlice)
+                + cost.netHops() * netHop
                 + cost.steps() * (costs.get(General.STEP_US) + timeSlice / OperationCost.SLOTS)
                 + cost.bytes() * nanosPerByte / parallel(channels) / 1000;
     }
@@ -132,14 +135,29 @@ public final class CostModel implements TimeModel {
         return best;
     }
 
-    /** Data beyond some size is not staged to all peers at once. */
+    /**
+     * Data beyond some size is not staged to all peers at once; and from one rank to one other a ring moves what direct
+     * does, with a step more.
+     */
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
+        if (algorithm == Algorithm.RING && isRooted(collective) && shape.ranks() == 2) {
+            return !worthComparing(collective, Algorithm.DIRECT, bytes);
+        }
         boolean zeroCopySend = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
         General limit = zeroCopySend
                 ? General.ZERO_COPY_SEND_DIRECT_MAX_BYTES
                 : oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
-        return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit);
+        return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit) * sharers(collective);
+    }
+
+    private static boolean isRooted(Collective collective) {
+        return collective == Collective.BROADCAST || collective == Collective.REDUCE;
+    }
+
+    /** Of how many ranks an all-reduce stages as much at once as one does here, where each sends a part or only one sends. */
+    private int sharers(Collective collective) {
+        return collective != Collective.ALL_REDUCE && oversubscribed() ? shape.ranks() : 1;
     }
 
     @Override
@@ -194,8 +212,23 @@ public final class CostModel implements TimeModel {
         return oversubscribed() ? costs.get(General.OVERSUBSCRIBED_HOP_US) * shape.ranksPerCore() : 0;
     }
 
-    private double oversubscription(Algorithm algorithm) {
-        return oversubscribed() && algorithm == Algorithm.DIRECT ? costs.get(General.OVERSUBSCRIBED_DIRECT_FACTOR) : 1;
+    /**
+     * How many times longer a byte of the busiest rank takes. Ranks that all forward share their cores. Where all send all they
+     * have to all others, caches are too small besides. Where one rank sends, or receives, all, the others only do the
+     * other half of the work, as fast as it or, on few cores, one after the other.
+     */
+    private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
+        if (!oversubscribed() || algorithm != Algorithm.DIRECT) {
+            return shape.ranksPerCore();
+        }
+        return switch (collective) {
+            case BROADCAST, REDUCE -> Math.max(0.5, 1.0 / shape.cores());
+            case ALL_GATHER, REDUCE_SCATTER -> shape.ranksPerCore();
+            default -> shape.ranksPerCore()
+                    * (OperationCost.isTwoShot(collective, algorithm, shape, bytes)
+                            ? 1
+                            : costs.get(General.OVERSUBSCRIBED_DIRECT_FACTOR));
+        };
     }
 
     private double parallel(int channels) {

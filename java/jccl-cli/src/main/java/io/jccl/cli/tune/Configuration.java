@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * A combination of settings that executes an operation.
@@ -54,11 +55,16 @@ record Configuration(String name, Map<String, String> settings, boolean sharedMe
     static List<Configuration> allForced(TransportKind transport, List<Long> sizes) {
         List<Configuration> configurations = new ArrayList<>();
         for (Algorithm algorithm : HostCosts.ALGORITHMS) {
-            for (Protocol protocol : Protocol.values()) {
-                configurations.add(forced(transport, algorithm, protocol, sizes));
-            }
+            configurations.addAll(allForced(transport, algorithm, sizes));
         }
         return configurations;
+    }
+
+    /** An algorithm with every protocol. */
+    static List<Configuration> allForced(TransportKind transport, Algorithm algorithm, List<Long> sizes) {
+        return Stream.of(Protocol.values())
+                .map(protocol -> forced(transport, algorithm, protocol, sizes))
+                .toList();
     }
 
     Configuration named(String newName) {

@@ -5,6 +5,8 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.config.AlgorithmSettings;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.HostCosts;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,17 +100,25 @@ record MeasurementPlan(
     }
 
     /** Every configuration beside the automatic choice, with a core for each rank and with more ranks than cores. */
-    List<MeasurementRun> forVerification(double seconds, Collective collective) {
+    List<MeasurementRun> forVerification(double seconds, List<Collective> collectives) {
         List<MeasurementRun> runs = new ArrayList<>();
-        for (TransportKind transport : transports) {
-            runs.add(verification(transport, 2, collective));
+        for (Collective collective : collectives) {
+            for (TransportKind transport : transports) {
+                runs.add(verification(transport, 2, collective));
+            }
+            local().ifPresent(transport -> runs.add(verification(transport, host.oversubscribedRanks(), collective)));
         }
-        local().ifPresent(transport -> runs.add(verification(transport, host.oversubscribedRanks(), collective)));
         return shared(runs, seconds);
     }
 
     private MeasurementRun verification(TransportKind transport, int ranks, Collective collective) {
-        List<Configuration> configurations = Configuration.allForced(transport, sizes);
+        CostModel model = new CostModel(host.costs(), host.shape(transport, ranks, 1));
+        List<Configuration> configurations = new ArrayList<>();
+        for (Algorithm algorithm : HostCosts.ALGORITHMS) {
+            if (model.exists(collective, algorithm)) {
+                configurations.addAll(Configuration.allForced(transport, algorithm, sizes));
+            }
+        }
         configurations.add(Configuration.automatic(transport, sizes));
         return run(transport, ranks, collective, configurations);
     }

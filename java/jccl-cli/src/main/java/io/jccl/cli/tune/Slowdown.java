@@ -6,26 +6,59 @@ import io.jccl.tuning.Choice;
 import io.jccl.tuning.CommunicatorShape;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
 
 /** How much slower, for each size, the automatic choice is than the best configuration of a run. */
 final class Slowdown {
 
+    /** A choice that is no slower than this is as good as the best: forms that close change places from run to run. */
+    static final int GOOD_PERCENT = 10;
+
     private static final int PERCENT = 100;
+    private static final int MAX_NAMED = 10;
 
     /**
      * One size.
      *
+     * @param run the operation, the transport and the ranks, for people
+     * @param bytes the size
      * @param chosen the name of the configuration that the cost model chooses
      * @param chosenMicros what the automatic choice took
      * @param best the name of the fastest configuration
      * @param bestMicros what that took
      * @param percent how much slower the automatic choice is, by the median of the rounds' ratios
+     * @param micros what each configuration took, by name
      */
-    record Row(long bytes, String chosen, double chosenMicros, String best, double bestMicros, double percent) {}
+    record Row(
+            String run,
+            long bytes,
+            String chosen,
+            double chosenMicros,
+            String best,
+            double bestMicros,
+            double percent,
+            Map<String, Double> micros) {
+
+        /** Whether the automatic choice is the best configuration, so that what remains is noise. */
+        boolean same() {
+            return chosen.equals(best);
+        }
+
+        boolean isGood() {
+            return same() || percent <= GOOD_PERCENT;
+        }
+    }
 
     private Slowdown() {}
+
+    /** What a run measures, for people: {@code all_gather over shm, 2 ranks}. */
+    static String title(MeasurementRun run) {
+        return run.collective().label() + " over " + run.title();
+    }
 
     /** The rows of a run whose last configuration is the automatic choice. */
     static List<Row> of(TunedHost host, MeasurementRun run, List<Times> times) {
@@ -39,20 +72,30 @@ final class Slowdown {
                     .filter(some -> some.configuration() == automatic)
                     .findFirst()
                     .orElseThrow();
-            Times best = ofSize.stream()
+            List<Times> forced = ofSize.stream()
                     .filter(some -> some.configuration() != automatic)
+                    .toList();
+            Times best = forced.stream()
                     .min(Comparator.comparingDouble(Times::median))
                     .orElseThrow();
+            Map<String, Double> micros = new LinkedHashMap<>();
+            forced.forEach(some -> micros.put(name(run, some), some.median()));
             Choice choice = host.choice(shape, run.configurations().get(automatic), run.collective(), bytes);
             rows.add(new Row(
+                    title(run),
                     bytes,
                     choice.algorithm().label() + "/" + choice.protocol().label(),
                     chosen.median(),
-                    run.configurations().get(best.configuration()).name(),
+                    name(run, best),
                     best.median(),
-                    (ratio(chosen, best) - 1) * PERCENT));
+                    (ratio(chosen, best) - 1) * PERCENT,
+                    micros));
         }
         return rows;
+    }
+
+    private static String name(MeasurementRun run, Times times) {
+        return run.configurations().get(times.configuration()).name();
     }
 
     /** Rounds are compared one by one: both configurations met the same noise in each. */
@@ -74,13 +117,49 @@ final class Slowdown {
                     number(row.chosenMicros()),
                     row.best(),
                     number(row.bestMicros()),
-                    String.format(
-                            Locale.ROOT,
-                            "%.0f %%%s",
-                            row.percent(),
-                            row.chosen().equals(row.best()) ? " (same)" : ""));
+                    String.format(Locale.ROOT, "%.0f %%%s", row.percent(), row.same() ? " (same)" : ""));
         }
         return table.toString();
+    }
+
+    /** What each configuration took, in microseconds; one that was dropped as too slow took the time of its last round. */
+    static String formsToText(List<Row> rows) {
+        TreeSet<String> names = new TreeSet<>();
+        rows.forEach(row -> names.addAll(row.micros().keySet()));
+        List<String> head = new ArrayList<>(List.of("SIZE"));
+        head.addAll(names);
+        TextTable table = new TextTable(head.toArray(String[]::new));
+        for (Row row : rows) {
+            List<String> line = new ArrayList<>(List.of(ByteSizes.format(row.bytes())));
+            names.forEach(name -> line.add(number(row.micros().get(name))));
+            table.row(line.toArray(String[]::new));
+        }
+        return table.toString();
+    }
+
+    /** The share of good cells, and the worst of the others; a cell is one size of one run. */
+    static String summary(List<Row> cells) {
+        long good = cells.stream().filter(Row::isGood).count();
+        StringBuilder text = new StringBuilder(String.format(
+                Locale.ROOT,
+                "# cells: %d, at most %d %% slower than the best: %d (%.1f %%)%n",
+                cells.size(),
+                GOOD_PERCENT,
+                good,
+                good * (double) PERCENT / cells.size()));
+        cells.stream()
+                .filter(cell -> !cell.isGood())
+                .sorted(Comparator.comparingDouble(Row::percent).reversed())
+                .limit(MAX_NAMED)
+                .forEach(cell -> text.append(String.format(
+                        Locale.ROOT,
+                        "#   %s, %s: %s, %.0f %% slower than %s%n",
+                        cell.run(),
+                        ByteSizes.format(cell.bytes()),
+                        cell.chosen(),
+                        cell.percent(),
+                        cell.best())));
+        return text.toString();
     }
 
     private static String number(double micros) {

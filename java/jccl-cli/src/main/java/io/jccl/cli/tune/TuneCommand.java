@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
@@ -42,7 +43,8 @@ import picocli.CommandLine.Spec;
             "",
             "Ranks of this host time all_reduce with every algorithm and protocol over each transport, in rounds. What "
                     + "cannot be measured, or contradicts itself, stays as it was, with a note on standard error. With "
-                    + "--verify it measures instead how much slower the automatic choice is than the best.",
+                    + "--verify it measures instead, for each collective and size, how much slower the automatic choice is "
+                    + "than the best algorithm and protocol, and in how many cases it is more than 10 % slower.",
             ""
         },
         footer = {
@@ -77,9 +79,13 @@ public final class TuneCommand implements Callable<Integer> {
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            defaultValue = "all_reduce",
+            split = ",",
+            defaultValue = "all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,send_recv",
             description = "what --verify measures (default: ${DEFAULT-VALUE})")
-    private String collective;
+    private List<String> collectives;
+
+    @Option(names = "--forms", description = "--verify also prints the time of every algorithm and protocol")
+    private boolean forms;
 
     @Option(
             names = "--budget",
@@ -106,9 +112,13 @@ public final class TuneCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         MeasurementPlan plan;
-        Collective verified;
+        List<Collective> verified;
         try {
-            verified = parse(collective);
+            verified = collectives.stream().map(TuneCommand::parse).distinct().toList();
+            if (verified.contains(Collective.BARRIER)) {
+                throw new IllegalArgumentException("collective=barrier: moves no data, so there is one choice for all"
+                        + " sizes; name collectives that do");
+            }
             plan = plan();
             if (output != null && !verify) {
                 OutputFile.requireWritable("output", output);
@@ -189,22 +199,30 @@ public final class TuneCommand implements Callable<Integer> {
         return ExitCode.SUCCESS;
     }
 
-    private int verify(MeasurementPlan plan, Collective verified) throws IOException, InterruptedException {
+    private int verify(MeasurementPlan plan, List<Collective> verified) throws IOException, InterruptedException {
         RunProgress progress = begin();
         Optional<Path> profile = plan.host().settings().get(AlgorithmSettings.TUNING_PROFILE);
         System.out.println("# profile in use: "
                 + profile.map(file -> file.toAbsolutePath() + ", ").orElse("")
                 + plan.host().costs().source());
+        List<Slowdown.Row> cells = new ArrayList<>();
         for (MeasurementRun run : plan.forVerification(budget, verified)) {
             List<Times> times = MeasurementProcesses.run(progress.begin(run), System.out, System.err);
+            List<Slowdown.Row> rows = Slowdown.of(plan.host(), run, times);
             System.out.println();
-            System.out.println("# " + verified.label() + " over " + run.title() + ", rounds: "
+            System.out.println("# " + Slowdown.title(run) + ", rounds: "
                     + times.stream()
                             .mapToInt(some -> some.micros().size())
                             .max()
                             .orElse(0));
-            System.out.print(Slowdown.toText(Slowdown.of(plan.host(), run, times)));
+            System.out.print(Slowdown.toText(rows));
+            if (forms) {
+                System.out.print(Slowdown.formsToText(rows));
+            }
+            cells.addAll(rows);
         }
+        System.out.println();
+        System.out.print(Slowdown.summary(cells));
         return ExitCode.SUCCESS;
     }
 

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 
@@ -108,7 +109,8 @@ class CalibrationTest {
 
     @Test
     void slowdownComparesRoundByRoundWithTheFastestConfiguration() {
-        MeasurementRun run = PLAN.forVerification(1, Collective.ALL_REDUCE).get(0);
+        MeasurementRun run =
+                PLAN.forVerification(1, List.of(Collective.ALL_REDUCE)).get(0);
         int automatic = run.configurations().size() - 1;
         List<Times> times = new ArrayList<>();
         for (long bytes : run.sizes()) {
@@ -123,5 +125,65 @@ class CalibrationTest {
             assertThat(Math.round(row.percent())).isEqualTo(20);
         });
         assertThat(Slowdown.toText(rows)).contains("SLOWER BY", "16 MiB", "20 %");
+    }
+
+    @Test
+    void onlyFormsThatACollectiveHasAreVerified() {
+        List<MeasurementRun> runs = PLAN.forVerification(1, List.of(Collective.ALL_TO_ALL, Collective.BROADCAST));
+        assertThat(runs)
+                .extracting(Slowdown::title)
+                .containsExactly(
+                        "all_to_all over shm, 2 ranks",
+                        "all_to_all over shm, 4 ranks",
+                        "broadcast over shm, 2 ranks",
+                        "broadcast over shm, 4 ranks");
+        assertThat(names(runs.get(0))).containsExactly("direct/ll", "direct/ll128", "direct/simple", "automatic");
+        assertThat(names(runs.get(2)))
+                .containsExactly(
+                        "ring/ll",
+                        "ring/ll128",
+                        "ring/simple",
+                        "direct/ll",
+                        "direct/ll128",
+                        "direct/simple",
+                        "automatic");
+    }
+
+    private static List<String> names(MeasurementRun run) {
+        return run.configurations().stream().map(Configuration::name).toList();
+    }
+
+    @Test
+    void theSummaryCountsAChoiceThatIsTheBestAsGoodAndNamesTheWorstOthers() {
+        List<Slowdown.Row> cells = List.of(
+                cell(8, "ring/ll", "ring/ll", 25),
+                cell(64, "ring/ll", "direct/ll", 10),
+                cell(256, "ring/ll", "direct/ll", 11),
+                cell(1024, "ring/ll", "direct/simple", 43));
+        assertThat(Slowdown.summary(cells))
+                .isEqualTo(
+                        """
+                        # cells: 4, at most 10 % slower than the best: 2 (50.0 %)
+                        #   reduce over shm, 2 ranks, 1 KiB: ring/ll, 43 % slower than direct/simple
+                        #   reduce over shm, 2 ranks, 256 B: ring/ll, 11 % slower than direct/ll
+                        """);
+        assertThat(Slowdown.formsToText(cells.subList(0, 1)))
+                .isEqualTo(
+                        """
+                SIZE  direct/ll  ring/ll
+                8 B   12.0       10.0
+                """);
+    }
+
+    private static Slowdown.Row cell(long bytes, String chosen, String best, double percent) {
+        return new Slowdown.Row(
+                "reduce over shm, 2 ranks",
+                bytes,
+                chosen,
+                10,
+                best,
+                10,
+                percent,
+                Map.of("ring/ll", 10.0, "direct/ll", 12.0));
     }
 }
