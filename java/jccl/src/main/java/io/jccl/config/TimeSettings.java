@@ -36,7 +36,8 @@ public final class TimeSettings {
             "",
             duration(Duration.ofMillis(10), Duration.ofHours(1)),
             Duration.ofMillis(500),
-            "How often each rank sends a heartbeat to the coordinator on rank 0, and the coordinator to each rank.");
+            "How often each rank sends a heartbeat to the coordinator on rank 0, and the coordinator to each rank; where"
+                    + " there are more than a thousand ranks, so rarely that rank 0 receives two thousand in a second.");
 
     /** The silence after which a rank counts as failed. */
     public static final Setting<Duration> HEARTBEAT_TIMEOUT = GROUP.add(

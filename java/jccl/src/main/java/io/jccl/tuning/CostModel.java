@@ -147,7 +147,9 @@ public final class CostModel implements TimeModel {
         boolean zeroCopySend = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
         General limit = zeroCopySend
                 ? General.ZERO_COPY_SEND_DIRECT_MAX_BYTES
-                : oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
+                : oversubscribed() && !isRooted(collective)
+                        ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES
+                        : General.DIRECT_MAX_BYTES;
         return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit) * sharers(collective);
     }
 
@@ -155,9 +157,12 @@ public final class CostModel implements TimeModel {
         return collective == Collective.BROADCAST || collective == Collective.REDUCE;
     }
 
-    /** Of how many ranks an all-reduce stages as much at once as one does here, where each sends a part or only one sends. */
+    /** How many ranks share the data that an all-reduce sends to each: the limit is about what is staged for one. */
     private int sharers(Collective collective) {
-        return collective != Collective.ALL_REDUCE && oversubscribed() ? shape.ranks() : 1;
+        return switch (collective) {
+            case ALL_GATHER, REDUCE_SCATTER -> oversubscribed() ? shape.ranks() : 1;
+            default -> 1;
+        };
     }
 
     @Override
