@@ -147,7 +147,7 @@ public final class CostModel implements TimeModel {
         boolean zeroCopySend = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
         General limit = zeroCopySend
                 ? General.ZERO_COPY_SEND_DIRECT_MAX_BYTES
-                : oversubscribed() && !isRooted(collective)
+                : oversubscribed() && collective != Collective.BROADCAST
                         ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES
                         : General.DIRECT_MAX_BYTES;
         return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit) * sharers(collective);
@@ -157,10 +157,10 @@ public final class CostModel implements TimeModel {
         return collective == Collective.BROADCAST || collective == Collective.REDUCE;
     }
 
-    /** How many ranks share the data that an all-reduce sends to each: the limit is about what is staged for one. */
+    /** How many ranks stage together what each stages for every other in an all-reduce. */
     private int sharers(Collective collective) {
         return switch (collective) {
-            case ALL_GATHER, REDUCE_SCATTER -> oversubscribed() ? shape.ranks() : 1;
+            case ALL_GATHER, REDUCE_SCATTER, REDUCE -> oversubscribed() ? shape.ranks() : 1;
             default -> 1;
         };
     }
