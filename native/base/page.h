@@ -14,4 +14,7 @@ inline size_t pageBytes() {
   return bytes;
 }
 
+// The size of a huge page that whole tables of pages can be replaced by; 0 where the kernel has none.
+size_t hugePageBytes();
+
 }  // namespace jccl

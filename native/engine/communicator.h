@@ -26,6 +26,7 @@
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
+#include "transport/shm_segment.h"
 
 namespace jccl {
 
@@ -88,6 +89,9 @@ class Communicator {
   // How user buffers of peers are found; without, only threads of one process read buffers in place.
   void setBufferResolver(BufferResolver* resolver) { zeroCopy_.setResolver(resolver); }
 
+  // What the segment's memory is, which outlives this: slots that large operations use get huge pages there.
+  void setSlotMemory(const ShmSegment* memory) { slotMemory_ = memory; }
+
   // The operations. They return Ok or the failure; after a failure all that follow return it at once.
   Code run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
            int64_t timeoutNanos, const Part& part = {});
@@ -113,6 +117,7 @@ class Communicator {
   Code execute(Operation& operation, int64_t timeoutNanos);
   bool runInPlace(const Operation& operation, Transfer transfer);
   void runThroughSlots(const Operation& operation, Transfer& transfer);
+  void takeHugePages(int channels);
   void runChannels(const Operation& operation, Transfer& transfer);
   Code executeTasks(Operation& operation, int64_t timeoutNanos);
   Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
@@ -148,6 +153,8 @@ class Communicator {
   PointToPoint pointToPoint_;
   std::vector<PointToPointTask> tasks_;  // of an exchange: kept, so that none allocates
   CoreSharing coreSharing_;
+  const ShmSegment* slotMemory_ = nullptr;
+  int hugeChannels_ = 0;  // whose slots have huge pages, as far as there are any
 
   mutable std::mutex errorMutex_;
   std::string error_;

@@ -52,6 +52,7 @@ Status HostCommunicator::create(const HostCommunicatorConfig& config, std::uniqu
   }
   made->communicator_ = std::make_unique<Communicator>(config.communicator, made->segment_->address());
   made->communicator_->setBufferResolver(made.get());
+  made->communicator_->setSlotMemory(made->segment_.get());
   // Offered only now: a peer that maps it finds its header.
   made->segmentId_ = made->registry_->add(made->segment_);
   const auto size = static_cast<size_t>(config.communicator.size);

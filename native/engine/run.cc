@@ -17,6 +17,9 @@ constexpr uint64_t kOperationsPerUpdate = 64;
 constexpr size_t kMinTriedSlots = 16u << 10;
 constexpr size_t kMinTriedOutput = 4u << 20;
 
+// From this size on an operation fills the slots of its channels.
+constexpr size_t kMinFillingBytes = 4u << 20;
+
 }  // namespace
 
 Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
@@ -78,6 +81,18 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
     lastChoice_ = operation.choice;  // not earlier: a copy of what was just written waits until the stores are done
   }
   return finish(operation);
+}
+
+// Not earlier: small operations leave most of the slots' memory untouched, and a huge page is taken as a whole.
+void Communicator::takeHugePages(int channels) {
+  for (int channel = hugeChannels_; channel < channels && slotMemory_ != nullptr; ++channel) {
+    for (const Channel::Need& need : needs(channel)) {
+      const TransportKind kind = transports_[need.peer];
+      if (!need.recv || (kind != TransportKind::P2p && kind != TransportKind::Shm)) continue;
+      slotMemory_->takeHugePages(shape_.blockOffset(need.peer, channel), shape_.connection.blockBytes());
+    }
+  }
+  hugeChannels_ = channels;
 }
 
 Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
@@ -204,6 +219,9 @@ void Communicator::runThroughSlots(const Operation& operation, Transfer& transfe
   if (bytes < kMinTriedSlots || localPeers_ == 0) return runChannels(operation, transfer);
   const Collective collective = operation.code.collective;
   const bool tryOutput = bytes >= kMinTriedOutput;
+  if (__builtin_expect(bytes >= kMinFillingBytes && operation.choice.channels > hugeChannels_, 0)) {
+    takeHugePages(operation.choice.channels);
+  }
   transfer.streamingSlots = slots_.streams(collective, bytes);
   if (tryOutput) transfer.streaming = outputs_.streams(collective, bytes, transfer.streaming);
   const int64_t start = monotonicNanos();

@@ -1,11 +1,33 @@
 #include "engine/shared_heap.h"
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "base/log.h"
 
 namespace jccl {
+namespace {
+
+// Huge pages are taken for a whole buffer, also for what nobody touches: for more than this part of the available memory
+// that could take what another needs.
+constexpr size_t kMaxPartOfMemory = 4;
+constexpr size_t kAlwaysBytes = size_t{64} << 20;  // reading the rest costs more than so little memory matters
+
+bool fitsAtOnce(size_t bytes) {
+  if (bytes <= kAlwaysBytes) return true;
+  std::ifstream facts("/proc/meminfo");
+  std::string name;
+  size_t kib = 0;
+  for (std::string line; std::getline(facts, line);) {
+    std::istringstream words(line);
+    if (words >> name >> kib && name == "MemAvailable:") return bytes / 1024 <= kib / kMaxPartOfMemory;
+  }
+  return false;
+}
+
+}  // namespace
 
 SharedHeap& SharedHeap::ofThisProcess() {
   // Never destroyed: buffers may be freed while the process ends.
@@ -15,19 +37,61 @@ SharedHeap& SharedHeap::ofThisProcess() {
 
 Status SharedHeap::allocate(size_t bytes, void*& memory) {
   const std::lock_guard lock(mutex_);
-  if (registry_ == nullptr) {
-    if (Status status = ShmRegistry::acquire(&registry_); !status) return status;
-  }
+  if (Status status = start(); !status) return status;
   auto segment = std::make_shared<ShmSegment>();
   // The word behind the user's bytes shows processes that have mapped the segment that it is in use.
   if (Status status = ShmSegment::create("HostBuffer", bytes + sizeof(uint64_t), ShmBacking::Auto, segment.get());
       !status) {
     return status;
   }
+  if (fitsAtOnce(bytes)) segment->takeHugePages(0, bytes);
   segment->markLive();
   memory = segment->address();
   const uint64_t id = registry_->add(segment);
   buffers_[memory] = {std::move(segment), id};
+  return Status::ok();
+}
+
+Status SharedHeap::start() { return registry_ == nullptr ? ShmRegistry::acquire(&registry_) : Status::ok(); }
+
+void SharedHeap::stopUnlessUsed() {
+  if (buffers_.empty() && adopted_.empty()) registry_.reset();
+}
+
+Status SharedHeap::adopt(const void* address, size_t bytes, uint64_t& id) {
+  const std::lock_guard lock(mutex_);
+  if (Status status = start(); !status) return status;
+  Status status = adoptUnlocked(address, bytes, id);
+  if (!status) stopUnlessUsed();
+  return status;
+}
+
+Status SharedHeap::adoptUnlocked(const void* address, size_t bytes, uint64_t& id) {
+  if (registry_->overlaps(address, bytes)) {
+    return Status::invalid(
+        "address=" + std::to_string(reinterpret_cast<uintptr_t>(address)) + " bytes=" + std::to_string(bytes) +
+        ": this memory, or a part of it, is registered already; one registration serves all communicators of a process, so "
+        "close the other one first, or use its buffer");
+  }
+  MallocChunk chunk;
+  if (Status status = MallocChunk::of(address, bytes, chunk); !status) return status;
+  std::unique_ptr<AdoptedMemory> made;
+  if (Status status = AdoptedMemory::adopt(chunk, made); !status) return status;
+  std::shared_ptr<AdoptedMemory> memory = std::move(made);
+  id = registry_->add(memory);
+  adopted_[id] = std::move(memory);
+  return Status::ok();
+}
+
+Status SharedHeap::giveBack(uint64_t id, bool& freed) {
+  const std::lock_guard lock(mutex_);
+  const auto found = adopted_.find(id);
+  if (found == adopted_.end()) return Status::invalid("registration=" + std::to_string(id) + ": it has been closed");
+  freed = !found->second->isInPlace() && !found->second->isIsolated();
+  if (Status status = found->second->giveBack(); !status) return status;
+  registry_->remove(id);
+  adopted_.erase(found);
+  stopUnlessUsed();
   return Status::ok();
 }
 
@@ -45,7 +109,7 @@ Status SharedHeap::free(void* memory) {
   if (Status status = find(memory, found); !status) return status;
   withdraw(found->second, false);
   buffers_.erase(found);
-  if (buffers_.empty()) registry_.reset();
+  stopUnlessUsed();
   return Status::ok();
 }
 

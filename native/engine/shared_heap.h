@@ -25,18 +25,30 @@ class SharedHeap {
   // Gives back the pages and the addresses.
   Status free(void* memory);
 
+  // Registers the memory of an ordinary allocation: from then on peers use it in place, as what allocate returns. Refuses what
+  // shares its pages with other allocations, and what overlaps with memory that is shared already, with the remedy. Nobody
+  // may write to it meanwhile. `id` names the registration.
+  Status adopt(const void* address, size_t bytes, uint64_t& id);
+  // Ends a registration: the allocation has private pages again, with its bytes. Peers and other threads do not use it meanwhile.
+  // If its owner has freed it, its addresses are left alone; `freed` says so.
+  Status giveBack(uint64_t id, bool& freed);
+
  private:
   struct Buffer {
     std::shared_ptr<ShmSegment> segment;
     uint64_t id = 0;  // in the registry; 0 after retire
   };
 
+  Status start();
+  void stopUnlessUsed();
+  Status adoptUnlocked(const void* address, size_t bytes, uint64_t& id);
   void withdraw(Buffer& buffer, bool keepsAddresses);
   Status find(void* memory, std::map<void*, Buffer>::iterator& found);
 
   std::mutex mutex_;
   std::shared_ptr<ShmRegistry> registry_;  // held while there are buffers, so that their ids stay known
   std::map<void*, Buffer> buffers_;
+  std::map<uint64_t, std::shared_ptr<AdoptedMemory>> adopted_;
 };
 
 }  // namespace jccl

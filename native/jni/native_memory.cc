@@ -1,10 +1,18 @@
 // Natives of io.jccl.nativelib.NativeMemory.
 #include <cstring>
 
+#include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeMemory.h"
 #include "jni/jni_support.h"
 
 namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+
+thread_local LastFailure lastFailure;
+
+constexpr jlong kFreed = 1;
 
 using Fold = void (*)(const void* next, void* accumulator, int64_t bytes, void* context);
 
@@ -27,4 +35,26 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_fold(JNIEnv*, jclass,
 JNIEXPORT jobject JNICALL Java_io_jccl_nativelib_NativeMemory_newDirectBuffer(JNIEnv* env, jclass, jlong address,
                                                                               jlong bytes) {
   return jccl::jni::guarded<jobject>(nullptr, [&] { return env->NewDirectByteBuffer(pointer<void*>(address), bytes); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMemory_register(JNIEnv*, jclass, jlong address, jlong bytes) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    uint64_t id = 0;
+    const Status adopted =
+        SharedHeap::ofThisProcess().adopt(pointer<const void*>(address), static_cast<size_t>(bytes), id);
+    return lastFailure.codeOf(adopted) == 0 ? static_cast<jlong>(id) : 0;
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeMemory_unregister(JNIEnv*, jclass, jlong registration) {
+  return guardedCode([&]() -> jint {
+    bool freed = false;
+    const jint code =
+        lastFailure.codeOf(SharedHeap::ofThisProcess().giveBack(static_cast<uint64_t>(registration), freed));
+    return code == 0 && freed ? kFreed : code;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeMemory_lastError(JNIEnv* env, jclass) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text); });
 }

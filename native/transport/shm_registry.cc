@@ -33,9 +33,28 @@ ShmRegistry::~ShmRegistry() = default;
 uint64_t ShmRegistry::add(std::shared_ptr<ShmSegment> segment) {
   const std::lock_guard lock(mutex_);
   const uint64_t id = nextId_++;
-  byAddress_[reinterpret_cast<uintptr_t>(segment->address())] = id;
+  byAddress_[reinterpret_cast<uintptr_t>(segment->address())] = {id, segment->bytes(), 0, nullptr};
   byId_[id] = std::move(segment);
   return id;
+}
+
+uint64_t ShmRegistry::add(std::shared_ptr<AdoptedMemory> memory) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t id = nextId_++;
+  byId_[id] = memory->segment();
+  const auto begin = reinterpret_cast<uintptr_t>(memory->begin());
+  byAddress_[begin] = {id, memory->bytes(), memory->offset(), std::move(memory)};
+  return id;
+}
+
+bool ShmRegistry::overlaps(const void* address, size_t bytes) const {
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  for (auto above = byAddress_.lower_bound(begin + bytes); above != byAddress_.begin();) {
+    const auto& [start, place] = *--above;
+    if (start + place.bytes > begin && (place.adopted == nullptr || place.adopted->isInPlace())) return true;
+  }
+  return false;
 }
 
 uint64_t ShmRegistry::addDescriptor(UniqueFd fd) {
@@ -52,7 +71,7 @@ void ShmRegistry::remove(uint64_t id) {
   const auto found = byId_.find(id);
   if (found == byId_.end()) return;
   last = std::move(found->second);
-  byAddress_.erase(reinterpret_cast<uintptr_t>(last->address()));
+  std::erase_if(byAddress_, [id](const auto& one) { return one.second.id == id; });
   byId_.erase(found);
 }
 
@@ -74,36 +93,38 @@ ShmOffer ShmRegistry::offer(uint64_t id) const {
   return found == descriptors_.end() ? ShmOffer{} : ShmOffer{found->second, found->second->get(), 0};
 }
 
-// The segment that contains all of the memory; null: there is none.
-const std::pair<const uintptr_t, uint64_t>* ShmRegistry::holder(uintptr_t address, size_t bytes) const {
-  auto above = byAddress_.upper_bound(address);
-  if (above == byAddress_.begin()) return nullptr;
-  const auto& found = *--above;
-  const size_t segmentBytes = byId_.at(found.second)->bytes();
-  const size_t offset = address - found.first;
-  return offset > segmentBytes || bytes > segmentBytes - offset ? nullptr : &found;
+// What contains all of the memory.
+ShmRegistry::Places::const_iterator ShmRegistry::holder(uintptr_t address, size_t bytes) const {
+  auto found = byAddress_.upper_bound(address);
+  if (found == byAddress_.begin()) return byAddress_.end();
+  --found;
+  const size_t offset = address - found->first;
+  return offset > found->second.bytes || bytes > found->second.bytes - offset ? byAddress_.end() : found;
 }
 
 bool ShmRegistry::find(const void* address, size_t bytes, SharedRange* range) const {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(mutex_);
-  const auto* found = holder(begin, bytes);
-  if (found == nullptr) return false;
-  const ShmSegment& segment = *byId_.at(found->second);
-  if (!segment.isShared()) return false;
-  *range = {found->second, begin - found->first, segment.bytes()};
+  const auto found = holder(begin, bytes);
+  if (found == byAddress_.end()) return false;
+  const Place& place = found->second;
+  const ShmSegment& segment = *byId_.at(place.id);
+  if (place.adopted == nullptr ? !segment.isShared() : !place.adopted->isInPlace()) return false;
+  *range = {place.id, begin - found->first + place.offset, segment.bytes()};
   return true;
 }
 
 Status ShmRegistry::isolate(const void* address, size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(mutex_);
-  const auto* found = holder(begin, bytes);
-  if (found == nullptr) {
+  const auto found = holder(begin, bytes);
+  if (found == byAddress_.end()) {
     return Status::invalid("address=" + std::to_string(begin) + " bytes=" + std::to_string(bytes) +
-                           ": expected memory of HostBuffer.allocate");
+                           ": expected memory of HostBuffer.allocate or registered memory");
   }
-  return byId_.at(found->second)->isolate(begin - found->first, bytes);
+  const size_t offset = begin - found->first;
+  const Place& place = found->second;
+  return place.adopted == nullptr ? byId_.at(place.id)->isolate(offset, bytes) : place.adopted->isolate(offset, bytes);
 }
 
 Status ShmRegistry::import(const ShmProcess& peer, uint64_t id, size_t expectedBytes,

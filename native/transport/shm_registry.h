@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/status.h"
+#include "transport/adopted_memory.h"
 #include "transport/shm_process.h"
 #include "transport/shm_segment.h"
 
@@ -37,6 +38,10 @@ class ShmRegistry {
 
   // Offers a segment; `id` is never used again in this process.
   uint64_t add(std::shared_ptr<ShmSegment> segment);
+  // Offers ordinary memory that has the pages of a segment.
+  uint64_t add(std::shared_ptr<AdoptedMemory> memory);
+  // Whether any of [address, address + bytes) is in a segment or in adopted memory that is still in place.
+  bool overlaps(const void* address, size_t bytes) const;
   // Offers memory that is not the host's, by its descriptor, which is closed when it is removed.
   uint64_t addDescriptor(UniqueFd fd);
   void remove(uint64_t id);
@@ -59,11 +64,19 @@ class ShmRegistry {
 
  private:
   ShmRegistry() = default;
-  const std::pair<const uintptr_t, uint64_t>* holder(uintptr_t address, size_t bytes) const;
+  // Where a segment's memory is in this process.
+  struct Place {
+    uint64_t id = 0;
+    size_t bytes = 0;
+    size_t offset = 0;  // in the segment
+    std::shared_ptr<AdoptedMemory> adopted;  // null: the segment's own addresses
+  };
+  using Places = std::map<uintptr_t, Place>;
+  Places::const_iterator holder(uintptr_t address, size_t bytes) const;
 
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<ShmSegment>> byId_;
-  std::map<uintptr_t, uint64_t> byAddress_;
+  Places byAddress_;
   std::map<uint64_t, std::shared_ptr<const UniqueFd>> descriptors_;
   uint64_t nextId_ = 1;
   ShmProcess process_;

@@ -7,16 +7,22 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string>
 
+#include "base/log.h"
 #include "base/page.h"
 
 namespace jccl {
 namespace {
 
 constexpr const char* kShmFolder = "/dev/shm";
+
+// MADV_POPULATE_READ of Linux 5.14 and MADV_COLLAPSE of Linux 6.1, which older headers lack.
+constexpr int kPopulateRead = 22;
+constexpr int kCollapse = 25;
 
 size_t wholePages(size_t bytes) {
   const size_t page = pageBytes();
@@ -121,22 +127,64 @@ Status ShmSegment::isolate(size_t offset, size_t bytes) {
     return Status::invalid(describe("isolated", bytes) + " offset=" + std::to_string(offset) +
                            ": expected a part of a segment of bytes=" + std::to_string(bytes_));
   }
+  Status status = isolatePages(address_ + begin, length);
+  shared_ = shared_ && !status;
+  return status;
+}
+
+Status ShmSegment::isolatePages(uint8_t* begin, size_t length) {
   void* copy = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return Status::system("mmap", describe("isolated", length));
-  std::memcpy(copy, address_ + begin, length);
+  std::memcpy(copy, begin, length);
   // In one step: another thread that reads or writes these pages finds the old ones or the new ones.
-  if (::mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, address_ + begin) == MAP_FAILED) {
+  if (::mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) {
     Status status = Status::system("mremap", describe("isolated", length));
     ::munmap(copy, length);
     return status;
   }
-  shared_ = false;
   return Status::ok();
 }
 
+size_t ShmSegment::takeHugePages(size_t offset, size_t bytes) const {
+  const size_t huge = hugePageBytes();
+  if (huge == 0 || bytes_ < huge || offset >= bytes_) return 0;
+  const size_t begin = offset / huge * huge;
+  const size_t end = std::min((offset + bytes + huge - 1) / huge, bytes_ / huge) * huge;
+  if (begin >= end) return 0;
+  // The kernel collapses what has a table of pages.
+  for (size_t at = begin; at < end; at += huge) ::madvise(address_ + at, pageBytes(), kPopulateRead);
+  if (::madvise(address_ + begin, end - begin, kCollapse) == 0) return end - begin;
+  if (logEnabled(LogLevel::Debug)) {
+    logMessage(LogLevel::Debug, "shm",
+               Status::system("madvise(MADV_COLLAPSE)", describe("ordinary pages stay", end - begin)).message());
+  }
+  return 0;
+}
+
+// Huge pages need addresses that are equal to the file's offsets modulo their size.
 Status ShmSegment::mapPages(const char* label, size_t bytes) {
-  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
-  if (mapped == MAP_FAILED) return Status::system("mmap", describe(label, bytes));
+  const size_t huge = hugePageBytes();
+  const size_t slack = huge != 0 && bytes >= huge ? huge : 0;
+  uint8_t* place = nullptr;
+  if (slack != 0) {
+    void* reserved =
+        ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) return Status::system("mmap", describe(label, bytes));
+    const auto from = reinterpret_cast<uintptr_t>(reserved);
+    const uintptr_t aligned = (from + slack - 1) / slack * slack;
+    if (aligned > from) ::munmap(reserved, aligned - from);
+    if (aligned + bytes < from + bytes + slack) {
+      ::munmap(reinterpret_cast<void*>(aligned + bytes), from + slack - aligned);
+    }
+    place = reinterpret_cast<uint8_t*>(aligned);
+  }
+  void* mapped = ::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (slack != 0 ? MAP_FIXED : 0),
+                        fd_.get(), 0);
+  if (mapped == MAP_FAILED) {
+    const Status status = Status::system("mmap", describe(label, bytes));
+    if (slack != 0) ::munmap(place, bytes);
+    return status;
+  }
   address_ = static_cast<uint8_t*>(mapped);
   bytes_ = bytes;
   return Status::ok();

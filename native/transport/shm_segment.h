@@ -47,9 +47,16 @@ class ShmSegment {
 
   void reset();
 
+  // Replaces the pages of [offset, offset + bytes), widened to whole huge pages inside the segment, by huge pages, and takes
+  // memory for all of them. Others may read and write meanwhile. Returns for how many bytes the kernel did so: older kernels
+  // and short memory leave the pages as they are, which a debug log line says.
+  size_t takeHugePages(size_t offset, size_t bytes) const;
+
   // Replaces the pages of [offset, offset + bytes), widened to whole pages, by copies that only this process has. Other
   // processes keep the old ones. What other threads store into these pages meanwhile may be lost.
   Status isolate(size_t offset, size_t bytes);
+  // The same for whole pages by their address, wherever they are mapped.
+  static Status isolatePages(uint8_t* begin, size_t length);
   // Whether all pages are still the ones that other processes map.
   bool isShared() const { return shared_; }
 

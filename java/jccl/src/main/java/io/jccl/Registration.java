@@ -1,12 +1,13 @@
 package io.jccl;
 
 import io.jccl.runtime.BufferRegistration;
+import io.jccl.runtime.HostRegistration;
 
 /**
  * Memory that all ranks of a communicator have registered together; see {@link Communicator#register}. It keeps the buffer
  * reachable until it is closed.
  */
-public sealed interface Registration extends AutoCloseable permits BufferRegistration {
+public sealed interface Registration extends AutoCloseable permits BufferRegistration, HostRegistration {
 
     /** What this rank has registered. */
     DataBuffer buffer();
@@ -18,6 +19,9 @@ public sealed interface Registration extends AutoCloseable permits BufferRegistr
      * Ends the registration. All ranks call this, in the order of their other calls; it returns when all have. No rank uses the
      * others' memory any more then. It waits for what was issued on this rank's device; graphs that have captured operations on
      * the buffer must not be replayed afterwards. A second call does nothing.
+     *
+     * <p>Memory of the host has other pages afterwards, with the same bytes: nobody may write to it during this call, and
+     * what its owner frees before is no longer used in place, which a warning says.
      *
      * <p>{@link Communicator#close()} ends what is still registered, but waits for no other rank. After a failure of the
      * communicator this does not wait for the others either: free the memory when all have closed, or their processes have ended.

@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import io.jccl.JcclException;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
@@ -52,6 +53,35 @@ public final class NativeMemory {
         NativeCommunicator.sharedFree(address);
     }
 
+    /**
+     * Registers ordinary memory, so that other processes of this host can use it in place; nobody may write to it meanwhile.
+     *
+     * @return names the registration
+     * @throws JcclException if this memory cannot be registered: why, and the remedy
+     */
+    public static long registered(long address, long bytes) {
+        NativeLoader.load();
+        long registration = register(address, bytes);
+        if (registration == 0) {
+            throw new JcclException(lastError());
+        }
+        return registration;
+    }
+
+    /**
+     * Ends a registration; nobody uses its memory meanwhile, here or in other processes.
+     *
+     * @return whether its memory was still there; if not, its owner has freed it before
+     * @throws JcclException if the system has no memory for it; it stays registered then
+     */
+    public static boolean endRegistration(long registration) {
+        int code = unregister(registration);
+        if (code < 0) {
+            throw new JcclException(lastError());
+        }
+        return code == 0;
+    }
+
     /** Copies bytes between places that do not overlap. */
     public static native void copy(long from, long to, long bytes);
 
@@ -61,6 +91,12 @@ public final class NativeMemory {
      * @param function its address
      */
     public static native void fold(long function, long context, long next, long accumulator, long bytes);
+
+    private static native long register(long address, long bytes);
+
+    private static native int unregister(long registration);
+
+    private static native String lastError();
 
     private static native ByteBuffer newDirectBuffer(long address, long bytes);
 }

@@ -187,11 +187,16 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     @Override
     public Registration register(DataBuffer buffer) {
-        Arguments.required("buffer", buffer, "memory of a device, as DataBuffer.device or Cuda.buffer has it");
-        if (buffer.memory() != DataBuffer.Memory.DEVICE) {
+        Arguments.required("buffer", buffer, "memory of the host, or of a device as Cuda.buffer has it");
+        if (buffer.memory() == DataBuffer.Memory.HEAP) {
             throw new IllegalArgumentException("memory=" + buffer.memory() + " count=" + buffer.count()
-                    + ": only memory of a device can be registered; use HostBuffer for memory of the host, which all"
-                    + " ranks of the host use in place without a registration");
+                    + ": a Java array has no lasting address that others could use; use HostBuffer, which all ranks of the"
+                    + " host use in place without a registration, or register a direct buffer");
+        }
+        if (buffer.memory() != DataBuffer.Memory.DEVICE) {
+            buffer.address(); // throws if its memory is closed
+            begin().close(); // throws if this is closed or has failed
+            return HostRegistration.of(this, host, buffer);
         }
         if (device == null) {
             throw new DeviceException(
@@ -210,6 +215,16 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         } finally {
             queue.endIssue();
         }
+    }
+
+    /** Returns when all operations on memory of the host are over; the caller has the right to issue. */
+    void drainHost() {
+        queue.drain();
+    }
+
+    /** The communicator no longer ends a registration itself. */
+    void forget(HostRegistration registration) {
+        host.forget(registration);
     }
 
     boolean isClosed() {

@@ -10,6 +10,8 @@ import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.ChoiceTable;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /** Executes operations on memory of the host. Heap buffers are staged. */
@@ -21,6 +23,7 @@ final class HostBackend implements Backend {
     private final int size;
     private final HeapStaging staging = new HeapStaging();
     private final UserReductions userReductions;
+    private final Set<HostRegistration> registrations = ConcurrentHashMap.newKeySet(); // which keeps their buffers
 
     HostBackend(OperationQueue queue, ChoiceTable choices, int rank, int size) {
         this.queue = queue;
@@ -206,8 +209,17 @@ final class HostBackend implements Backend {
         return staging.bytes() + userReductions.bytes();
     }
 
-    /** Frees the staging memory; no operation runs any more. */
+    void keep(HostRegistration registration) {
+        registrations.add(registration);
+    }
+
+    void forget(HostRegistration registration) {
+        registrations.remove(registration);
+    }
+
+    /** Frees the staging memory, and ends registrations; no operation runs any more. */
     void close() {
+        registrations.forEach(HostRegistration::end);
         staging.close();
         userReductions.close();
     }

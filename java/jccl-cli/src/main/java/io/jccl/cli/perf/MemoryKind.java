@@ -10,6 +10,8 @@ enum MemoryKind {
     HEAP,
     /** {@link io.jccl.HostBuffer}s, read in place by the ranks of this host. */
     SHARED,
+    /** Direct NIO buffers that are registered, so that the ranks of this host read them in place. */
+    REGISTERED,
     /** Memory of each rank's GPU. */
     DEVICE;
 

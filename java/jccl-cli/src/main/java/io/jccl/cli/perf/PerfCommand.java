@@ -176,7 +176,7 @@ public final class PerfCommand implements Callable<Integer> {
             names = "--memory",
             paramLabel = "KIND",
             defaultValue = "direct",
-            description = "direct, heap, shared or device (default: ${DEFAULT-VALUE})")
+            description = "direct, heap, shared, registered or device (default: ${DEFAULT-VALUE})")
     private String memory;
 
     @Option(names = "--check", description = "verify every element of every result, bit for bit")
@@ -355,7 +355,7 @@ public final class PerfCommand implements Callable<Integer> {
             }
         }
         throw new IllegalArgumentException(
-                "memory=\"" + memory + "\": unknown; name one of [direct, heap, shared, device]");
+                "memory=\"" + memory + "\": unknown; name one of [direct, heap, shared, registered, device]");
     }
 
     private void checkNumbers() {

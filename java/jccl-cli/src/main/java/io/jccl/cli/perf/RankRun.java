@@ -43,8 +43,8 @@ final class RankRun {
         long largest = Math.max(1, shapes.get(shapes.size() - 1).elements()) * elementBytes;
         long wrong = 0;
         Optional<Integer> device = options.deviceOf(communicator.rank());
-        try (Region send = Region.allocate(options.memory(), largest, device);
-                Region recv = Region.allocate(options.memory(), largest, device)) {
+        try (Region send = Region.allocate(communicator, options.memory(), largest, device);
+                Region recv = Region.allocate(communicator, options.memory(), largest, device)) {
             String transport = transports();
             begin(transport, shapes.size());
             for (Shape shape : shapes) {

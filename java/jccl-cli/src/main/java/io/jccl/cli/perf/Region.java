@@ -1,8 +1,10 @@
 package io.jccl.cli.perf;
 
+import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
+import io.jccl.Registration;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -45,19 +47,20 @@ interface Region extends AutoCloseable {
     }
 
     /**
-     * Allocates memory of a kind.
+     * Allocates memory of a kind; all ranks do this together.
      *
      * @param device of the rank whose memory it is; present for memory of devices
      * @throws IllegalArgumentException if this kind of memory cannot be that large
      */
-    static Region allocate(MemoryKind kind, long bytes, Optional<Integer> device) {
+    static Region allocate(Communicator communicator, MemoryKind kind, long bytes, Optional<Integer> device) {
         if (kind != MemoryKind.SHARED && kind != MemoryKind.DEVICE && bytes > MAX_NIO_BYTES) {
             throw new IllegalArgumentException("memory=" + kind.label() + " bytes=" + bytes
                     + ": a Java buffer of this kind holds less than 2 GiB; use --memory shared, or lower -e");
         }
         return switch (kind) {
-            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64));
-            case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]));
+            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64), () -> {});
+            case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]), () -> {});
+            case REGISTERED -> Nio.registered(communicator, (int) bytes);
             case SHARED -> new Shared(HostBuffer.allocate(bytes));
             case DEVICE -> new DeviceRegion(device.orElseThrow(), bytes);
         };
@@ -66,9 +69,19 @@ interface Region extends AutoCloseable {
     /** A direct or heap buffer. */
     final class Nio implements Region {
         private final ByteBuffer memory;
+        private final Runnable end;
 
-        Nio(ByteBuffer memory) {
+        /** @param end called when the buffer is used no more; its memory goes with it, by the garbage collector */
+        Nio(ByteBuffer memory, Runnable end) {
             this.memory = memory;
+            this.end = end;
+        }
+
+        /** A buffer whose memory is an allocation of its own, and registered. */
+        static Nio registered(Communicator communicator, int bytes) {
+            ByteBuffer memory = ByteBuffer.allocateDirect(bytes);
+            Registration registration = communicator.register(DataBuffer.of(memory));
+            return new Nio(memory, registration::close);
         }
 
         @Override
@@ -92,7 +105,7 @@ interface Region extends AutoCloseable {
 
         @Override
         public void close() {
-            // freed with the buffer, by the garbage collector
+            end.run();
         }
     }
 

@@ -60,7 +60,7 @@ public final class Timing implements AutoCloseable {
      */
     public double micros(Communicator communicator, Collective collective, long bytes, boolean sharedMemory) {
         PerfOptions options = sharedMemory ? shared : direct;
-        Buffers memory = buffers.computeIfAbsent(options.memory(), any -> allocate(options));
+        Buffers memory = buffers.computeIfAbsent(options.memory(), any -> allocate(communicator, options));
         Shape shape = Shape.of(
                 PerfCollective.of(collective),
                 communicator.size(),
@@ -70,11 +70,11 @@ public final class Timing implements AutoCloseable {
         return stopwatch.measure(workload.call()).averageUs();
     }
 
-    private static Buffers allocate(PerfOptions options) {
+    private static Buffers allocate(Communicator communicator, PerfOptions options) {
         long bytes = options.ladder().maxBytes();
         Buffers memory = new Buffers(
-                Region.allocate(options.memory(), bytes, Optional.empty()),
-                Region.allocate(options.memory(), bytes, Optional.empty()));
+                Region.allocate(communicator, options.memory(), bytes, Optional.empty()),
+                Region.allocate(communicator, options.memory(), bytes, Optional.empty()));
         memory.send.set((byte) 0, 0, bytes); // touches its pages; sums of zeros neither overflow nor get slow
         memory.recv.set((byte) 0, 0, bytes);
         return memory;

@@ -1,0 +1,95 @@
+#include "transport/adopted_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/page.h"
+
+namespace jccl {
+namespace {
+
+// So much memory is there twice at a time.
+size_t stepBytes() { return std::max<size_t>(hugePageBytes(), size_t{2} << 20); }
+
+std::string describe(const MallocChunk& chunk, size_t done) {
+  return "registered memory bytes=" + std::to_string(chunk.bytes) + " done=" + std::to_string(done);
+}
+
+}  // namespace
+
+Status AdoptedMemory::adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMemory>& memory) {
+  std::unique_ptr<AdoptedMemory> made(new AdoptedMemory(chunk));
+  const size_t huge = hugePageBytes();
+  made->offset_ = huge == 0 ? 0 : reinterpret_cast<uintptr_t>(chunk.begin) % huge;
+  made->segment_ = std::make_shared<ShmSegment>();
+  ShmSegment& segment = *made->segment_;
+  // The page behind the chunk is for the live flag.
+  const size_t bytes = made->offset_ + chunk.bytes + pageBytes();
+  if (Status status = ShmSegment::create("registered", bytes, ShmBacking::Memfd, &segment); !status) return status;
+  const size_t end = made->offset_ + chunk.bytes;
+  for (size_t at = made->offset_; at < end;) {
+    const size_t next = std::min(end, (at / stepBytes() + 1) * stepBytes());
+    uint8_t* const place = chunk.begin + (at - made->offset_);
+    if (at % stepBytes() == 0 && next - at == stepBytes()) segment.takeHugePages(at, next - at);
+    std::memcpy(segment.address() + at, place, next - at);
+    if (::mmap(place, next - at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, segment.fd(),
+               static_cast<off_t>(at)) == MAP_FAILED) {
+      Status status = Status::system("mmap", describe(chunk, at - made->offset_));
+      if (Status restored = made->restore(at - made->offset_); !restored) {
+        status = Status(status.code(), status.message() + "; " + restored.message());
+      }
+      return status;
+    }
+    at = next;
+  }
+  // Mapped here, too, for the live flag only: these pages would count twice.
+  ::madvise(segment.address(), segment.bytes(), MADV_DONTNEED);
+  segment.markLive();
+  made->check_ = MappingCheck(segment.fd(), chunk.begin, chunk.bytes);
+  memory = std::move(made);
+  return Status::ok();
+}
+
+// Private pages for [0, end) of the chunk.
+Status AdoptedMemory::restore(size_t end) const {
+  for (size_t at = 0; at < end;) {
+    const size_t next = std::min(end, at + stepBytes());
+    if (::mmap(chunk_.begin + at, next - at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+        MAP_FAILED) {
+      return Status::system("mmap", describe(chunk_, at));
+    }
+    std::memcpy(chunk_.begin + at, segment_->address() + offset_ + at, next - at);
+    ::fallocate(segment_->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset_ + at),
+                static_cast<off_t>(next - at));
+    at = next;
+  }
+  return Status::ok();
+}
+
+Status AdoptedMemory::giveBack() {
+  if (isolated_) {
+    if (Status status = ShmSegment::isolatePages(chunk_.begin, chunk_.bytes); !status) return status;
+  } else if (check_.isMapped()) {
+    if (Status status = restore(chunk_.bytes); !status) {
+      isolated_ = true;  // pages of both kinds
+      return status;
+    }
+  }
+  return segment_->discard(false);
+}
+
+Status AdoptedMemory::isolate(size_t offset, size_t bytes) {
+  const size_t page = pageBytes();
+  const size_t begin = offset / page * page;
+  const size_t end = (offset + bytes + page - 1) / page * page;
+  if (!check_.isMapped() && !isolated_) return Status::invalid(describe(chunk_, 0) + ": it is not at its place any more");
+  Status status = ShmSegment::isolatePages(chunk_.begin + begin, end - begin);
+  isolated_ = isolated_ || status.isOk();
+  return status;
+}
+
+}  // namespace jccl

@@ -1,0 +1,82 @@
+#include "transport/malloc_chunk.h"
+
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "base/page.h"
+
+namespace jccl {
+namespace {
+
+// Of the size word of glibc's chunks: the two bits of others must be 0 where this one is set.
+constexpr size_t kFlags = 7;
+constexpr size_t kIsMapped = 2;
+
+constexpr size_t kHeaderBytes = 2 * sizeof(size_t);
+// The JVM has a header of this size before its own memory while native memory tracking is on.
+constexpr size_t kTrackingBytes = 16;
+
+constexpr const char* kRemedy =
+    "; use HostBuffer.allocate for it, which needs no registration, or start the process with MALLOC_MMAP_THRESHOLD_=1048576 "
+    "in its environment, so that glibc maps large allocations by themselves, and register the whole allocation";
+
+std::string describe(const void* address, size_t bytes) {
+  char hex[2 + 16 + 1];
+  std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(address)));
+  return "address=" + std::string(hex) + " bytes=" + std::to_string(bytes);
+}
+
+// A header may also be the data of another allocation: all of it has to fit.
+bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chunk) {
+  const size_t page = pageBytes();
+  if (header / page != address / page) return false;
+  size_t words[2];  // bytes between the mapping's begin and the header; size and flags
+  std::memcpy(words, reinterpret_cast<const void*>(header), sizeof words);
+  const size_t size = words[1] & ~kFlags;
+  if ((words[1] & kFlags) != kIsMapped || words[0] > header % page) return false;
+  const uintptr_t begin = header - words[0];
+  if (begin % page != 0 || (size + words[0]) % page != 0) return false;
+  const size_t used = address - header + bytes;
+  if (size < used || size - used >= 2 * page) return false;
+  chunk = {reinterpret_cast<uint8_t*>(begin), size + words[0]};
+  return true;
+}
+
+// Whether all of it is memory of this process alone, which it may write, and of no file.
+bool isPrivate(const MallocChunk& chunk) {
+  std::ifstream maps("/proc/self/maps");
+  uintptr_t next = reinterpret_cast<uintptr_t>(chunk.begin);
+  const uintptr_t end = next + chunk.bytes;
+  for (std::string line; next < end && std::getline(maps, line);) {
+    unsigned long long from = 0;
+    unsigned long long to = 0;
+    unsigned long long inode = 0;
+    char rights[5] = {};
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s %*x %*x:%*x %llu", &from, &to, rights, &inode) != 4) return false;
+    if (to <= next) continue;
+    if (from > next || inode != 0 || std::strncmp(rights, "rw", 2) != 0 || rights[3] != 'p') return false;
+    next = to;
+  }
+  return next >= end;
+}
+
+}  // namespace
+
+Status MallocChunk::of(const void* address, size_t bytes, MallocChunk& chunk) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+#ifdef __GLIBC__
+  if (at % pageBytes() >= kHeaderBytes && (isChunk(at - kHeaderBytes, at, bytes, chunk) ||
+                                           isChunk(at - kHeaderBytes - kTrackingBytes, at, bytes, chunk))) {
+    if (isPrivate(chunk)) return Status::ok();
+    return Status::invalid(describe(address, bytes) +
+                           ": expected private memory that may be written, of no file, in all of its pages" + kRemedy);
+  }
+#endif
+  return Status::invalid(describe(address, bytes) +
+                         ": expected the whole of an allocation that has its pages for itself, as glibc maps large ones; this "
+                         "one shares them with other memory, is part of another, or has another allocator" +
+                         kRemedy);
+}
+
+}  // namespace jccl
