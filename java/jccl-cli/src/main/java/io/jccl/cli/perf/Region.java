@@ -58,8 +58,8 @@ interface Region extends AutoCloseable {
                     + ": a Java buffer of this kind holds less than 2 GiB; use --memory shared, or lower -e");
         }
         return switch (kind) {
-            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64), () -> {});
-            case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]), () -> {});
+            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64));
+            case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]));
             case REGISTERED -> Nio.registered(communicator, (int) bytes);
             case SHARED -> new Shared(HostBuffer.allocate(bytes));
             case DEVICE -> new DeviceRegion(device.orElseThrow(), bytes);
@@ -71,17 +71,21 @@ interface Region extends AutoCloseable {
         private final ByteBuffer memory;
         private final Runnable end;
 
+        Nio(ByteBuffer memory) {
+            this(memory, () -> {});
+        }
+
         /** @param end called when the buffer is used no more; its memory goes with it, by the garbage collector */
-        Nio(ByteBuffer memory, Runnable end) {
+        private Nio(ByteBuffer memory, Runnable end) {
             this.memory = memory;
             this.end = end;
         }
 
         /** A buffer whose memory is an allocation of its own, and registered. */
         static Nio registered(Communicator communicator, int bytes) {
-            ByteBuffer memory = ByteBuffer.allocateDirect(bytes);
+            ByteBuffer memory = ByteBuffer.allocateDirect(bytes + 128); // all of which is registered
             Registration registration = communicator.register(DataBuffer.of(memory));
-            return new Nio(memory, registration::close);
+            return new Nio(memory.alignedSlice(64), registration::close);
         }
 
         @Override
