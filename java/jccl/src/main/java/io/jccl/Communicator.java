@@ -166,27 +166,36 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     StreamOperations on(DeviceStream stream);
 
     /**
-     * Registers memory of this rank's device, on which ranks of other processes work in place from then on. All ranks call
-     * this, each with a buffer of its own of any size; it returns when all have. An all-reduce, all-gather or reduce-scatter
-     * that reads and writes registered buffers, or parts of them, on all ranks moves its data straight between them, where the
-     * algorithm-selection table finds that faster. While anything is registered, such an operation on other memory, of one rank or of
-     * all, goes through buffers of the library, with the same results, and large ones take longer than without. Sums of
-     * floating-point numbers may differ in their last bits from those without registered buffers.
+     * Registers memory, on which ranks of other processes work in place from then on. All ranks call this, each with a buffer
+     * of its own of any size, all of the host or all of devices; it returns when all have. An all-reduce, all-gather or
+     * reduce-scatter that reads and writes registered buffers, or parts of them, on all ranks moves its data straight between
+     * them, where the algorithm-selection table finds that faster; with other buffers on any rank it goes through slots, with the
+     * same results. Sums of floating-point numbers may differ in their last bits from those without registered buffers.
      *
-     * <p>The memory is one allocation of {@code cudaMalloc} ({@code cuMemAlloc}), or of {@code cuMemCreate} that can be exported
-     * as a file descriptor, or lies in it. The other ranks' processes map all of that allocation. It is freed after {@link
-     * Registration#close()} has returned: a peer may use it until then.
+     * <p><b>Memory of the host</b> is a direct buffer of 1 MiB or more, all of it, whose memory glibc has mapped by itself; it
+     * has the speed of a {@link HostBuffer} then, which needs no registration and is the better choice where one can choose. Registering
+     * moves its bytes to shared pages at the same addresses, and {@link Registration#close()} moves them back: nobody may write
+     * to it during either call. Keep it registered for many operations. One registration serves all communicators of the process. The
+     * buffer is kept until {@code close()}; who frees it by hand before loses only its use in place. A process that is
+     * forked meanwhile shares it. Do not register it with an adapter or a GPU before, which would keep the old pages. Where not
+     * all ranks share one host, this has no effect.
      *
-     * <p>This waits for what was issued on this rank's device. End the operations of other communicators of the process before:
-     * the driver waits for their kernels when it maps memory.
+     * <p><b>Memory of a device</b> is one allocation of {@code cudaMalloc} ({@code cuMemAlloc}), or of {@code cuMemCreate} that
+     * can be exported as a file descriptor, or lies in it. The other ranks' processes map all of that allocation. It is freed
+     * after {@link Registration#close()} has returned: a peer may use it until then. While any is registered, large operations on other
+     * memory of devices take longer than without. This waits for what was issued on this rank's device. End the operations of other
+     * communicators of the process before: the driver waits for their kernels when it maps memory.
      *
-     * @param buffer memory of a device; for memory of the host there is {@link HostBuffer}, which needs no registration
-     * @return closes it; without effect where ranks work in place without it, as threads of one process, or cannot, as on
-     *     several hosts
-     * @throws IllegalArgumentException if the buffer is not memory of a device
-     * @throws DeviceException if this communicator's ranks have no devices; or, on all ranks, if any of them cannot export or
-     *     open such memory, which it says; nothing is registered then
-     * @throws JcclException as {@link Work#await()}
+     * @param buffer a direct buffer, or memory of a device
+     * @return closes it; without effect where ranks work in place without it, as threads of one process and on memory of
+     *     {@link HostBuffer}, or cannot, as on several hosts
+     * @throws IllegalArgumentException if the buffer is a Java array
+     * @throws IllegalStateException if the buffer is a {@link HostBuffer} or of an arena that is closed
+     * @throws DeviceException if the buffer is memory of a device, and this communicator's ranks have none; or, on all ranks, if any
+     *     of them cannot export or open such memory, which it says; nothing is registered then
+     * @throws JcclException on all ranks, if any of them cannot register its memory of the host, with the reason and the remedy: it is
+     *     smaller than 1 MiB, shares its pages with other allocations or is only a part of one, or is registered
+     *     already; nothing is registered then. Else as {@link Work#await()}
      */
     Registration register(DataBuffer buffer);
 

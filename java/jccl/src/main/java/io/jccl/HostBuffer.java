@@ -9,8 +9,9 @@ import java.nio.FloatBuffer;
 
 /**
  * Memory on the host that the other ranks of this host can read and write in place, so that large operations move no
- * byte twice. Sizes are {@code long}: more than 2 GiB is fine. The memory starts zeroed, and pages that nobody touches
- * take no memory.
+ * byte twice. Sizes are {@code long}: more than 2 GiB is fine. The memory starts zeroed. From 2 MiB on it has huge pages
+ * where the kernel gives them (Linux 6.1 and later), and then takes all of its memory at once; above 64 MiB only while that is a
+ * quarter of the available memory at most. Otherwise pages that nobody touches take no memory.
  *
  * <p>Operations keep the memory of their buffers: {@link #close} gives it back when the last operation over it, issued
  * before, has ended. Afterwards the buffer and its slices refuse use; its views may be read and written, and no longer

@@ -28,7 +28,8 @@ public sealed interface Registration extends AutoCloseable permits BufferRegistr
      *
      * @throws DeviceException if kernels of other communicators keep a rank from giving up the memory of the others; it says
      *     which. Do not free the memory before these operations have ended
-     * @throws JcclException as {@link Work#await()}
+     * @throws JcclException if the system has no memory to move the bytes of memory of the host to, which stays registered
+     *     then; else as {@link Work#await()}
      */
     @Override
     void close();

@@ -220,6 +220,7 @@ final class HostBackend implements Backend {
     /** Frees the staging memory, and ends registrations; no operation runs any more. */
     void close() {
         registrations.forEach(HostRegistration::end);
+        registrations.clear();
         staging.close();
         userReductions.close();
     }

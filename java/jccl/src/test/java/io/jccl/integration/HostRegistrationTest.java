@@ -1,0 +1,38 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.UniqueId;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Ordinary memory of the host that ranks register: each scenario in JVMs of its own, which may crash. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class HostRegistrationTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+
+    /** So that a buffer has its pages for itself, whatever the JVM has freed before. */
+    private static final List<String> OWN_PAGES = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @EnumSource
+    void registeredMemoryIsUsedInPlaceAndEndsWell(HostRegistrations scenario) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(
+                UniqueId.create(), folder, 2, rank -> OWN_PAGES, "host-registrations", scenario.name())) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank)).contains(HostRegistrations.RESULT);
+            }
+        }
+    }
+}

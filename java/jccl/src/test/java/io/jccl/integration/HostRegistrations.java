@@ -1,0 +1,227 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.Algorithm;
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.HostBuffer;
+import io.jccl.JcclException;
+import io.jccl.ReduceOp;
+import io.jccl.Registration;
+import io.jccl.UniqueId;
+import io.jccl.Work;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.IntBuffer;
+import java.time.Duration;
+
+/** What ranks in processes do with ordinary memory of the host that they have registered. Run by {@link RankMain}. */
+enum HostRegistrations {
+
+    /** The same results through slots, in place, with only some buffers registered, and afterwards. */
+    RESULTS {
+        @Override
+        void run(Communicator comm) {
+            ByteBuffer send = buffer(BYTES);
+            ByteBuffer recv = buffer(BYTES);
+            requireSums(comm, send, recv, Algorithm.RING);
+            Registration first = comm.register(DataBuffer.of(send));
+            assertThat(first.isInPlace()).isTrue();
+            requireSums(comm, send, send, Algorithm.DIRECT);
+            requireSums(comm, send, recv, Algorithm.RING);
+            Registration second = comm.register(DataBuffer.of(recv));
+            requireSums(comm, send, recv, Algorithm.DIRECT);
+            requireSums(comm, comm.rank() == 0 ? buffer(BYTES) : send, recv, Algorithm.RING);
+            int part = COUNT / 2 / comm.size();
+            fill(comm, send);
+            Work gathered = comm.allGather(elements(send, part), elements(recv, part * comm.size()));
+            gathered.await();
+            assertThat(gathered.execution().algorithm()).isEqualTo(Algorithm.DIRECT);
+            for (int i = 0; i < part * comm.size(); i++) {
+                assertThat(ints(recv).get(i)).isEqualTo(value(i / part, i % part));
+            }
+            first.close();
+            first.close();
+            requireSums(comm, send, recv, Algorithm.RING);
+            second.close();
+            requireSums(comm, send, recv, Algorithm.RING);
+        }
+    },
+
+    /** What one rank cannot register, none does; all go on. */
+    REFUSED {
+        @Override
+        void run(Communicator comm) {
+            ByteBuffer whole = buffer(BYTES);
+            ByteBuffer mine = comm.rank() == 1 ? whole.duplicate().position(64) : whole;
+            assertThatThrownBy(() -> comm.register(DataBuffer.of(mine)))
+                    .isInstanceOf(JcclException.class)
+                    .hasMessageContaining("the buffer cannot be registered, on rank=1: address=0x")
+                    .hasMessageContaining("HostBuffer.allocate")
+                    .hasMessageContaining("MALLOC_MMAP_THRESHOLD_");
+            assertThatThrownBy(() -> comm.register(DataBuffer.of(buffer(1000))))
+                    .isInstanceOf(JcclException.class)
+                    .hasMessageContaining("on rank=0: bytes=1000: expected at least 1048576")
+                    .hasMessageContaining("HostBuffer.allocate");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> comm.register(DataBuffer.of(new int[COUNT])))
+                    .withMessageContaining("memory=HEAP")
+                    .withMessageContaining("HostBuffer");
+            try (Registration registration = comm.register(DataBuffer.of(whole))) {
+                assertThatThrownBy(() -> comm.register(DataBuffer.of(whole)))
+                        .isInstanceOf(JcclException.class)
+                        .hasMessageContaining("registered already");
+                requireSums(comm, whole, whole, Algorithm.DIRECT);
+                assertThat(registration.buffer().bytes()).isEqualTo(BYTES);
+            }
+            try (HostBuffer born = HostBuffer.allocate(BYTES);
+                    Registration registration = comm.register(born.as(DataType.INT32))) {
+                assertThat(registration.isInPlace()).isTrue();
+            }
+        }
+    },
+
+    /** A buffer is freed before its registration is closed, and the next allocation may have its addresses. */
+    FREED {
+        @Override
+        void run(Communicator comm) throws Exception {
+            ByteBuffer first = buffer(BYTES);
+            Registration registration = comm.register(DataBuffer.of(first));
+            requireSums(comm, first, first, Algorithm.DIRECT);
+            if (comm.rank() == 0) {
+                free(first);
+            }
+            ByteBuffer next = comm.rank() == 0 ? buffer(BYTES) : first;
+            requireSums(comm, next, next, Algorithm.RING);
+            registration.close();
+            requireSums(comm, next, next, Algorithm.RING);
+            try (Registration again = comm.register(DataBuffer.of(next))) {
+                assertThat(again.isInPlace()).isTrue();
+                requireSums(comm, next, next, Algorithm.DIRECT);
+            }
+        }
+    },
+
+    /** A registration that nobody refers to keeps its buffer until the communicator is closed. */
+    COLLECTED {
+        @Override
+        void run(Communicator comm) throws Exception {
+            WeakReference<ByteBuffer> buffer = registerAndForget(comm);
+            for (int i = 0; i < 5; i++) {
+                System.gc();
+            }
+            assertThat(buffer.get()).isNotNull();
+            requireSums(comm, buffer.get(), buffer.get(), Algorithm.DIRECT);
+            comm.barrier().await(); // the communicator keeps its last operation
+            comm.close();
+            long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+            while (buffer.get() != null && System.nanoTime() < deadline) {
+                System.gc();
+                Thread.sleep(10);
+            }
+            assertThat(buffer.get()).isNull();
+        }
+
+        private WeakReference<ByteBuffer> registerAndForget(Communicator comm) {
+            ByteBuffer buffer = buffer(BYTES);
+            comm.register(DataBuffer.of(buffer));
+            return new WeakReference<>(buffer);
+        }
+    },
+
+    /** A peer's process ends while it has this rank's buffer mapped. */
+    PEER_DIES {
+        @Override
+        void run(Communicator comm) {
+            ByteBuffer buffer = buffer(BYTES);
+            Registration registration = comm.register(DataBuffer.of(buffer));
+            requireSums(comm, buffer, buffer, Algorithm.DIRECT);
+            if (comm.rank() == 1) {
+                System.out.println(RESULT);
+                System.out.flush();
+                Runtime.getRuntime().halt(0);
+            }
+            assertThatThrownBy(() -> {
+                        for (int i = 0; i < 1000; i++) {
+                            comm.allReduce(DataBuffer.of(ints(buffer)), ReduceOp.MAX).await();
+                        }
+                    })
+                    .isInstanceOf(JcclException.class);
+            fill(comm, buffer);
+            registration.close();
+            for (int i = 0; i < COUNT; i++) {
+                assertThat(ints(buffer).get(i)).isEqualTo(value(comm.rank(), i));
+            }
+        }
+    };
+
+    static final String RESULT = "RESULT ok";
+
+    private static final int COUNT = 1_300_000; // not whole pages
+    private static final int BYTES = Integer.BYTES * COUNT;
+
+    abstract void run(Communicator comm) throws Exception;
+
+    static void run(UniqueId id, int rank, int size, HostRegistrations scenario) throws Exception {
+        try (Communicator comm =
+                Communicator.init(id, rank, size, LocalRanks.config().build())) {
+            scenario.run(comm);
+        }
+        System.out.println(RESULT);
+    }
+
+    private static ByteBuffer buffer(int bytes) {
+        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+    }
+
+    private static IntBuffer ints(ByteBuffer buffer) {
+        return buffer.duplicate().order(ByteOrder.nativeOrder()).asIntBuffer();
+    }
+
+    private static DataBuffer elements(ByteBuffer buffer, int count) {
+        return DataBuffer.of(ints(buffer).limit(count));
+    }
+
+    private static int value(int rank, int i) {
+        return i % 1000 + 7 * rank;
+    }
+
+    private static void fill(Communicator comm, ByteBuffer buffer) {
+        IntBuffer all = ints(buffer);
+        for (int i = 0; i < COUNT; i++) {
+            all.put(i, value(comm.rank(), i));
+        }
+    }
+
+    private static void requireSums(Communicator comm, ByteBuffer send, ByteBuffer recv, Algorithm algorithm) {
+        fill(comm, send);
+        Work work = comm.allReduce(DataBuffer.of(ints(send)), DataBuffer.of(ints(recv)), ReduceOp.SUM);
+        work.await();
+        assertThat(work.execution().algorithm()).isEqualTo(algorithm);
+        IntBuffer sums = ints(recv);
+        int wrong = 0;
+        for (int i = 0; i < COUNT; i++) {
+            int expected = 0;
+            for (int rank = 0; rank < comm.size(); rank++) {
+                expected += value(rank, i);
+            }
+            wrong += sums.get(i) == expected ? 0 : 1;
+        }
+        assertThat(wrong).isZero();
+    }
+
+    private static void free(ByteBuffer buffer) throws ReflectiveOperationException {
+        Class<?> type = Class.forName("sun.misc.Unsafe");
+        Field field = type.getDeclaredField("theUnsafe");
+        field.setAccessible(true);
+        Method cleaner = type.getMethod("invokeCleaner", ByteBuffer.class);
+        cleaner.invoke(field.get(null), buffer);
+    }
+}
