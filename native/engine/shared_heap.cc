@@ -68,10 +68,11 @@ Status SharedHeap::adopt(const void* address, size_t bytes, uint64_t& id) {
 
 Status SharedHeap::adoptUnlocked(const void* address, size_t bytes, uint64_t& id) {
   if (registry_->overlaps(address, bytes)) {
-    return Status::invalid(
-        "address=" + std::to_string(reinterpret_cast<uintptr_t>(address)) + " bytes=" + std::to_string(bytes) +
-        ": this memory, or a part of it, is registered already; one registration serves all communicators of a process, so "
-        "close the other one first, or use its buffer");
+    return Status::invalid("address=" + std::to_string(reinterpret_cast<uintptr_t>(address)) +
+                           " bytes=" + std::to_string(bytes) +
+                           ": this memory, or a part of it, is registered already; one registration serves all "
+                           "communicators of a process, so "
+                           "close the other one first, or use its buffer");
   }
   MallocChunk chunk;
   if (Status status = MallocChunk::of(address, bytes, chunk); !status) return status;

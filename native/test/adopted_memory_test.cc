@@ -104,7 +104,8 @@ TEST_F(AdoptedMemoryTest, IsThePeersMemoryWhileItIsRegisteredAndPrivateAfterward
 TEST_F(AdoptedMemoryTest, TakesNoMemoryTwiceAndHasHugePagesWhereTheKernelGivesThem) {
   adopt();
   ShmSegment probe;
-  ASSERT_TRUE(ShmSegment::create("probe", 2 * std::max(hugePageBytes(), pageBytes()), ShmBacking::Memfd, &probe).isOk());
+  ASSERT_TRUE(
+      ShmSegment::create("probe", 2 * std::max(hugePageBytes(), pageBytes()), ShmBacking::Memfd, &probe).isOk());
   const bool gives = probe.takeHugePages(0, probe.bytes()) > 0;
   const uint8_t* end = memory_ + kBytes;
   EXPECT_LE(smaps(memory_, end, "Rss"), kBytes / 1024 + 64);
@@ -160,8 +161,11 @@ TEST_F(AdoptedMemoryTest, WhatSharesItsPagesIsRefusedWithTheRemedy) {
   uint64_t id = 0;
   void* small = std::malloc(200'000);
   void* aligned = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  for (const auto& [address, bytes] : {std::pair<void*, size_t>{small, 200'000}, {aligned, kBytes},
-                                       {memory_ + 64, kBytes - 64}, {memory_, kBytes / 2}, {memory_, 2 * kBytes}}) {
+  for (const auto& [address, bytes] : {std::pair<void*, size_t>{small, 200'000},
+                                       {aligned, kBytes},
+                                       {memory_ + 64, kBytes - 64},
+                                       {memory_, kBytes / 2},
+                                       {memory_, 2 * kBytes}}) {
     const Status refused = heap().adopt(address, bytes, id);
     EXPECT_EQ(Code::Invalid, refused.code()) << bytes;
     EXPECT_NE(std::string::npos, refused.message().find("HostBuffer.allocate")) << refused.message();
@@ -248,7 +252,8 @@ TEST(HugePages, HostBuffersHaveThemWhereTheKernelGivesThem) {
   ShmSegment probe;
   ASSERT_TRUE(ShmSegment::create("probe", huge, ShmBacking::Memfd, &probe).isOk());
   if (probe.takeHugePages(0, 1) == huge) {
-    const size_t kib = smaps(bytes, bytes + 4 * huge, "ShmemPmdMapped") + smaps(bytes, bytes + 4 * huge, "FilePmdMapped");
+    const size_t kib =
+        smaps(bytes, bytes + 4 * huge, "ShmemPmdMapped") + smaps(bytes, bytes + 4 * huge, "FilePmdMapped");
     EXPECT_GE(kib, 3 * huge / 1024);
   }
   ASSERT_TRUE(SharedHeap::ofThisProcess().free(memory).isOk());

@@ -86,7 +86,8 @@ Status AdoptedMemory::isolate(size_t offset, size_t bytes) {
   const size_t page = pageBytes();
   const size_t begin = offset / page * page;
   const size_t end = (offset + bytes + page - 1) / page * page;
-  if (!check_.isMapped() && !isolated_) return Status::invalid(describe(chunk_, 0) + ": it is not at its place any more");
+  if (!check_.isMapped() && !isolated_)
+    return Status::invalid(describe(chunk_, 0) + ": it is not at its place any more");
   Status status = ShmSegment::isolatePages(chunk_.begin + begin, end - begin);
   isolated_ = isolated_ || status.isOk();
   return status;

@@ -18,7 +18,8 @@ constexpr size_t kHeaderBytes = 2 * sizeof(size_t);
 constexpr size_t kTrackingBytes = 16;
 
 constexpr const char* kRemedy =
-    "; use HostBuffer.allocate for it, which needs no registration, or start the process with MALLOC_MMAP_THRESHOLD_=1048576 "
+    "; use HostBuffer.allocate for it, which needs no registration, or start the process with "
+    "MALLOC_MMAP_THRESHOLD_=1048576 "
     "in its environment, so that glibc maps large allocations by themselves, and register the whole allocation";
 
 std::string describe(const void* address, size_t bytes) {
@@ -66,17 +67,18 @@ bool isPrivate(const MallocChunk& chunk) {
 Status MallocChunk::of(const void* address, size_t bytes, MallocChunk& chunk) {
   const auto at = reinterpret_cast<uintptr_t>(address);
 #ifdef __GLIBC__
-  if (at % pageBytes() >= kHeaderBytes && (isChunk(at - kHeaderBytes, at, bytes, chunk) ||
-                                           isChunk(at - kHeaderBytes - kTrackingBytes, at, bytes, chunk))) {
+  if (at % pageBytes() >= kHeaderBytes &&
+      (isChunk(at - kHeaderBytes, at, bytes, chunk) || isChunk(at - kHeaderBytes - kTrackingBytes, at, bytes, chunk))) {
     if (isPrivate(chunk)) return Status::ok();
     return Status::invalid(describe(address, bytes) +
                            ": expected private memory that may be written, of no file, in all of its pages" + kRemedy);
   }
 #endif
-  return Status::invalid(describe(address, bytes) +
-                         ": expected the whole of an allocation that has its pages for itself, as glibc maps large ones; this "
-                         "one shares them with other memory, is part of another, or has another allocator" +
-                         kRemedy);
+  return Status::invalid(
+      describe(address, bytes) +
+      ": expected the whole of an allocation that has its pages for itself, as glibc maps large ones; this "
+      "one shares them with other memory, is part of another, or has another allocator" +
+      kRemedy);
 }
 
 }  // namespace jccl

@@ -61,8 +61,8 @@ bool MappingCheck::isMapped() const {
   query.address = begin_;
   if (const int fd = maps(); fd >= 0) {
     if (::ioctl(fd, kQuery, &query) == 0) {
-      return query.begin <= begin_ && query.end >= end_ && query.inode == inode_ &&
-             query.deviceMajor == deviceMajor_ && query.deviceMinor == deviceMinor_;
+      return query.begin <= begin_ && query.end >= end_ && query.inode == inode_ && query.deviceMajor == deviceMajor_ &&
+             query.deviceMinor == deviceMinor_;
     }
     if (errno == ENOENT) return false;
   }

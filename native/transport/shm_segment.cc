@@ -167,8 +167,7 @@ Status ShmSegment::mapPages(const char* label, size_t bytes) {
   const size_t slack = huge != 0 && bytes >= huge ? huge : 0;
   uint8_t* place = nullptr;
   if (slack != 0) {
-    void* reserved =
-        ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* reserved = ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) return Status::system("mmap", describe(label, bytes));
     const auto from = reinterpret_cast<uintptr_t>(reserved);
     const uintptr_t aligned = (from + slack - 1) / slack * slack;

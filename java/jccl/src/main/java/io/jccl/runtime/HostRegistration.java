@@ -92,8 +92,7 @@ public final class HostRegistration implements Registration {
         if (number == NONE) {
             LOG.info("rank={}: registering {} has no effect: {}", communicator.rank(), buffer, reach.why);
         }
-        HostRegistration registration =
-                new HostRegistration(communicator, buffer, reach != Reach.NETWORK, number);
+        HostRegistration registration = new HostRegistration(communicator, buffer, reach != Reach.NETWORK, number);
         host.keep(registration);
         return registration;
     }

@@ -150,7 +150,8 @@ enum HostRegistrations {
             }
             assertThatThrownBy(() -> {
                         for (int i = 0; i < 1000; i++) {
-                            comm.allReduce(DataBuffer.of(ints(buffer)), ReduceOp.MAX).await();
+                            comm.allReduce(DataBuffer.of(ints(buffer)), ReduceOp.MAX)
+                                    .await();
                         }
                     })
                     .isInstanceOf(JcclException.class);
