@@ -50,13 +50,18 @@ bool ZeroCopy::publish(const Operation& operation, size_t sendBytes, size_t recv
   const bool needSend = readsSend(operation.code.collective);
   const bool needRecv = writesRecv(operation.code.collective);
   uint64_t sendSegment = 0, sendOffset = 0, recvSegment = 0, recvOffset = 0;
+  const bool isSame = needSend && needRecv && operation.send == operation.recv && sendBytes == recvBytes;
   bool processes = false;
   for (int peer = 0; peer < size_; ++peer) processes = processes || kinds_[peer] == TransportKind::Shm;
   bool shared = true;
   if (processes) {
     shared = resolver_ != nullptr &&
              (!needSend || resolver_->locate(operation.send, sendBytes, sendSegment, sendOffset)) &&
-             (!needRecv || resolver_->locate(operation.recv, recvBytes, recvSegment, recvOffset));
+             (!needRecv || isSame || resolver_->locate(operation.recv, recvBytes, recvSegment, recvOffset));
+    if (isSame) {
+      recvSegment = sendSegment;
+      recvOffset = sendOffset;
+    }
   }
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;

@@ -6,7 +6,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 
@@ -30,25 +29,12 @@ struct Query {
 static_assert(sizeof(Query) == 104);
 constexpr unsigned long kQuery = _IOWR('f', 17, Query);
 
-// Of this process; one that was forked opens its own.
-int maps() {
-  static std::atomic<int64_t> opened{0};  // the process and its descriptor
-  const int64_t known = opened.load(std::memory_order_acquire);
-  const auto pid = static_cast<int64_t>(::getpid());
-  if (known >> 32 == pid) return static_cast<int>(known & 0xffffffff);
-  const int fd = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fd;
-  int64_t before = known;
-  if (opened.compare_exchange_strong(before, pid << 32 | fd)) return fd;
-  ::close(fd);
-  return static_cast<int>(before & 0xffffffff);
-}
-
 }  // namespace
 
 MappingCheck::MappingCheck(int fd, const void* address, size_t bytes) : begin_(reinterpret_cast<uintptr_t>(address)) {
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) return;
+  maps_ = std::make_shared<const UniqueFd>(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
   end_ = begin_ + bytes;
   inode_ = facts.st_ino;
   deviceMajor_ = major(facts.st_dev);
@@ -59,13 +45,11 @@ bool MappingCheck::isMapped() const {
   if (end_ == 0) return false;
   Query query;
   query.address = begin_;
-  if (const int fd = maps(); fd >= 0) {
-    if (::ioctl(fd, kQuery, &query) == 0) {
-      return query.begin <= begin_ && query.end >= end_ && query.inode == inode_ && query.deviceMajor == deviceMajor_ &&
-             query.deviceMinor == deviceMinor_;
-    }
-    if (errno == ENOENT) return false;
+  if (::ioctl(maps_->get(), kQuery, &query) == 0) {
+    return query.begin <= begin_ && query.end >= end_ && query.inode == inode_ && query.deviceMajor == deviceMajor_ &&
+           query.deviceMinor == deviceMinor_;
   }
+  if (errno == ENOENT) return false;
   // Entries are named after the addresses of mappings of files; anonymous memory that has taken their place has none. Reading one
   // takes a right that few processes have, which is checked after whether there is one.
   char path[64];
