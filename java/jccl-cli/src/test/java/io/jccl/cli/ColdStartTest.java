@@ -18,14 +18,16 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * {@code jccl topo} answers at once also in a new JVM. What counts is processor time, that of the JVM's own threads
- * included: other work on the host changes it little. {@code scripts/check-topo} reads the clock, with the script's
- * archive of classes.
+ * included, as a multiple of what {@code jccl --version} takes beside it: both grow alike on a host that is slow or busy.
+ * {@code scripts/check-topo} reads the clock, with the script's archive of classes.
  */
 @Timeout(120)
 class ColdStartTest {
 
-    /** Twice what the clock may show, because compilers run beside the program, and there is no archive of classes here. */
-    private static final double MAX_SECONDS = 3;
+    /** It is about 2 on an idle host; the least of a few pairs counts. */
+    private static final double MAX_RATIO = 4;
+
+    private static final int PAIRS = 3;
 
     @TempDir
     Path directory;
@@ -35,12 +37,18 @@ class ColdStartTest {
     void topoOfSixteenGpusTakesLittleProcessorTime(Reports.Fabric fabric) throws IOException, InterruptedException {
         Path description = directory.resolve("host.xml");
         Files.writeString(description, Reports.host(2, 2, 4, fabric));
-        assertThat(processorSeconds("topo", "--file", description.toString(), "--machines", "2"))
-                .isBetween(0.05, MAX_SECONDS);
+        double least = Double.POSITIVE_INFINITY;
+        for (int pair = 0; pair < PAIRS; pair++) {
+            double start = processorSeconds("version", "--version");
+            double topo = processorSeconds("CHANNELS", "topo", "--file", description.toString(), "--machines", "2");
+            assertThat(start).isGreaterThan(0.05);
+            least = Math.min(least, topo / start);
+        }
+        assertThat(least).isLessThan(MAX_RATIO);
     }
 
     /** POSIX {@code times}: its second line is user and system time of what the shell has waited for. */
-    private double processorSeconds(String... arguments) throws IOException, InterruptedException {
+    private double processorSeconds(String expected, String... arguments) throws IOException, InterruptedException {
         String command = "\"$@\" >out 2>err; status=$?; times; exit $status";
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", command, "sh");
         builder.command()
@@ -59,7 +67,7 @@ class ColdStartTest {
         assertThat(process.exitValue())
                 .as(Files.readString(directory.resolve("err")))
                 .isZero();
-        assertThat(Files.readString(directory.resolve("out"))).contains("CHANNELS");
+        assertThat(Files.readString(directory.resolve("out"))).containsIgnoringCase(expected);
         Matcher children =
                 Pattern.compile("(\\d+)m([\\d.]+)s\\s+(\\d+)m([\\d.]+)s\\s*$").matcher(times);
         assertThat(children.find()).as(times).isTrue();
