@@ -20,13 +20,36 @@ uint32_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMe
   return static_cast<uint32_t>(std::min({task.bytes - done, max, std::max(task.bytes / kChunks, kMinChunkBytes)}));
 }
 
-// Up to this size LL is faster than SIMPLE: header and data are one line or a few.
-constexpr size_t kMaxLLBytes = 1024;
+// Check word and data of so many bytes are one line with LL.
+constexpr size_t kMaxLLBytes = 24;
+// Up to this size LL128 is faster than SIMPLE.
+constexpr size_t kMaxLL128Bytes = 1024;
 
-// Whether a message goes with LL: both ends decide alike, by its size.
-bool isSmall(const PointToPointTask& task, const ConnectionMemory& memory, TransportKind transport) {
-  return transport != TransportKind::Net && task.bytes <= kMaxLLBytes &&
-         task.bytes <= memory.shape.payloadCapacity(Protocol::LL);
+// Both ends decide alike, by the size of the message.
+Protocol protocolOf(const PointToPointTask& task, const ConnectionMemory& memory, TransportKind transport) {
+  if (transport == TransportKind::Net) return Protocol::Simple;
+  for (const Protocol protocol : {Protocol::LL, Protocol::LL128}) {
+    const size_t max = protocol == Protocol::LL ? kMaxLLBytes : kMaxLL128Bytes;
+    if (task.bytes <= max && task.bytes <= memory.shape.payloadCapacity(protocol)) return protocol;
+  }
+  return Protocol::Simple;
+}
+
+bool isHere(const RecvConnection& connection, Protocol protocol) {
+  const uint64_t step = connection.step;
+  if (protocol == Protocol::Simple) return connection.isPublished();
+  if (protocol == Protocol::LL128) return LL128Codec::ready(connection.memory.ll128Slot(step), 0, step + 1);
+  uint32_t check;
+  return LLCodec::load(connection.memory.llSlot(step), 0, LLFlags<32>::flagOf(step), check);
+}
+
+// Whether the next message is there, and the sender's is of another size.
+std::optional<Protocol> foundInstead(const RecvConnection& connection, Protocol expected) {
+  if (connection.isNet()) return std::nullopt;
+  for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
+    if (protocol != expected && isHere(connection, protocol)) return protocol;
+  }
+  return std::nullopt;
 }
 
 bool isSend(const PointToPointTask& task) { return task.kind == PointToPointTask::Kind::Send; }
@@ -42,12 +65,22 @@ void postAddresses(const PointToPointTask& task, size_t done, const RecvConnecti
   }
 }
 
+uint32_t wireBytes(Protocol protocol, size_t bytes) {
+  return protocol == Protocol::LL ? LLCodec::wireBytes(bytes) : LL128Codec::wireBytes(bytes);
+}
+
 // Returns whether there was credit.
-bool sendLL(const PointToPointTask& task, SendConnection& connection) {
+bool sendSmall(const PointToPointTask& task, Protocol protocol, SendConnection& connection) {
   if (!connection.hasCredit()) return false;
-  LLCodec::packStep(connection.memory.llSlot(connection.step), connection.memory.shape.llSlotBytes(), connection.step,
-                    checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes)), task.address, task.bytes);
-  connection.publishPacked(Protocol::LL);
+  const uint64_t step = connection.step;
+  const uint32_t check = checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes));
+  if (protocol == Protocol::LL) {
+    LLCodec::packStep(connection.memory.llSlot(step), connection.memory.shape.llSlotBytes(), step, check, task.address,
+                      task.bytes);
+  } else {
+    LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, task.address, task.bytes);
+  }
+  connection.publishPacked(protocol, wireBytes(protocol, task.bytes));
   return true;
 }
 
@@ -57,47 +90,53 @@ Protocol PointToPoint::run(Tasks tasks, Channel& channel, const ChunkStores& sto
   mismatch_.reset();
   stores_ = stores;
   copyOwn(tasks);
-  const bool small = areSmall(tasks, channel);
-  const size_t sent = small ? sendAhead(tasks, channel) : 0;
+  const Protocol protocol = largestProtocol(tasks, channel);
+  const size_t sent = protocol == Protocol::Simple ? 0 : sendAhead(tasks, channel);
   if (sent == tasks.size()) {
     receiveEach(tasks, channel);
   } else {
     enqueue(tasks, sent);
     moveEach(tasks, channel);
   }
-  return small ? Protocol::LL : Protocol::Simple;
+  return protocol;
 }
 
-bool PointToPoint::areSmall(Tasks tasks, Channel& channel) const {
+Protocol PointToPoint::largestProtocol(Tasks tasks, Channel& channel) const {
+  Protocol largest = Protocol::LL;
   for (const PointToPointTask& task : tasks) {
+    if (task.peer == rank_) continue;
     const SendConnection& connection = channel.sendTo(task.peer);  // as the other direction's
-    if (task.peer != rank_ && !isSmall(task, connection.memory, connection.transport)) return false;
+    largest = std::max(largest, protocolOf(task, connection.memory, connection.transport));
   }
-  return true;
+  return largest;
 }
 
 // Sends small messages as far as there is credit for them. Returns the index of the first task that is not sent.
 size_t PointToPoint::sendAhead(Tasks tasks, Channel& channel) const {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].peer == rank_ || !isSend(tasks[i])) continue;
-    if (!sendLL(tasks[i], channel.sendTo(tasks[i].peer))) return i;
+    SendConnection& connection = channel.sendTo(tasks[i].peer);
+    if (!sendSmall(tasks[i], protocolOf(tasks[i], connection.memory, connection.transport), connection)) return i;
   }
   return tasks.size();
 }
 
 // Receives one small message after the other: all that this rank sends is on its way, so that none waits for this one.
 void PointToPoint::receiveEach(Tasks tasks, Channel& channel) {
+  const bool oneWay = std::none_of(tasks.begin(), tasks.end(), isSend);
   for (const PointToPointTask& task : tasks) {
     if (task.peer == rank_ || isSend(task)) continue;
     RecvConnection& connection = channel.recvFrom(task.peer);
+    const Protocol protocol = protocolOf(task, connection.memory, connection.transport);
     size_t done = 0;
     bool over = false;
     const auto received = [&] {
-      over = over || receiveLL(task, done, connection) == Moved::All;
+      over = over || receiveSmall(task, protocol, done, connection) == Moved::All;
       return over || mismatch_;
     };
-    const WaitPlace place{task.peer, connection.transport, WaitFor::Data, Protocol::LL, connection.step};
+    const WaitPlace place{task.peer, connection.transport, WaitFor::Data, protocol, connection.step};
     if (!channel.waiter().wait(received, place) || failMismatched(channel)) return;
+    if (oneWay) connection.prefetch(protocol, wireBytes(protocol, task.bytes));
   }
 }
 
@@ -201,8 +240,9 @@ bool PointToPoint::advance(Queue& queue, Tasks tasks, Channel& channel) {
 }
 
 bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection) {
-  if (isSmall(task, connection.memory, connection.transport)) {
-    if (!sendLL(task, connection)) return false;
+  const Protocol protocol = protocolOf(task, connection.memory, connection.transport);
+  if (protocol != Protocol::Simple) {
+    if (!sendSmall(task, protocol, connection)) return false;
     account(queue, task, task.bytes);
     return true;
   }
@@ -221,20 +261,17 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
 }
 
 bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection) {
-  if (isSmall(task, connection.memory, connection.transport)) {
-    const Moved moved = receiveLL(task, queue.done, connection);
+  const Protocol protocol = protocolOf(task, connection.memory, connection.transport);
+  if (protocol != Protocol::Simple) {
+    const Moved moved = receiveSmall(task, protocol, queue.done, connection);
     if (moved == Moved::All) account(queue, task, 0);
     return moved != Moved::Nothing;
   }
   if (connection.isNet() && isLarge(task)) postAddresses(task, queue.done, connection);
   if (!connection.isPublished()) {
-    uint32_t check;
-    if (connection.isNet() ||
-        !LLCodec::load(connection.memory.llSlot(connection.step), 0, LLFlags<32>::flagOf(connection.step), check)) {
-      return false;
-    }
-    mismatch(connection, Protocol::LL);
-    return true;
+    const std::optional<Protocol> other = foundInstead(connection, protocol);
+    if (other) mismatch(connection, *other);
+    return other.has_value();
   }
   const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
   if (connection.memory.slotHeader(connection.step)->check != checkWord(task.fingerprint, bytes)) {
@@ -260,21 +297,27 @@ void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pas
 }
 
 // Takes what is there of a small message, from `done` on.
-PointToPoint::Moved PointToPoint::receiveLL(const PointToPointTask& task, size_t& done, RecvConnection& connection) {
-  const uint32_t flag = LLFlags<32>::flagOf(connection.step);
-  const uint8_t* const slot = connection.memory.llSlot(connection.step);
-  uint32_t check;
-  if (!LLCodec::load(slot, 0, flag, check)) {
-    if (!connection.isPublished()) return Moved::Nothing;
-    mismatch(connection, Protocol::Simple);
+PointToPoint::Moved PointToPoint::receiveSmall(const PointToPointTask& task, Protocol protocol, size_t& done,
+                                               RecvConnection& connection) {
+  const uint64_t step = connection.step;
+  const bool isLL = protocol == Protocol::LL;
+  const uint32_t flag = LLFlags<32>::flagOf(step);
+  const uint8_t* const slot = connection.memory.slotData(protocol, step);
+  uint32_t check = 0;
+  if (isLL ? !LLCodec::load(slot, 0, flag, check) : !LL128Codec::ready(slot, 0, step + 1)) {
+    const std::optional<Protocol> other = foundInstead(connection, protocol);
+    if (!other) return Moved::Nothing;
+    mismatch(connection, *other);
     return Moved::Part;
   }
+  if (!isLL) check = LL128Codec::check(slot);
   if (check != checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes))) {
-    mismatch(connection, Protocol::LL);
+    mismatch(connection, protocol);
     return Moved::Part;
   }
   const size_t before = done;
-  done = LLCodec::unpack(slot, flag, task.address, done, task.bytes);
+  done = isLL ? LLCodec::unpack(slot, flag, task.address, done, task.bytes)
+              : LL128Codec::unpack(slot, step + 1, task.address, done, task.bytes);
   if (done < task.bytes) return done == before ? Moved::Nothing : Moved::Part;
   connection.release();
   return Moved::All;

@@ -1,8 +1,8 @@
 // Many sends and receives at once, moved chunk by chunk, none of which can hold up another.
 //
 // Tasks to one peer run in the order in which they were given, tasks from one peer likewise; between peers there is no
-// order. Data goes through the slots of channel 0: small messages between ranks of one host with LL, all others with
-// SIMPLE. Behind a network large messages are sent from user memory, and received into it, if it can be done (zero-copy).
+// order. Data goes through the slots of channel 0: small messages between ranks of one host with LL or LL128, all others
+// with SIMPLE. Behind a network large messages are sent from user memory, and received into it, if it can be done (zero-copy).
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class PointToPoint {
  public:
   explicit PointToPoint(int rank) : rank_(rank) {}
 
-  // Runs until all are done or the communicator fails (seen in the waiter's control). Returns LL if all messages went that
-  // way, else SIMPLE.
+  // Runs until all are done or the communicator fails (seen in the waiter's control). Returns the protocol of the largest
+  // message.
   Protocol run(std::span<const PointToPointTask> tasks, Channel& channel, const ChunkStores& stores);
 
  private:
@@ -45,10 +45,10 @@ class PointToPoint {
   enum class Moved { Nothing, Part, All };
 
   void copyOwn(Tasks tasks) const;
-  bool areSmall(Tasks tasks, Channel& channel) const;
+  Protocol largestProtocol(Tasks tasks, Channel& channel) const;
   size_t sendAhead(Tasks tasks, Channel& channel) const;
   void receiveEach(Tasks tasks, Channel& channel);
-  Moved receiveLL(const PointToPointTask& task, size_t& done, RecvConnection& connection);
+  Moved receiveSmall(const PointToPointTask& task, Protocol protocol, size_t& done, RecvConnection& connection);
   void enqueue(Tasks tasks, size_t firstSend);
   void moveEach(Tasks tasks, Channel& channel);
   bool moveAll(Tasks tasks, Channel& channel);

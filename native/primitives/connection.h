@@ -1,6 +1,7 @@
 // One end of a connection: pointers into the block described in layout.h, and this end's own step count.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/cpu_placement.h"
@@ -12,6 +13,9 @@
 #include "primitives/zero_copy_slots.h"
 
 namespace jccl {
+
+// How much of the next slot is prefetched: what follows, the processor's own prefetcher finds.
+inline constexpr uint32_t kMaxPrefetchedBytes = 4 * kLineBytes;
 
 // Takes a line to this core for writing, and does not wait for it: a store to a line that another core has would, at the
 // next fence, and a call from Java ends with one.
@@ -73,12 +77,14 @@ struct SendConnection {
   }
 
   // Ends the current step, whose LL or LL128 slot is written, at a receiver that shares memory. The next is likely of the same
-  // kind, and small.
+  // kind and size.
   template <int FlagBits = 32>
-  void publishPacked(Protocol protocol) {
+  void publishPacked(Protocol protocol, uint32_t wireBytes) {
     scrubUnlessLL<FlagBits>(protocol);
     ++step;
-    prefetchForWriting(memory.slotData(protocol, step));
+    const uint8_t* next = memory.slotData(protocol, step);
+    for (uint32_t at = 0; at < std::min(wireBytes, kMaxPrefetchedBytes); at += kLineBytes)
+      prefetchForWriting(next + at);
     receiverEvents->notifyIfWaiting();
   }
 
@@ -128,6 +134,16 @@ struct RecvConnection {
   void release() {
     memory.head->head.store(++step, std::memory_order_release);
     if (senderEvents != nullptr) senderEvents->notifyIfWaiting();
+  }
+
+  // After release, where the sender waits for nothing that this rank sends, and so is ahead: the next slot is likely written,
+  // of the same kind and size.
+  void prefetch(Protocol protocol, uint32_t wireBytes) const {
+    const bool simple = protocol == Protocol::Simple;
+    if (simple) __builtin_prefetch(memory.slotHeader(step));
+    const uint8_t* next = simple ? memory.simpleChunk(step, wireBytes) : memory.slotData(protocol, step);
+    for (uint32_t at = 0; at < std::min(wireBytes, kMaxPrefetchedBytes); at += kLineBytes)
+      __builtin_prefetch(next + at);
   }
 
   // Where the chunk of the next step is, once its slot is published with protocol SIMPLE.

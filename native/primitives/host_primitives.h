@@ -27,6 +27,7 @@ struct Links {
   int sendCount = 0;
   int ownPosition = 0;  // how many received chunks come before the own input when they are reduced
   bool atOnce = false;  // whether those who send to this rank wait for no other rank before
+  bool oneWay = false;  // whether no data comes back from where it goes: senders run ahead of receivers
 };
 
 template <Protocol P, int FlagBits = 32>
@@ -162,7 +163,7 @@ class HostPrimitives {
       if (sendable != nullptr && links.send[i]->isNet()) sendZeroCopy(*links.send[i], sendable, bytes);
       links.send[i]->publish<FlagBits>(P, bytes, check);
     }
-    for (int i = 0; i < recvCount; ++i) links.recv[i]->release();
+    for (int i = 0; i < recvCount; ++i) release(*links.recv[i], bytes);
   }
 
   // Does a network proxy read the output next? Then it should stay in the cache.
@@ -222,7 +223,7 @@ class HostPrimitives {
     if (connection.isNet()) {
       connection.publish<FlagBits>(P, wireBytes, check);
     } else {
-      connection.publishPacked<FlagBits>(P);
+      connection.publishPacked<FlagBits>(P, wireBytes);
     }
   }
 
@@ -249,8 +250,13 @@ class HostPrimitives {
         if (!wait(more, connection)) return false;
       }
     }
-    connection.release();
+    release(connection, P == Protocol::LL ? LLCodec::wireBytes(bytes) : LL128Codec::wireBytes(bytes));
     return true;
+  }
+
+  void release(RecvConnection& connection, uint32_t wireBytes) {
+    connection.release();
+    if (links_.oneWay && !connection.isNet()) connection.prefetch(P, wireBytes);
   }
 
   // Where ranks are oversubscribed: first those that share this core run, one context switch for each; then the others have

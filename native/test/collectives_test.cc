@@ -240,13 +240,13 @@ TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
   });
 }
 
-// What crosses by LL and by SIMPLE shares the steps of a connection.
+// What crosses by LL, LL128 and SIMPLE shares the steps of a connection.
 TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
   RankThreads threads(3);
   threads.run([](Communicator& communicator) {
     const int size = communicator.size();
     const int next = (communicator.rank() + 1) % size, before = (communicator.rank() + size - 1) % size;
-    for (const size_t bytes : {8, 0, 1, 2000, 3, 1023, 70000, 1024, 1025, 5, 4, 1 << 20, 12}) {
+    for (const size_t bytes : {8, 0, 1, 2000, 3, 1023, 24, 25, 70000, 1024, 1025, 5, 112, 4, 113, 1 << 20, 12}) {
       for (int round = 0; round < 30; ++round) {
         const auto valueOf = [&](int rank, size_t i) { return static_cast<uint8_t>(rank * 31 + i * 7 + round); };
         Guarded send(bytes), recv(bytes, 0, 0xEE);
@@ -254,9 +254,8 @@ TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
         const PointToPointTask tasks[] = {{PointToPointTask::Kind::Send, next, send.data(), bytes, 9},
                                           {PointToPointTask::Kind::Recv, before, recv.data(), bytes, 9}};
         ASSERT_EQ(communicator.runPointToPoint(tasks, kTimeoutNanos), Code::Ok) << communicator.lastError();
-        if (bytes == 8 || bytes == 2000) {
-          EXPECT_EQ(communicator.lastChoice().protocol, bytes == 8 ? Protocol::LL : Protocol::Simple);
-        }
+        const Protocol expected = bytes <= 24 ? Protocol::LL : bytes <= 1024 ? Protocol::LL128 : Protocol::Simple;
+        EXPECT_EQ(communicator.lastChoice().protocol, expected);
         for (size_t i = 0; i < bytes; ++i) ASSERT_EQ(recv.data()[i], valueOf(before, i)) << "bytes=" << bytes;
         ASSERT_TRUE(recv.intact());
       }
@@ -286,17 +285,21 @@ TEST(PointToPoint, ASendThatFindsNoCreditDoesNotKeepItsReceiveWaiting) {
   });
 }
 
-TEST(PointToPoint, ASmallMessageForALargeReceiveIsAMismatchAndTheOtherWayRound) {
-  for (const size_t sent : {size_t{8}, size_t{8192}}) {
-    const size_t expected = sent == 8 ? 8192 : 8;
-    RankThreads threads(2);
-    threads.run([&](Communicator& communicator) {
-      Guarded buffer(8192);
-      const bool sends = communicator.rank() == 0;
-      const PointToPointTask task{sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv,
-                                  1 - communicator.rank(), buffer.data(), sends ? sent : expected, 7};
-      EXPECT_EQ(communicator.runPointToPoint({&task, 1}, kTimeoutNanos), sends ? Code::Ok : Code::Mismatch);
-    });
+// The sizes make both ends expect different protocols.
+TEST(PointToPoint, AMessageOfAnotherSizeIsAMismatch) {
+  constexpr size_t kSizes[] = {8, 64, 8192};
+  for (const size_t sent : kSizes) {
+    for (const size_t expected : kSizes) {
+      if (sent == expected) continue;
+      RankThreads threads(2);
+      threads.run([&](Communicator& communicator) {
+        Guarded buffer(8192);
+        const bool sends = communicator.rank() == 0;
+        const PointToPointTask task{sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv,
+                                    1 - communicator.rank(), buffer.data(), sends ? sent : expected, 7};
+        EXPECT_EQ(communicator.runPointToPoint({&task, 1}, kTimeoutNanos), sends ? Code::Ok : Code::Mismatch);
+      });
+    }
   }
 }
 
