@@ -203,8 +203,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectSt
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_abortWord(JNIEnv*, jclass, jlong handle) {
-  return reinterpret_cast<jlong>(communicatorOf(handle).abortWord());
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_controls(JNIEnv*, jclass, jlong handle) {
+  return reinterpret_cast<jlong>(&communicatorOf(handle).controls());
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_prepare(JNIEnv*, jclass, jlong handle,

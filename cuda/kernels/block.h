@@ -13,11 +13,12 @@ namespace jccl::device {
 JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
   bool failed = false;
   if (simt::threadIndex() == 0) {
-    const uint32_t abort = simt::loadRelaxed(control.abort), result = simt::loadRelaxed(control.result);
+    const ControlWords& own = control.controls.words[simt::blockIndex()];
+    const uint32_t abort = simt::loadRelaxed(&own.abort), result = simt::loadRelaxed(&own.result);
     const uint64_t now = simt::nanos();
-    wait = {control.abort, control.result, channel.record, control.sequence, now, control.timeoutNanos, now};
+    wait = {control.controls, channel.record, control.sequence, now, control.timeoutNanos, now};
     failed = abort != 0 || result != 0;
-    if (failed && result == 0) simt::storeFirst(control.result, abort);
+    if (failed && result == 0) setResult(control.controls, abort);
   }
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }

@@ -10,6 +10,7 @@
 #include "cuda/primitives/link_end.h"
 #include "cuda/primitives/progress_record.h"
 #include "engine/operation.h"
+#include "primitives/control_words.h"
 #include "primitives/layout.h"
 
 namespace jccl::device {
@@ -31,10 +32,9 @@ struct DeviceChannel {
 
 // What bounds the waits of a launch.
 struct LaunchControl {
-  const uint32_t* abort;  // mapped host memory: 0, or the Code with which the operation shall end
-  uint32_t* result;       // mapped host memory: 0, or the Code of the first failure; never cleared by a kernel
-  uint64_t timeoutNanos;  // 0: for ever
-  uint64_t sequence;      // of the operation, or the launch's first; for the progress records
+  ChannelControls controls;  // of all channels, also those that the launch does not use
+  uint64_t timeoutNanos;     // 0: for ever
+  uint64_t sequence;         // of the operation, or the launch's first; for the progress records
 };
 
 // What a launch needs beside the plain members of its descriptor: its pointers to such arguments are places in here where it

@@ -12,13 +12,13 @@
 #include "cuda/device/simt.h"
 #include "cuda/primitives/compiler.h"
 #include "cuda/primitives/progress_record.h"
+#include "primitives/control_words.h"
 
 namespace jccl::device {
 
 // What the waits of a block share.
 struct WaitControl {
-  const uint32_t* abort;   // host-mapped: 0, or the Code with which everything shall end
-  uint32_t* result;        // 0, or the Code of the first failure
+  ChannelControls controls;
   ProgressRecord* record;  // of this channel
   uint64_t sequence;
   uint64_t startNanos;
@@ -27,6 +27,16 @@ struct WaitControl {
 
   static constexpr uint64_t kOver = ~uint64_t{0};
 };
+
+// For all channels, and for the host: the first code stays.
+JCCL_DEVICE void setResult(const ChannelControls& controls, uint32_t code) {
+  simt::storeFirst(&controls.words->result, code);
+  const uint32_t first = simt::loadAcquire(&controls.words->result);
+  JCCL_NO_UNROLL
+  for (int channel = 1; channel < controls.channels; ++channel) {
+    simt::storeFirst(&controls.words[channel].result, first);
+  }
+}
 
 class Waiter {
  public:
@@ -92,7 +102,8 @@ class Waiter {
 
   // By the thread that looks for all.
   JCCL_DEVICE bool mayGoOn(uint64_t now, uint64_t start, uint64_t& shown, uint64_t place) const {
-    const uint32_t abort = simt::loadRelaxed(control_.abort), result = simt::loadAcquire(control_.result);
+    const ControlWords& own = control_.controls.words[simt::blockIndex()];
+    const uint32_t abort = simt::loadRelaxed(&own.abort), result = simt::loadAcquire(&own.result);
     if (abort != 0) {
       show(place, now - start);
       fail(abort);
@@ -140,7 +151,7 @@ class Waiter {
     simt::storeRelease(&control_.record->sequence, control_.sequence + 1);
   }
 
-  JCCL_DEVICE void fail(uint32_t code) const { simt::storeFirst(control_.result, code); }
+  JCCL_DEVICE void fail(uint32_t code) const { setResult(control_.controls, code); }
 
   const WaitControl& control_;
 };

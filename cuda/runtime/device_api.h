@@ -70,16 +70,22 @@ Status exportDmabuf(void* memory, size_t bytes, int& descriptor);
 // One that does not wait for the default stream, nor the default stream for it, unless it is `blocking`.
 Status createStream(Stream& stream, bool blocking = false);
 Status destroyStream(Stream stream);
+// While a stream is captured, drivers answer to no question about it but for its context: each other one ends the capture.
+struct StreamName {
+  uint64_t handle = 0;  // of those that live at a time; one that was destroyed may come again
+  uint64_t id = 0;      // for the life of the process; 0: not known, the stream is captured
+};
+// Of any context's.
+Status nameStream(Stream stream, bool capturing, StreamName& name);
 struct StreamFacts {
-  uint64_t id = 0;         // for the life of the process: the handle of one that was destroyed may come again
-  bool blocking = true;    // it waits for the default stream, and the default stream for it
+  StreamName name;
+  bool blocking =
+      false;  // it waits for the default stream, and the default stream for it; false where that is not known
   bool isDefault = false;  // the default stream itself; that of a thread (CU_STREAM_PER_THREAD) is not
 };
 // Invalid where the stream is not of the current device's primary context. A handle of a stream that was destroyed is undefined
 // behaviour in the driver.
-Status describeStream(Stream stream, StreamFacts& facts);
-// Of any context's.
-Status streamId(Stream stream, uint64_t& id);
+Status describeStream(Stream stream, const StreamName& name, StreamFacts& facts);
 Status synchronize(Stream stream);
 // Whether what is put on the stream is recorded for a graph instead of run.
 Status isCapturing(Stream stream, bool& capturing);

@@ -53,18 +53,31 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   if (status) status = createStream(communicator->stream_);
   if (status) status = createEvent(communicator->order_);
   if (status) status = communicator->allocateControl();
+  if (status) status = communicator->makeEvents();
   if (!status) communicator.reset();
   return status;
 }
 
 Status DeviceCommunicator::allocateControl() {
-  constexpr size_t kLine = 128;
-  const size_t bytes = 2 * kLine + config_.channels * sizeof(ProgressRecord);
+  const size_t words = config_.channels * sizeof(ControlWords);
+  const size_t bytes = words + config_.channels * sizeof(ProgressRecord);
   if (Status status = HeapMemory::pinned(bytes, control_); !status) return status;
-  abort_ = control_.as<uint32_t>();
-  result_ = control_.as<uint32_t>(kLine);
-  records_ = control_.as<ProgressRecord>(2 * kLine);
+  controls_ = {control_.as<ControlWords>(), config_.channels};
+  records_ = control_.as<ProgressRecord>(words);
   return areas_.provide(kAreas, kAreaBytes);
+}
+
+// While a thread copies from the device to pageable memory behind a kernel that waits, no other thread is given an event: an
+// operation that needs one could be the one that the kernel waits for.
+Status DeviceCommunicator::makeEvents() {
+  constexpr size_t kEvents = 256;
+  events_.reserve(kEvents);
+  while (events_.size() < kEvents) {
+    Event event = nullptr;
+    if (Status status = createEvent(event); !status) return status;
+    events_.push_back(event);
+  }
+  return Status::ok();
 }
 
 Status DeviceCommunicator::noted(Status status) {
@@ -161,9 +174,6 @@ DeviceCommunicator::~DeviceCommunicator() {
   if (stream_ != nullptr) (void)destroyStream(stream_);
 }
 
-void DeviceCommunicator::abort(Code code) {
-  uint32_t none = 0;
-  __atomic_compare_exchange_n(abort_, &none, static_cast<uint32_t>(code), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
+void DeviceCommunicator::abort(Code code) { controls_.abort(code); }
 
 }  // namespace jccl::device

@@ -152,7 +152,7 @@ class DeviceCommunicator {
   Issued endGroup(int64_t timeoutNanos, Stream stream);
   void dropGroup();
   // The word that ends every wait of the kernels; lives as long as this object.
-  uint32_t* abortWord() const { return abort_; }
+  const ChannelControls& controls() const { return controls_; }
   // The nearest choice that fits: the same on all ranks, because it depends on common facts only.
   Choice adjustChoice(Choice choice, OperationCode code) const;
   // The same without NVLS.
@@ -226,6 +226,7 @@ class DeviceCommunicator {
   template <class Descriptor>
   Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, std::span<const DeviceOperation> operations,
                int64_t timeoutNanos, Stream stream);
+  Status makeEvents();
   Status takeEvent(Event& event);
   void enter(Operation& operation);
   uint64_t firstWaiting() const;
@@ -238,11 +239,11 @@ class DeviceCommunicator {
   void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
-  Status checkStream(Stream stream, uint64_t id);
-  Status orderAfterLast(Stream stream, uint64_t id, bool capturing);
+  Status checkStream(Stream stream, const StreamName& name);
+  Status orderAfterLast(Stream stream, const StreamName& name, bool capturing);
   double shareInFlight();
   Status waitForAll(Stream stream);
-  Status takeTurn(int blocks, Stream stream, uint64_t id, bool capturing, SharedDevice::Turn& turn);
+  Status takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing, SharedDevice::Turn& turn);
   Status endTurn(Stream stream, bool capturing);
   void reap();
 
@@ -271,18 +272,15 @@ class DeviceCommunicator {
   HeapMemory testDevice_, testHost_;  // taken before any rank tests: then kernels spin
 
   // In `control_`.
-  uint32_t* abort_ = nullptr;
-  uint32_t* result_ = nullptr;
+  ChannelControls controls_{};
   ProgressRecord* records_ = nullptr;
 
   double shareOfBlock_ = 0;  // of a multiprocessor
   std::shared_ptr<KeepAliveGroup> keepAlive_;
   Stream stream_ = nullptr;
-  // As streamId() names them.
-  std::optional<uint64_t> lastStream_;
-  std::optional<uint64_t> capturedOn_;
-  Event order_ = nullptr;  // of the last operation, from the first capture on
-  std::optional<uint64_t> checkedStream_;
+  std::optional<uint64_t> lastStream_, checkedStream_;  // their ids
+  std::optional<uint64_t> capturedOn_;                  // its handle
+  Event order_ = nullptr;                               // of the last operation, from the first capture on
   PeerReach reach_;
   RegisteredBuffers buffers_;
   UniqueFd bufferDescriptor_, pageDescriptor_;  // of the buffer that is being registered; of this rank's page

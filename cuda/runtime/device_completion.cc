@@ -47,7 +47,7 @@ void DeviceCommunicator::reap() {
       broken(flight, status);
     }
     if (!done) return;
-    if (const uint32_t code = loadWord(result_); code != 0 && flight.number >= firstWaiting()) {
+    if (const uint32_t code = loadWord(&controls_.words->result); code != 0 && flight.number >= firstWaiting()) {
       if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
       failed(static_cast<Code>(code), flight.number, flight.operation.sequence, describe(flight.operation));
     }

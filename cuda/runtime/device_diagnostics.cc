@@ -12,8 +12,8 @@ namespace jccl::device {
 Code DeviceCommunicator::failure() const {
   const std::lock_guard lock(mutex_);
   if (failure_ != Code::Ok) return failure_;
-  if (const uint32_t code = loadWord(result_); code != 0) return static_cast<Code>(code);
-  return static_cast<Code>(loadWord(abort_));
+  if (const uint32_t code = loadWord(&controls_.words->result); code != 0) return static_cast<Code>(code);
+  return static_cast<Code>(loadWord(&controls_.words->abort));
 }
 
 std::string DeviceCommunicator::crowding() const {
@@ -59,7 +59,7 @@ uint64_t DeviceCommunicator::lastDone() {
 
 uint64_t DeviceCommunicator::failedSequence() const {
   const std::lock_guard lock(mutex_);
-  if (failure_ != Code::Ok || loadWord(result_) == 0) return failedSequence_;
+  if (failure_ != Code::Ok || loadWord(&controls_.words->result) == 0) return failedSequence_;
   // Kernels have failed and not come to their end.
   const uint64_t waiting = firstWaiting();
   const auto found =

@@ -26,18 +26,18 @@ struct Occupancy {
 
 }  // namespace
 
-Status DeviceCommunicator::checkStream(Stream stream, uint64_t id) {
-  if (id == checkedStream_) return Status::ok();
+Status DeviceCommunicator::checkStream(Stream stream, const StreamName& name) {
+  if (name.id != 0 && name.id == checkedStream_) return Status::ok();
   StreamFacts facts;
-  Status status = describeStream(stream, facts);
+  Status status = describeStream(stream, name, facts);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
-  if (status) checkedStream_ = id;
+  if (status && name.id != 0) checkedStream_ = name.id;
   return status;
 }
 
 // All operations of a communicator use its connections, so they follow one another on whatever stream, and so do the replays of
 // its graphs: each waits for the event that the one before has recorded.
-Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool capturing) {
+Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name, bool capturing) {
   Event last = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -50,7 +50,7 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool captu
           "operations between hosts cannot be captured: the host moves their data and is not notified of a replay; "
           "issue them without a graph");
     }
-    if (capturedOn_ && capturedOn_ != id) {
+    if (capturedOn_ && capturedOn_ != name.handle) {
       return Status::invalid(
           "this communicator was captured on another stream before; capture its operations on one stream");
     }
@@ -62,7 +62,7 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool captu
   if (capturedOn_) {
     if (Status status = waitEvent(stream, order_); !status) return status;
   }
-  return last == nullptr || lastStream_ == id ? Status::ok() : waitEvent(stream, last);
+  return last == nullptr || lastStream_ == name.id ? Status::ok() : waitEvent(stream, last);
 }
 
 // What may be in flight at this time, in multiprocessors; of a graph, all channels.
@@ -85,7 +85,8 @@ Status DeviceCommunicator::waitForAll(Stream stream) {
 
 // The launch is put behind others where it does not fit beside them. Ranks of one communicator that share the device have to run
 // together, so none of them may be behind another communicator that waits for the next: they wait here, and not for long.
-Status DeviceCommunicator::takeTurn(int blocks, Stream stream, uint64_t id, bool capturing, SharedDevice::Turn& turn) {
+Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing,
+                                    SharedDevice::Turn& turn) {
   SharedDevice& device = SharedDevice::of(config_.device);
   const auto behindAll = [&](Stream later) {
     Status status;
@@ -116,7 +117,7 @@ Status DeviceCommunicator::takeTurn(int blocks, Stream stream, uint64_t id, bool
     }
     if (replays && !together) {
       if (!capturing) return waitEvent(stream, device.last());
-      const Status status = device.capture(id, behindAll);
+      const Status status = device.capture(name.handle, behindAll);
       return status ? waitEventInGraph(stream, device.last()) : status;
     }
     if (device.fits(needed) || !others) return Status::ok();

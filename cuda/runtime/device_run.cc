@@ -103,7 +103,7 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
 }
 
 LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNanos) const {
-  return {abort_, result_, static_cast<uint64_t>(std::max<int64_t>(0, timeoutNanos)), number};
+  return {controls_, static_cast<uint64_t>(std::max<int64_t>(0, timeoutNanos)), number};
 }
 
 Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
@@ -376,14 +376,14 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   }
   const DeviceGuard guard(config_.device);
   Status status = guard.status();
-  uint64_t id = 0;
+  StreamName name;
   bool capturing = false;
-  if (status) status = streamId(stream, id);
-  if (status) status = checkStream(stream, id);
   if (status) status = isCapturing(stream, capturing);
-  if (status) status = orderAfterLast(stream, id, capturing);
+  if (status) status = nameStream(stream, capturing, name);
+  if (status) status = checkStream(stream, name);
+  if (status) status = orderAfterLast(stream, name, capturing);
   SharedDevice::Turn turn;
-  if (status) status = takeTurn(blocksOf(launch), stream, id, capturing, turn);
+  if (status) status = takeTurn(blocksOf(launch), stream, name, capturing, turn);
   Event event = nullptr;
   if (status && !capturing) status = takeEvent(event);
   if (!status) return giveUp(status);
@@ -418,11 +418,11 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   }
   issued_ = flights.back().number;
   if (capturing) {
-    capturedOn_ = id;
+    capturedOn_ = name.handle;
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));  // a graph may be replayed at any time
   } else {
     RetiredMemory::ofThisProcess().begun();
-    lastStream_ = id;
+    lastStream_ = name.id;
     flights.back().arguments = std::move(arguments);
     std::move(flights.begin(), flights.end(), std::back_inserter(flights_));
   }

@@ -97,10 +97,12 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
         "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_HOST_STAGING), and is "
         "not notified of a replay; issue them without a graph");
   }
-  Status status = streamId(stream, id);
+  StreamName name;
+  Status status = nameStream(stream, capturing, name);
+  id = name.id;
   if (!status || lastStream_ == id) return status;  // claimed before
   StreamFacts facts;
-  status = describeStream(stream, facts);
+  status = describeStream(stream, name, facts);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
   return status && lastStream_ ? waitEvent(stream, last_) : status;
 }

@@ -93,7 +93,7 @@ class DeviceStaging {
   Words* words_ = nullptr;
   Stream stream_ = nullptr;
   Event last_ = nullptr;                // after what was put on a stream last
-  std::optional<uint64_t> lastStream_;  // its streamId()
+  std::optional<uint64_t> lastStream_;  // its id
   uint64_t lastWait_ = 0;
 
   mutable std::mutex mutex_;

@@ -12,7 +12,17 @@ namespace {
 using driver::driver;
 using driver::statusOf;
 
-const auto kLegacyHandle = reinterpret_cast<Stream>(uintptr_t{1});  // CU_STREAM_LEGACY
+const auto kLegacyHandle = reinterpret_cast<Stream>(uintptr_t{1});     // CU_STREAM_LEGACY
+const auto kPerThreadHandle = reinterpret_cast<Stream>(uintptr_t{2});  // CU_STREAM_PER_THREAD
+
+bool isDefault(Stream stream) { return stream == nullptr || stream == kLegacyHandle; }
+
+// Two handles are the default stream's, and one is another stream's in each thread.
+uint64_t handleOf(Stream stream) {
+  thread_local const uint16_t ofThisThread = 0;
+  if (stream == kPerThreadHandle) return reinterpret_cast<uintptr_t>(&ofThisThread) + 1;
+  return reinterpret_cast<uintptr_t>(isDefault(stream) ? kLegacyHandle : stream);
+}
 
 driver::ExecutableGraph graphOf(Graph graph) { return static_cast<driver::ExecutableGraph>(graph); }
 
@@ -53,22 +63,22 @@ Status createStream(Stream& stream, bool blocking) {
 
 Status destroyStream(Stream stream) { return statusOf("cuStreamDestroy", driver().streamDestroy(streamOf(stream))); }
 
-Status describeStream(Stream stream, StreamFacts& facts) {
-  facts = {};
-  Status status = checkContext(stream);
-  if (status) status = streamId(stream, facts.id);
-  unsigned flags = 0;
-  if (status) status = statusOf("cuStreamGetFlags", driver().streamFlags(streamOf(stream), &flags));
-  if (!status) return status;
-  facts.blocking = (flags & driver::kStreamNonBlocking) == 0;
-  facts.isDefault = stream == nullptr || stream == kLegacyHandle;
-  return Status::ok();
+Status nameStream(Stream stream, bool capturing, StreamName& name) {
+  name = {handleOf(stream), 0};
+  if (capturing) return Status::ok();
+  unsigned long long id = 0;  // NOLINT(google-runtime-int): as the driver has it
+  Status status = statusOf("cuStreamGetId", driver().streamId(streamOf(stream), &id));
+  name.id = id;
+  return status;
 }
 
-Status streamId(Stream stream, uint64_t& id) {
-  unsigned long long found = 0;  // NOLINT(google-runtime-int): as the driver has it
-  Status status = statusOf("cuStreamGetId", driver().streamId(streamOf(stream), &found));
-  id = found;
+Status describeStream(Stream stream, const StreamName& name, StreamFacts& facts) {
+  facts = {name, false, isDefault(stream)};
+  Status status = checkContext(stream);
+  if (!status || name.id == 0) return status;
+  unsigned flags = 0;
+  status = statusOf("cuStreamGetFlags", driver().streamFlags(streamOf(stream), &flags));
+  if (status) facts.blocking = (flags & driver::kStreamNonBlocking) == 0;
   return status;
 }
 

@@ -118,7 +118,7 @@ class SharedDevice {
   std::vector<Member> members_;
   Stream stream_ = nullptr;
   Event last_ = nullptr;
-  std::optional<uint64_t> capturedOn_;  // as streamId() names it
+  std::optional<uint64_t> capturedOn_;  // its handle
 };
 
 }  // namespace jccl::device

@@ -24,25 +24,30 @@ class StreamOwners {
   // Refused, with the remedy, where another rank of the communicator would wait for the stream.
   Status claim(int device, const StreamFacts& stream, const uint64_t token[2], int rank) {
     const std::lock_guard lock(mutex_);
-    const std::string what = "stream=" + std::to_string(stream.id) + " device=" + std::to_string(device);
-    for (const auto& [key, owner] : owners_) {
-      const auto& [onDevice, id, high, low] = key;
+    const auto key = std::tuple(device, stream.name.handle, token[0], token[1]);
+    const auto known = owners_.find(key);
+    if (known != owners_.end() && isAnother(known->second.stream.name, stream.name)) {
+      owners_.erase(known);  // it was destroyed
+    } else if (known != owners_.end() && known->second.rank != rank) {
+      return Status::invalid(
+          describe(device, stream.name) + ": rank=" + std::to_string(known->second.rank) +
+          " of this communicator uses it, and kernels of one stream wait for each other; give rank=" +
+          std::to_string(rank) + " a stream of its own");
+    } else if (known != owners_.end() && stream.name.id == 0) {
+      return Status::ok();
+    }
+    for (const auto& [other, owner] : owners_) {
+      const auto& [onDevice, handle, high, low] = other;
       if (onDevice != device || high != token[0] || low != token[1] || owner.rank == rank) continue;
-      if (id == stream.id) {
-        return Status::invalid(what + ": rank=" + std::to_string(owner.rank) +
-                               " of this communicator uses it, and kernels of one stream wait for each other; give "
-                               "rank=" +
-                               std::to_string(rank) + " a stream of its own");
-      }
       const bool wait = (stream.isDefault && owner.stream.blocking) || (stream.blocking && owner.stream.isDefault);
       if (wait) {
-        return Status::invalid(what + ": it and stream=" + std::to_string(id) +
+        return Status::invalid(describe(device, stream.name) + ": it and " + describe(device, owner.stream.name) +
                                " of rank=" + std::to_string(owner.rank) +
                                " are a default stream and a blocking one, whose kernels wait for each other; make "
                                "streams with cudaStreamNonBlocking (CU_STREAM_NON_BLOCKING)");
       }
     }
-    owners_.insert_or_assign({device, stream.id, token[0], token[1]}, Owner{rank, stream});
+    owners_.insert_or_assign(key, Owner{rank, stream});
     return Status::ok();
   }
 
@@ -69,8 +74,17 @@ class StreamOwners {
     StreamFacts stream;
   };
 
+  // Of two with one handle; what was captured first has no id.
+  static bool isAnother(const StreamName& one, const StreamName& other) {
+    return one.id != 0 && other.id != 0 && one.id != other.id;
+  }
+  static std::string describe(int device, const StreamName& stream) {
+    return "stream=" + (stream.id != 0 ? std::to_string(stream.id) : "handle " + std::to_string(stream.handle)) +
+           " device=" + std::to_string(device);
+  }
+
   std::mutex mutex_;
-  std::map<std::tuple<int, uint64_t, uint64_t, uint64_t>, Owner> owners_;
+  std::map<std::tuple<int, uint64_t, uint64_t, uint64_t>, Owner> owners_;  // by device, handle and token
 };
 
 }  // namespace jccl::device

@@ -64,7 +64,10 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
     staged.launch(machine, rank, trial.threads, [&running] { --running; });
   }
   const auto abort = [&](int rank) {
-    simt::storeRelaxed(const_cast<uint32_t*>(staged.ranks.abortWord(rank)), static_cast<uint32_t>(Code::Aborted));
+    const ChannelControls controls = staged.ranks.controls(rank);
+    for (int channel = 0; channel < controls.channels; ++channel) {
+      simt::storeRelaxed(&controls.words[channel].abort, static_cast<uint32_t>(Code::Aborted));
+    }
   };
   uint64_t rounds = 0;
   machine.launch(

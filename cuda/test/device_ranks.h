@@ -42,13 +42,13 @@ class DeviceRanks {
     launch.size = size_;
     launch.channels = r.channels.data();
     launch.shape = shape_;
-    launch.control = {&r.abort, &r.result, timeoutNanos, 1};
+    launch.control = {controls(rank), timeoutNanos, 1};
     return launch;
   }
 
-  Code result(int rank) const { return static_cast<Code>(static_cast<int32_t>(ranks_[rank]->result)); }
-  void abort(int rank, Code code) { ranks_[rank]->abort = static_cast<uint32_t>(code); }
-  const uint32_t* abortWord(int rank) const { return &ranks_[rank]->abort; }
+  Code result(int rank) const { return static_cast<Code>(static_cast<int32_t>(ranks_[rank]->controls.front().result)); }
+  void abort(int rank, Code code) { controls(rank).abort(code); }
+  ChannelControls controls(int rank) const { return {ranks_[rank]->controls.data(), channels_}; }
   const device::ProgressRecord& record(int rank, int channel) const { return ranks_[rank]->records[channel]; }
   DeviceChannel& channel(int rank, int channel) { return ranks_[rank]->channels[channel]; }
   const ConnectionShape& shape() const { return shape_; }
@@ -62,8 +62,7 @@ class DeviceRanks {
     for (int rank = 0; rank < size_; ++rank) {
       const Rank& r = *ranks_[rank];
       places.add(r.blocks.base(), shape_.blockBytes() * size_ * channels_, rank);
-      places.add(&r.abort, sizeof r.abort, emulator::MemoryPlaces::kHost);
-      places.add(&r.result, sizeof r.result, emulator::MemoryPlaces::kHost);
+      places.add(r.controls.data(), r.controls.size() * sizeof r.controls[0], emulator::MemoryPlaces::kHost);
       places.add(r.records.data(), r.records.size() * sizeof r.records[0], emulator::MemoryPlaces::kHost);
     }
   }
@@ -77,8 +76,7 @@ class DeviceRanks {
     std::vector<std::vector<int32_t>> orders;
     std::vector<DeviceChannel> channels;
     std::vector<device::ProgressRecord> records;
-    uint32_t abort = 0;
-    uint32_t result = 0;
+    std::vector<ControlWords> controls;
   };
 
   void connect(int rank, uint64_t firstStep) {
@@ -87,6 +85,7 @@ class DeviceRanks {
     r.recvs.resize(size_ * channels_);
     r.orders.resize(channels_);
     r.records.resize(channels_);
+    r.controls.resize(channels_);
     for (int c = 0; c < channels_; ++c) {
       for (int peer = 0; peer < size_; ++peer) {
         if (peer == rank) continue;

@@ -184,6 +184,29 @@ TEST_F(DriverRules, WhatMayBreakACaptureIsForbiddenWhileOneIsUnderWay) {
   }
 }
 
+// As a driver for CUDA 13.0 has it, in all modes and from all threads.
+TEST_F(DriverRules, ACapturedStreamTellsItsContextOnly) {
+  const driver::Stream stream = newStream();
+  unsigned long long id = 0;  // NOLINT(google-runtime-int): as the driver has it
+  unsigned flags = 0;
+  driver::Context context = nullptr;
+  const std::function<Result()> questions[] = {[&] { return driver().streamId(stream, &id); },
+                                               [&] { return driver().streamFlags(stream, &flags); }};
+  for (const CaptureMode mode : {CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed}) {
+    for (const auto& question : questions) {
+      driver::Graph graph = nullptr;
+      EXPECT_EQ(question(), Result::Success);
+      ASSERT_EQ(driver().streamBeginCapture(stream, mode), Result::Success);
+      EXPECT_EQ(driver().streamContext(stream, &context), Result::Success);
+      CaptureMode relaxed = CaptureMode::Relaxed;
+      EXPECT_EQ(driver().exchangeCaptureMode(&relaxed), Result::Success);
+      EXPECT_EQ(question(), Result::StreamCaptureUnsupported);
+      EXPECT_EQ(driver().exchangeCaptureMode(&relaxed), Result::Success);
+      EXPECT_EQ(driver().streamEndCapture(stream, &graph), Result::StreamCaptureInvalidated);
+    }
+  }
+}
+
 TEST_F(DriverRules, ACaptureIsEndedByItsThreadAndIsolated) {
   const driver::Stream stream = newStream(), other = newStream();
   driver::Event before = recordedOn(other);
@@ -433,7 +456,7 @@ class Short {
         Result::Success);
     channel_.record = &record_;
     launch_.channels = &channel_;
-    launch_.control = {&abort_, &result_, 0, 1};
+    launch_.control = {{&words_, 1}, 0, 1};
     launch_.code = {Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
     launch_.choice.protocol = Protocol::LL;
     launch();
@@ -448,7 +471,7 @@ class Short {
   driver::Stream stream_;
   driver::Function function_ = nullptr;
   device::Launch launch_{};
-  uint32_t abort_ = 0, result_ = static_cast<uint32_t>(Code::Aborted);
+  ControlWords words_{0, static_cast<uint32_t>(Code::Aborted)};
   device::ProgressRecord record_{};
   device::DeviceChannel channel_{};
 };

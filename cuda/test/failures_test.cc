@@ -14,25 +14,25 @@ TEST(FailingBlocks, TheFirstCodeStays) {
     emulator::Options options = bySeed(seed);
     if (seed % 2 == 0) options.memory = emulator::Memory::Weak;
     emulator::Machine machine(options);
-    uint32_t result = 0, seen[kBlocks] = {};
-    const uint32_t abort = 0;
+    uint32_t seen[kBlocks] = {};
+    ControlWords words[kBlocks] = {};
     device::ProgressRecord records[kBlocks] = {};
     machine.launch(
         kBlocks, kThreads,
         [&] {
           JCCL_SHARED(device::WaitControl, wait);
           const unsigned block = simt::blockIndex();
-          if (simt::threadIndex() == 0) wait = {&abort, &result, records + block, 1, simt::nanos(), 0, 0};
+          if (simt::threadIndex() == 0) wait = {{words, kBlocks}, records + block, 1, simt::nanos(), 0, 0};
           simt::syncBlock();
           if (simt::threadIndex() != 0) return;
           device::Waiter(wait).fail(block % 2 == 0 ? Code::Mismatch : Code::Transport, {});
-          seen[block] = simt::loadAcquire(&result);
+          seen[block] = simt::loadAcquire(&words[block].result);
         },
         "failing");
     const emulator::Report report = machine.run();
     ASSERT_TRUE(report.finished()) << report.text;
-    for (const uint32_t code : seen) ASSERT_EQ(code, result) << "seed=" << seed;
-    ASSERT_NE(result, 0u);
+    for (const uint32_t code : seen) ASSERT_EQ(code, words[0].result) << "seed=" << seed;
+    ASSERT_NE(words[0].result, 0u);
   }
 }
 
@@ -94,7 +94,7 @@ TEST_P(WaitingKernels, EndWhenTheyAreAborted) {
       [&] {
         const uint64_t start = simt::nanos();
         while (simt::nanos() - start < 5'000'000) simt::pause();
-        simt::storeRelaxed(const_cast<uint32_t*>(ranks.abortWord(0)), static_cast<uint32_t>(Code::Aborted));
+        simt::storeRelaxed(&ranks.controls(0).words->abort, static_cast<uint32_t>(Code::Aborted));
       },
       "host");
   const emulator::Report report = machine.run();

@@ -1,6 +1,8 @@
 // The runtime over emulated GPUs: what Java calls, without Java.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <utility>
 
 #include "cuda/driver/driver.h"
 #include "cuda/test/application.h"
@@ -449,6 +451,27 @@ TEST(DeviceRuntime, MoreStreamsThanHardwareQueuesAreToldOf) {
       << ranks.rank(0).crowding();
   EXPECT_NE(ranks.rank(0).crowding().find("CUDA_DEVICE_MAX_CONNECTIONS"), std::string::npos);
   for (device::Stream stream : streams) application.destroyStream(stream);
+}
+
+// A driver gives none to a thread while another one's copy to pageable memory waits for kernels, which may wait for what this
+// thread issues.
+TEST(DeviceRuntime, OperationsUseEventsThatWereMadeBefore) {
+  constexpr int kOperations = 100;
+  DeviceRuntimeRanks ranks(2);
+  Buffers buffers(2, 8);
+  auto& calls = const_cast<driver::Driver&>(driver::driver());
+  const auto eventCreate =
+      std::exchange(calls.eventCreate, [](driver::Event*, unsigned) { return driver::Result::OutOfMemory; });
+  std::array<Issued, 2> last;
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int i = 0; i < kOperations; ++i) {
+      last[rank] =
+          allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::LL), ranks.rank(rank).ownStream());
+      EXPECT_EQ(last[rank].code, Code::Ok) << ranks.rank(rank).lastError();
+    }
+  }
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(ranks.await(rank, last[rank]), Code::Ok);
+  calls.eventCreate = eventCreate;
 }
 
 TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {

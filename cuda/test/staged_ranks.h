@@ -216,7 +216,7 @@ class StagedRanks {
       expectOk(host.stage(peer, device.stagedChannels(peer), ends));
       expectOk(device.connectStaged(peer, TransportKind::Net, ends, host.memory()));
     }
-    StagingActivity* activity = host.startStaging(device.abortWord());
+    StagingActivity* activity = host.startStaging(device.controls());
     EXPECT_NE(activity, nullptr);
     expectOk(device.prepare(false, activity));
   }

@@ -433,7 +433,7 @@ std::shared_ptr<const void> HostCommunicator::memory() const {
   return all;
 }
 
-StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
+StagingActivity* HostCommunicator::startStaging(const ChannelControls& controls) {
   if (net_ == nullptr) return nullptr;
   const CommunicatorConfig& communicator = config_.communicator;
   const bool oversubscribed = SpinPolicy::isOversubscribed(communicator.localRanks, communicator.cores);
@@ -447,7 +447,7 @@ StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
     if (forwarder_ != nullptr && net_->failed())
       forwarder_->end("has a broken network: " + net_->error(&peer).message());
   };
-  stagingProxy_ = std::make_unique<StagingProxy>(*net_, abort, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos,
+  stagingProxy_ = std::make_unique<StagingProxy>(*net_, controls, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos,
                                                  std::move(forwarding));
   return &stagingProxy_->activity();
 }

@@ -14,6 +14,7 @@
 #include "engine/communicator.h"
 #include "engine/forwarding.h"
 #include "engine/zero_copy.h"
+#include "primitives/control_words.h"
 #include "transport/net_transport.h"
 #include "transport/shm_registry.h"
 #include "transport/shm_views.h"
@@ -76,8 +77,8 @@ class HostCommunicator final : private BufferResolver {
   // Their memory, which is mapped for as long as anybody has this; after connect.
   std::shared_ptr<const void> memory() const;
   // Moves staged connections from now on, where any leads over a network. Returns what counts the operations of the GPU's
-  // runtime; otherwise null. `abort` stays until the activity is closed.
-  StagingActivity* startStaging(uint32_t* abort);
+  // runtime; otherwise null. What `controls` names stays until the activity is closed.
+  StagingActivity* startStaging(const ChannelControls& controls);
 
   // The network in use: Net (sockets), Ib, or None.
   TransportKind network() const;

@@ -16,10 +16,10 @@ constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
 
-StagingProxy::StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos,
-                           Forwarding forwarding)
+StagingProxy::StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
+                           int64_t spinNanos, Forwarding forwarding)
     : network_(network),
-      abort_(abort),
+      controls_(controls),
       failed_(std::move(failed)),
       spinNanos_(spinNanos),
       forwardersBroken_(std::move(forwarding.broken)),
@@ -44,11 +44,7 @@ void StagingProxy::run() {
     if ((network_.failed() || alone) && !reported) {
       reported = true;
       failed_();
-      activity_.unlessClosed([this] {
-        uint32_t none = 0;
-        __atomic_compare_exchange_n(abort_, &none, static_cast<uint32_t>(Code::Transport), false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE);
-      });
+      activity_.unlessClosed([this] { controls_.abort(Code::Transport); });
     }
     const uint32_t begun = activity_.begun();
     if (begun != seen) {

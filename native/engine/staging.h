@@ -17,6 +17,7 @@
 
 #include "base/progress_engine.h"
 #include "engine/staging_activity.h"
+#include "primitives/control_words.h"
 #include "transport/net.h"
 
 namespace jccl {
@@ -55,13 +56,14 @@ class StagingProxy {
     std::function<bool()> broken;            // whether one of them has ended; empty: there are none
   };
 
-  // `abort` is the word that ends the kernels' waits: set to Code::Transport once the network has failed, after `failed` was
-  // called. It stays until the activity is closed, or as long as this object. While an operation is in flight the thread polls
+  // `controls` end the kernels' waits: with Code::Transport once the network has failed, after `failed` was called. They stay
+  // until the activity is closed, or as long as this object. While an operation is in flight the thread polls
   // without a pause until nothing has moved for so long; `spinNanos` 0 is for hosts that have no core for it.
-  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos = 0)
-      : StagingProxy(network, abort, std::move(failed), spinNanos, Forwarding()) {}
-  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos,
-               Forwarding forwarding);
+  StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
+               int64_t spinNanos = 0)
+      : StagingProxy(network, controls, std::move(failed), spinNanos, Forwarding()) {}
+  StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
+               int64_t spinNanos, Forwarding forwarding);
   ~StagingProxy();
   StagingProxy(const StagingProxy&) = delete;
   StagingProxy& operator=(const StagingProxy&) = delete;
@@ -74,7 +76,7 @@ class StagingProxy {
   void run();
 
   ProgressEngine& network_;
-  uint32_t* const abort_;
+  const ChannelControls controls_;
   const std::function<void()> failed_;
   const int64_t spinNanos_;
   const std::function<bool()> forwardersBroken_;

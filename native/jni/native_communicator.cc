@@ -204,9 +204,10 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_shareMemory(JN
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
-                                                                               jlong abortWord) {
-  return guarded<jlong>(
-      0, [&] { return reinterpret_cast<jlong>(hostOf(handle).startStaging(reinterpret_cast<uint32_t*>(abortWord))); });
+                                                                               jlong controls) {
+  return guarded<jlong>(0, [&] {
+    return reinterpret_cast<jlong>(hostOf(handle).startStaging(*reinterpret_cast<const ChannelControls*>(controls)));
+  });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,

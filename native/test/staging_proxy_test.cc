@@ -97,8 +97,8 @@ bool comesTrue(Holds&& holds) {
 
 TEST(StagingProxy, LeavesTheNetworkAloneWhileNothingIsInFlight) {
   NotingNetwork network;
-  uint32_t abort = 0;
-  StagingProxy proxy(network, &abort, [] {});
+  ControlWords words{};
+  StagingProxy proxy(network, {&words, 1}, [] {});
   std::this_thread::sleep_for(milliseconds(250));  // more than two of its back-off sleeps
   EXPECT_EQ(network.polls(), 0u);
   EXPECT_EQ(network.kicks(), 0u);
@@ -107,8 +107,8 @@ TEST(StagingProxy, LeavesTheNetworkAloneWhileNothingIsInFlight) {
 TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   NotingNetwork network;
   network.setBusy(true);
-  uint32_t abort = 0;
-  StagingProxy proxy(network, &abort, [] {});
+  ControlWords words{};
+  StagingProxy proxy(network, {&words, 1}, [] {});
   proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 1000; }));
   EXPECT_EQ(network.kicks(), 0u);
@@ -119,14 +119,14 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(network.polls(), polls);
   EXPECT_EQ(network.kicks(), 1u);
-  EXPECT_EQ(load(abort), 0u);
+  EXPECT_EQ(load(words.abort), 0u);
 }
 
 // A kernel publishes without an event: the thread must poll again soon, however long nothing moved.
 TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
   NotingNetwork network;
-  uint32_t abort = 0;
-  StagingProxy proxy(network, &abort, [] {});
+  ControlWords words{};
+  StagingProxy proxy(network, {&words, 1}, [] {});
   proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.waitsNow() > 20; }));
   EXPECT_GT(network.longestWait(), 0);
@@ -139,9 +139,9 @@ TEST(StagingProxy, DoesNotPauseUntilNothingHasMovedForLong) {
   constexpr int64_t kHour = 3'600'000'000'000, kMoment = 1'000'000;
   for (const int64_t spinNanos : {kHour, kMoment}) {
     NotingNetwork network;
-    uint32_t abort = 0;
+    ControlWords words{};
     StagingProxy proxy(
-        network, &abort, [] {}, spinNanos);
+        network, {&words, 1}, [] {}, spinNanos);
     proxy.activity().begin();
     ASSERT_TRUE(network.comes(
         [&](const NotingNetwork& it) { return spinNanos == kHour ? it.pollsNow() > 10'000 : it.waitsNow() > 0; }));
@@ -155,8 +155,8 @@ TEST(StagingProxy, DoesNotPauseUntilNothingHasMovedForLong) {
 TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
   NotingNetwork network;
   network.setBusy(true);
-  uint32_t abort = 0;
-  StagingProxy proxy(network, &abort, [] {});
+  ControlWords words{};
+  StagingProxy proxy(network, {&words, 1}, [] {});
   proxy.activity().begin();
   proxy.activity().begin();
   proxy.activity().end();
@@ -170,8 +170,8 @@ TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
 // Whether the proxy sees it in flight or not, its data must leave.
 TEST(StagingProxy, AnOperationThatEndsAtOnceIsNotForgotten) {
   NotingNetwork network;
-  uint32_t abort = 0;
-  StagingProxy proxy(network, &abort, [] {});
+  ControlWords words{};
+  StagingProxy proxy(network, {&words, 1}, [] {});
   for (uint64_t round = 1; round <= 200; ++round) {
     const uint64_t kicks = network.kicks();
     proxy.activity().begin();
@@ -182,17 +182,19 @@ TEST(StagingProxy, AnOperationThatEndsAtOnceIsNotForgotten) {
 
 TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasInformed) {
   NotingNetwork network;
-  uint32_t abort = 0, abortWhenReported = ~0u;
+  ControlWords words[2] = {};
+  uint32_t abortWhenReported = ~0u;
   int reported = 0;
-  StagingProxy proxy(network, &abort, [&] {
+  StagingProxy proxy(network, {words, 2}, [&] {
     ++reported;
-    abortWhenReported = load(abort);
+    abortWhenReported = load(words[0].abort);
   });
   proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 0; }));
   network.breakDown();
-  ASSERT_TRUE(comesTrue([&] { return load(abort) != 0; }));
-  EXPECT_EQ(static_cast<Code>(static_cast<int32_t>(load(abort))), Code::Transport);
+  ASSERT_TRUE(comesTrue([&] { return load(words[1].abort) != 0; }));
+  EXPECT_EQ(static_cast<Code>(static_cast<int32_t>(load(words[0].abort))), Code::Transport);
+  EXPECT_EQ(load(words[1].abort), load(words[0].abort));
   EXPECT_EQ(abortWhenReported, 0u);
   // A network that is broken is not moved, nor reported twice.
   const uint64_t polls = network.polls();
@@ -203,42 +205,42 @@ TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasInformed) {
 
 TEST(StagingProxy, ANetworkThatBreaksAtRestIsReportedAsWell) {
   NotingNetwork network;
-  uint32_t abort = 0;
-  StagingProxy proxy(network, &abort, [] {});
+  ControlWords words{};
+  StagingProxy proxy(network, {&words, 1}, [] {});
   network.breakDown();
-  EXPECT_TRUE(comesTrue([&] { return load(abort) == static_cast<uint32_t>(Code::Transport); }));
+  EXPECT_TRUE(comesTrue([&] { return load(words.abort) == static_cast<uint32_t>(Code::Transport); }));
 }
 
 TEST(StagingProxy, TheFirstReasonToAbortStays) {
   NotingNetwork network;
-  uint32_t abort = static_cast<uint32_t>(Code::Aborted);
+  ControlWords words{static_cast<uint32_t>(Code::Aborted), 0};
   std::atomic<bool> reported{false};
-  StagingProxy proxy(network, &abort, [&] { reported = true; });
+  StagingProxy proxy(network, {&words, 1}, [&] { reported = true; });
   network.breakDown();
   ASSERT_TRUE(comesTrue([&] { return reported.load(); }));
   std::this_thread::sleep_for(milliseconds(5));
-  EXPECT_EQ(load(abort), static_cast<uint32_t>(Code::Aborted));
+  EXPECT_EQ(load(words.abort), static_cast<uint32_t>(Code::Aborted));
 }
 
 TEST(StagingProxy, TheWordOfARuntimeThatIsGoneIsNotTouched) {
   NotingNetwork network;
-  uint32_t abort = 0;
+  ControlWords words{};
   std::atomic<bool> reported{false};
-  StagingProxy proxy(network, &abort, [&] { reported = true; });
+  StagingProxy proxy(network, {&words, 1}, [&] { reported = true; });
   proxy.activity().close();
   network.breakDown();
   ASSERT_TRUE(comesTrue([&] { return reported.load(); }));
   std::this_thread::sleep_for(milliseconds(5));
-  EXPECT_EQ(load(abort), 0u);
+  EXPECT_EQ(load(words.abort), 0u);
 }
 
 TEST(StagingProxy, EndsSoonWhateverItDoes) {
   for (const bool inFlight : {false, true}) {
     NotingNetwork network;
-    uint32_t abort = 0;
+    ControlWords words{};
     const auto start = std::chrono::steady_clock::now();
     for (int round = 0; round < 20; ++round) {
-      StagingProxy proxy(network, &abort, [] {});
+      StagingProxy proxy(network, {&words, 1}, [] {});
       if (inFlight) proxy.activity().begin();
     }
     EXPECT_LT(std::chrono::steady_clock::now() - start, kTimeLimit / 2) << inFlight;

@@ -53,6 +53,17 @@ Result traitsOf(Stream handle, uint64_t& id, EmulatedGpu::StreamTraits& traits) 
   return gpu().describe(stream, id, traits) ? Result::Success : Result::InvalidHandle;
 }
 
+// Of a question that a driver does not answer while the stream is captured, in whatever mode: it ends the capture.
+Result unlessCaptured(Stream handle, uint64_t& id, EmulatedGpu::StreamTraits& traits) {
+  Result result = Result::Success;
+  EmulatedGpu::Stream* stream = EmulatedDriver::ofThisProcess().streamOf(handle, result);
+  if (stream != nullptr && captures().statusOf(stream) != CaptureStatus::None) {
+    captures().invalidate(stream);
+    return Result::StreamCaptureUnsupported;
+  }
+  return traitsOf(handle, id, traits);
+}
+
 void* pointerOf(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
 // Whether there is memory: of a device it has to be mapped.
@@ -81,7 +92,7 @@ Result streamDestroy(Stream handle) {
 Result streamId(Stream handle, unsigned long long* id) {
   uint64_t number = 0;
   EmulatedGpu::StreamTraits traits;
-  const Result result = traitsOf(handle, number, traits);
+  const Result result = unlessCaptured(handle, number, traits);
   *id = number;
   return result;
 }
@@ -97,7 +108,7 @@ Result streamContext(Stream handle, Context* context) {
 Result streamFlags(Stream handle, unsigned* flags) {
   uint64_t number = 0;
   EmulatedGpu::StreamTraits traits;
-  const Result result = traitsOf(handle, number, traits);
+  const Result result = unlessCaptured(handle, number, traits);
   *flags = traits.blocking || traits.isDefault ? 0 : driver::kStreamNonBlocking;
   return result;
 }

@@ -207,8 +207,8 @@ public final class DeviceEngine extends Engine {
      * @param staging the host's engine behind {@link #connectStaged}, if any peer has one
      */
     public void prepare(boolean inPlace, Optional<NativeEngine> staging) {
-        long abortWord = NativeDeviceCommunicator.abortWord(handle);
-        long activity = staging.map(it -> it.startStaging(abortWord)).orElse(0L);
+        long controls = NativeDeviceCommunicator.controls(handle);
+        long activity = staging.map(it -> it.startStaging(controls)).orElse(0L);
         require("prepare", NativeDeviceCommunicator.prepare(handle, inPlace, activity));
     }
 

@@ -314,11 +314,11 @@ public final class NativeCommunicator {
     /**
      * Moves what was staged from now on, where any of it leads over a network.
      *
-     * @param abortWord the address of a word that becomes {@link #TRANSPORT} when the network has failed; outlives the
-     *     communicator
+     * @param controls {@link NativeDeviceCommunicator#controls}, which end with {@link #TRANSPORT} when the network has
+     *     failed; outlive the communicator
      * @return the address of what counts operations as they begin and end, or 0 where no network is used
      */
-    static native long startStaging(long comm, long abortWord);
+    static native long startStaging(long comm, long controls);
 
     /**
      * Runs one collective and returns when this rank's buffers are done with.

@@ -116,8 +116,8 @@ public final class NativeDeviceCommunicator {
      */
     static native int connectStaged(long comm, int peer, boolean network, long[] rows, long memory);
 
-    /** The address of the word that ends every wait of the kernels. */
-    static native long abortWord(long comm);
+    /** The address of what ends the waits of the kernels, for {@link NativeCommunicator#startStaging}. */
+    static native long controls(long comm);
 
     /**
      * Makes the communicator ready for operations.

@@ -165,8 +165,8 @@ public final class NativeEngine extends Engine {
     }
 
     /** Moves what was staged; see {@link NativeCommunicator#startStaging}. */
-    long startStaging(long abortWord) {
-        return NativeCommunicator.startStaging(handle, abortWord);
+    long startStaging(long controls) {
+        return NativeCommunicator.startStaging(handle, controls);
     }
 
     /** Runs one collective; see {@link NativeCommunicator#run}. */
