@@ -84,8 +84,12 @@ final class DeviceMemory implements AutoCloseable {
         NativeDevice.copyMemory(device, address, NativeMemory.directAddress(window), bytes.length, stream);
     }
 
-    /** The bytes, after all that was enqueued on the stream. */
+    /**
+     * The bytes, after all that was enqueued on the stream. That is over before they are copied: a copy to pageable memory
+     * that waits holds up those of other threads, of the ranks for which the stream waits, too.
+     */
     byte[] get(int length) {
+        NativeDevice.awaitStream(device, stream);
         NativeDevice.copyMemory(device, NativeMemory.directAddress(window), address, length, stream);
         NativeDevice.awaitStream(device, stream);
         byte[] bytes = new byte[length];

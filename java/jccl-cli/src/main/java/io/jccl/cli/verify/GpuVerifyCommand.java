@@ -46,6 +46,9 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 public final class GpuVerifyCommand implements Callable<Integer> {
 
+    /** For tests whose ranks share a GPU, and which may use the GPU before JCCL does: a queue for each of their streams. */
+    private static final Map<String, String> QUEUES = Map.of("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+
     private static final Duration SHORT = Duration.ofSeconds(40);
     private static final Pattern COUNT =
             Pattern.compile("\\[\\s*(\\d+) tests (successful|failed|skipped|aborted)\\s*]");
@@ -247,7 +250,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         if (Files.exists(jar)) {
             List<String> command = junit("--details=tree", "--include-tag", "gpu", "--scan-classpath", jar.toString());
             steps.require(name, Duration.ofSeconds(240), () -> {
-                ChildProcess.Result result = steps.child("tests", command, Map.of());
+                ChildProcess.Result result = steps.child("tests", command, QUEUES);
                 report = report.with(counted(result.output()));
                 return Steps.failure("tests", result);
             });
