@@ -18,7 +18,7 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
     const uint64_t now = simt::nanos();
     wait = {control.controls, channel.record, control.sequence, now, control.timeoutNanos, now};
     failed = abort != 0 || result != 0;
-    if (failed && result == 0) setResult(control.controls, abort);
+    if (failed && result == 0) setResult(control.controls.words, control.controls.channels, abort);
   }
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }

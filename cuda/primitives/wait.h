@@ -29,13 +29,11 @@ struct WaitControl {
 };
 
 // For all channels, and for the host: the first code stays.
-JCCL_DEVICE void setResult(const ChannelControls& controls, uint32_t code) {
-  simt::storeFirst(&controls.words->result, code);
-  const uint32_t first = simt::loadAcquire(&controls.words->result);
+JCCL_DEVICE_CALL inline void setResult(ControlWords* words, int channels, uint32_t code) {
+  simt::storeFirst(&words->result, code);
+  const uint32_t first = simt::loadAcquire(&words->result);
   JCCL_NO_UNROLL
-  for (int channel = 1; channel < controls.channels; ++channel) {
-    simt::storeFirst(&controls.words[channel].result, first);
-  }
+  for (int channel = 1; channel < channels; ++channel) simt::storeFirst(&words[channel].result, first);
 }
 
 class Waiter {
@@ -151,7 +149,7 @@ class Waiter {
     simt::storeRelease(&control_.record->sequence, control_.sequence + 1);
   }
 
-  JCCL_DEVICE void fail(uint32_t code) const { setResult(control_.controls, code); }
+  JCCL_DEVICE void fail(uint32_t code) const { setResult(control_.controls.words, control_.controls.channels, code); }
 
   const WaitControl& control_;
 };
