@@ -30,6 +30,11 @@ public record GraphSummary(Pattern pattern, int channels, double bwIntra, double
         return channels * Math.min(bwIntra, bwInter);
     }
 
+    /** The same with channels that carry no more than so much each. */
+    public GraphSummary carryingAtMost(double gbps) {
+        return new GraphSummary(pattern, channels, Math.min(bwIntra, gbps), Math.min(bwInter, gbps), typeIntra);
+    }
+
     /**
      * The same where ranks of one host reach each other through the host's memory only.
      *

@@ -90,6 +90,15 @@ public record GpuShape(
         return with(channels, ring.throughHost(gbps), tree.throughHost(gbps), 0);
     }
 
+    /** The same where the channels that are used carry no more than so much together. */
+    GpuShape carryingAtMost(double gbps) {
+        return with(
+                channels,
+                ring.carryingAtMost(gbps / Math.min(ring.channels(), channels)),
+                tree.carryingAtMost(gbps / Math.min(tree.channels(), channels)),
+                switchGBps);
+    }
+
     private GpuShape with(int number, GraphSummary rings, GraphSummary trees, double switched) {
         return new GpuShape(
                 ranks,

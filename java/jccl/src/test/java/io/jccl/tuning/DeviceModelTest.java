@@ -54,6 +54,29 @@ class DeviceModelTest {
         assertThat(several.ring().typeIntra()).isEqualTo(PathType.PHB);
     }
 
+    /** Through slots each byte is written and read once more, whatever the topology says of the way from a device to itself. */
+    @Test
+    void largeDataOfRanksOnOneDeviceIsReducedInPlace() {
+        for (int channels : new int[] {1, 32}) {
+            GpuShape found = GpuShapes.of(2, 1, channels, 1600.0 / channels, PathType.LOC, 90);
+            largeDataIsReducedInPlace(found.withChannels(32));
+        }
+    }
+
+    private static void largeDataIsReducedInPlace(GpuShape found) {
+        DeviceModel model = new DeviceModel(found, 2, true, EnumSet.allOf(Protocol.class), TuningOverrides.none());
+        double inPlace = micros(model, Algorithm.DIRECT, Protocol.SIMPLE);
+        for (Algorithm algorithm : new Algorithm[] {Algorithm.RING, Algorithm.TREE}) {
+            assertThat(micros(model, algorithm, Protocol.SIMPLE)).isGreaterThan(1.5 * inPlace);
+        }
+        ChoiceTable table = ChoiceTable.build(model, TuningOverrides.none());
+        for (long bytes = 1 << 20; bytes <= 1L << 30; bytes *= 2) {
+            assertThat(Choice.algorithm(table.choose(Collective.ALL_REDUCE, bytes)))
+                    .as("bytes=%d", bytes)
+                    .isEqualTo(Algorithm.DIRECT);
+        }
+    }
+
     @Test
     void slowerPathsStayAsTheyAre() {
         GpuShape slow = GpuShapes.of(RANKS, 1, 1, 6, PathType.SYS, 80);
