@@ -44,6 +44,9 @@ size_t smaps(const void* begin, const void* end, const std::string& field) {
 class AdoptedMemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's allocator gives no memory a mapping of its own";
+#endif
     ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
     ASSERT_TRUE(ShmRegistry::acquire(&registry_).isOk());
     allocate();
