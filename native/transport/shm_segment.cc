@@ -180,7 +180,7 @@ Status ShmSegment::mapPages(const char* label, size_t bytes) {
   void* mapped = ::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (slack != 0 ? MAP_FIXED : 0),
                         fd_.get(), 0);
   if (mapped == MAP_FAILED) {
-    const Status status = Status::system("mmap", describe(label, bytes));
+    Status status = Status::system("mmap", describe(label, bytes));
     if (slack != 0) ::munmap(place, bytes);
     return status;
   }
