@@ -43,6 +43,15 @@ final class Stopwatch {
 
     /** Measures a call; all ranks measure the same at the same time. */
     Times measure(Workload.Call call) {
+        if (coldCalls > 0 && options.warmup() < 0) {
+            coldCalls--;
+            untilCompiled(call);
+            measureOnce(call); // the loops themselves are compiled again when they are entered anew
+        }
+        return measureOnce(call);
+    }
+
+    private Times measureOnce(Workload.Call call) {
         double estimateNanos = warmUp(call);
         exchange.barrier();
         double average = options.iterations() > 0
@@ -86,12 +95,7 @@ final class Stopwatch {
             repeat(call, options.warmup());
             return options.iterations() > 0 ? 0 : estimate(call, 1);
         }
-        double seconds = options.budgetSeconds() * WARMUP_SHARE;
-        if (coldCalls > 0) {
-            coldCalls--;
-            untilCompiled(call);
-        }
-        return runFor(call, seconds);
+        return runFor(call, options.budgetSeconds() * WARMUP_SHARE);
     }
 
     /**
