@@ -1,10 +1,11 @@
-// Two or more forked processes over the real engine, without Java: microseconds per all-reduce.
+// Two or more forked processes over the real engine, without Java: microseconds per operation.
 //
-//     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|two-shot|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
-//                      [slotBytes=262144] [iterations=0]
+//     collective_bench [all_reduce|broadcast|...] [ranks=2] [bytes=8] [ring|tree|direct|two-shot|zero] [ll|ll128|simple]
+//                      [chunkBytes=0] [runs=15] [channels=1] [slotBytes=262144] [iterations=0]
 //
-// Prints the minimum and the median over the runs, each of so many operations; 0: enough to be timed. "zero": buffers read
-// in place. Where there is a core for every rank, each is bound to its own; `taskset` says which cores there are.
+// `bytes` is what one rank has, or has for each other. Prints the minimum and the median over the runs, each of so many
+// operations; 0: enough to be timed. "zero": buffers read in place. Where there is a core for every rank, each is bound to
+// its own; `taskset` says which cores there are.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,16 @@ using namespace jccl;
 
 constexpr int64_t kTimeoutNanos = 60'000'000'000;
 
+Collective collectiveOf(const std::string& name) {
+  for (int i = 0; i < kCollectiveCount; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    if (name == nameOf(collective) && collective != Collective::SendRecv && collective != Collective::Barrier)
+      return collective;
+  }
+  std::fprintf(stderr, "collective=%s: expected all_reduce, broadcast, ... and no messages\n", name.c_str());
+  std::exit(2);
+}
+
 Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint32_t chunkBytes, int channels) {
   Choice choice;
   choice.algorithm = algorithm == "tree" ? Algorithm::Tree : algorithm == "ring" ? Algorithm::Ring : Algorithm::Direct;
@@ -37,10 +48,10 @@ Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint3
   return choice;
 }
 
-void runRank(Communicator& communicator, Choice choice, size_t bytes, int runs, int iterations, uint8_t* send,
-             uint8_t* recv) {
+void runRank(Communicator& communicator, Collective collective, Choice choice, size_t bytes, int runs, int iterations,
+             uint8_t* send, uint8_t* recv) {
   bindToOwnCore(communicator.rank(), communicator.size());
-  const OperationCode code{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
+  const OperationCode code{collective, DataType::Float32, ReduceOp::Sum};
   const auto count = static_cast<int64_t>(bytes / sizeof(float));
   for (int64_t i = 0; i < count; ++i) reinterpret_cast<float*>(send)[i] = static_cast<float>(i % 7);
   if (iterations == 0) iterations = static_cast<int>(std::clamp<size_t>((8u << 20) / (bytes + 64), 3, 20000));
@@ -68,14 +79,15 @@ void runRank(Communicator& communicator, Choice choice, size_t bytes, int runs, 
 
 int main(int argc, char** argv) {
   const auto argument = [&](int i, const char* fallback) { return std::string(argc > i ? argv[i] : fallback); };
-  const int ranks = std::stoi(argument(1, "2"));
-  const size_t bytes = std::stoull(argument(2, "8"));
-  const int channels = std::stoi(argument(7, "1"));
-  const auto slotBytes = static_cast<uint32_t>(std::stoul(argument(8, "262144")));
+  const Collective collective = collectiveOf(argument(1, "all_reduce"));
+  const int ranks = std::stoi(argument(2, "2"));
+  const size_t bytes = std::stoull(argument(3, "8"));
+  const int channels = std::stoi(argument(8, "1"));
+  const auto slotBytes = static_cast<uint32_t>(std::stoul(argument(9, "262144")));
   const Choice choice =
-      choiceOf(argument(3, "direct"), argument(4, "ll"), static_cast<uint32_t>(std::stoul(argument(5, "0"))), channels);
-  const int runs = std::stoi(argument(6, "15"));
-  const int iterations = std::stoi(argument(9, "0"));
+      choiceOf(argument(4, "direct"), argument(5, "ll"), static_cast<uint32_t>(std::stoul(argument(6, "0"))), channels);
+  const int runs = std::stoi(argument(7, "15"));
+  const int iterations = std::stoi(argument(10, "0"));
 
   // All ranks are made before the fork, in shared memory that keeps its addresses: they connect like threads.
   std::vector<std::unique_ptr<Communicator>> communicators;
@@ -90,8 +102,8 @@ int main(int argc, char** argv) {
     config.cores = static_cast<int>(allowedCores().size());
     communicators.push_back(
         std::make_unique<Communicator>(config, sharedMemory(Communicator::segmentShape(config).bytes())));
-    sends.push_back(sharedMemory(bytes + 64));
-    recvs.push_back(sharedMemory(bytes + 64));
+    sends.push_back(sharedMemory(ranks * bytes + 64));
+    recvs.push_back(sharedMemory(ranks * bytes + 64));
   }
   std::vector<int> order;
   for (int rank = 0; rank < ranks; ++rank) order.push_back(rank);
@@ -112,11 +124,11 @@ int main(int argc, char** argv) {
   }
   for (int rank = 1; rank < ranks; ++rank) {
     if (fork() == 0) {
-      runRank(*communicators[rank], choice, bytes, runs, iterations, sends[rank], recvs[rank]);
+      runRank(*communicators[rank], collective, choice, bytes, runs, iterations, sends[rank], recvs[rank]);
       std::_Exit(0);
     }
   }
-  runRank(*communicators[0], choice, bytes, runs, iterations, sends[0], recvs[0]);
+  runRank(*communicators[0], collective, choice, bytes, runs, iterations, sends[0], recvs[0]);
   int status = 0;
   while (wait(&status) > 0) {
   }
