@@ -115,6 +115,7 @@ class Communicator {
   void enter(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation);
   Code execute(Operation& operation, int64_t timeoutNanos);
+  bool triesInPlace(const Operation& operation) const;
   bool runInPlace(const Operation& operation, Transfer transfer);
   void runThroughSlots(const Operation& operation, Transfer& transfer);
   void takeHugePages(int channels);

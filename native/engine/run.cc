@@ -73,10 +73,7 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   if (control_.failed()) return failure();
   enter(operation, timeoutNanos);
   Transfer transfer = transferOf(operation);
-  const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
-                           operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
-                           ZeroCopy::supports(operation.code.collective);
-  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) {
+  if (!__builtin_expect(triesInPlace(operation), 0) || !runInPlace(operation, transfer)) {
     runThroughSlots(operation, transfer);
     lastChoice_ = operation.choice;  // not earlier: a copy of what was just written waits until the stores are done
   }
@@ -102,6 +99,7 @@ Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
   operation.choice.protocol = Protocol::Simple;
   operation.choice.channels = 1;
   enter(operation, timeoutNanos);
+  if (triesInPlace(operation) && runInPlace(operation, transferOf(operation))) return finish(operation);
   for (auto& task : tasks_) {
     task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
   }
@@ -194,14 +192,19 @@ size_t Communicator::partBytes(const Operation& operation) const {
   return count * sizeOf(operation.code.type);
 }
 
+// The same on all ranks. What a v-form of all-to-all sends to whom not all ranks know: it has no bytes here.
+bool Communicator::triesInPlace(const Operation& operation) const {
+  return (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 && operation.bytes != 0 &&
+         allLocal() && config_.size - 1 <= kMaxFanout && ZeroCopy::supports(operation.code.collective);
+}
+
 // Returns whether the operation is over: it is not where one rank's buffers cannot be reached by all.
 bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
   const Collective collective = operation.code.collective;
   const bool tried = operation.bytes >= kMinTriedOutput;
   if (tried) transfer.streaming = inPlaceOutputs_.streams(collective, operation.bytes, transfer.streaming);
   const int64_t start = tried ? monotonicNanos() : 0;
-  const auto result =
-      zeroCopy_.run(operation, transfer, inputBytes(operation), outputBytes(operation), channels_[0]->waiter());
+  const auto result = zeroCopy_.run(operation, transfer, channels_[0]->waiter());
   if (result == ZeroCopy::Result::NotShared) return false;
   if (tried) inPlaceOutputs_.took(collective, operation.bytes, monotonicNanos() - start);
   lastChoice_ = operation.choice;

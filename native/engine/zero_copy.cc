@@ -28,36 +28,77 @@ constexpr int64_t kNanosPerProcessCheck = 20'000'000;
 constexpr int kYieldsInside = 100;
 constexpr std::chrono::microseconds kSleepInside{50};
 
-bool readsSend(Collective collective) { return collective != Collective::AllGather; }
-bool writesRecv(Collective collective) { return collective != Collective::ReduceScatter; }
+// Whether peers read the rank's send buffer.
+bool readsSend(const Operation& operation, int rank) {
+  switch (operation.code.collective) {
+    case Collective::AllGather:
+    case Collective::Gather:
+      return false;  // every rank passes on its own
+    case Collective::Broadcast:
+    case Collective::Scatter:
+      return rank == operation.root;
+    default:
+      return true;
+  }
+}
+
+// Whether peers write the rank's receive buffer.
+bool writesRecv(const Operation& operation, int rank) {
+  switch (operation.code.collective) {
+    case Collective::ReduceScatter:
+    case Collective::Scatter:
+    case Collective::AllToAll:
+      return false;  // every rank fetches its own
+    case Collective::Reduce:
+    case Collective::Gather:
+      return rank == operation.root;
+    default:
+      return true;
+  }
+}
+
+// Whether the ranks divide the work on data that all have, or one has, as a whole.
+bool isDivided(Collective collective) {
+  return collective == Collective::AllReduce || collective == Collective::Broadcast || collective == Collective::Reduce;
+}
+
+bool reduces(Collective collective) {
+  return collective == Collective::AllReduce || collective == Collective::Reduce ||
+         collective == Collective::ReduceScatter;
+}
 
 }  // namespace
 
-ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes,
-                               Waiter& waiter) {
+ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, Waiter& waiter) {
   ++sequence_;
-  if (!publish(operation, sendBytes, recvBytes)) return Result::NotShared;
+  if (!publish(operation)) return Result::NotShared;
   bool shared = true;
-  const bool collected = collect(operation, sendBytes, recvBytes, waiter, shared);
+  const bool collected = collect(operation, waiter, shared);
   if (collected && !shared) return Result::NotShared;
   if (collected && work(operation, transfer, waiter) && finish(waiter)) return Result::Done;
-  reclaimBuffers(operation, recvBytes);
+  reclaimBuffers(operation);
   return Result::Failed;
 }
 
+// Peers use only buffers that have every rank's part, or all of what one rank has.
+size_t ZeroCopy::largeBufferBytes(const Operation& operation) const {
+  const bool isPair = isExchange(operation.code.collective) && operation.counts == nullptr;
+  return operation.bytes * (isPair ? size_ : 1);
+}
+
 // Publishes where our buffers are. Returns whether all peers can use them.
-bool ZeroCopy::publish(const Operation& operation, size_t sendBytes, size_t recvBytes) {
-  const bool needSend = readsSend(operation.code.collective);
-  const bool needRecv = writesRecv(operation.code.collective);
+bool ZeroCopy::publish(const Operation& operation) {
+  const bool needSend = readsSend(operation, rank_);
+  const bool needRecv = writesRecv(operation, rank_);
+  const size_t bytes = largeBufferBytes(operation);
   uint64_t sendSegment = 0, sendOffset = 0, recvSegment = 0, recvOffset = 0;
-  const bool isSame = needSend && needRecv && operation.send == operation.recv && sendBytes == recvBytes;
+  const bool isSame = needSend && needRecv && operation.send == operation.recv;
   bool processes = false;
   for (int peer = 0; peer < size_; ++peer) processes = processes || kinds_[peer] == TransportKind::Shm;
   bool shared = true;
   if (processes) {
-    shared = resolver_ != nullptr &&
-             (!needSend || resolver_->locate(operation.send, sendBytes, sendSegment, sendOffset)) &&
-             (!needRecv || isSame || resolver_->locate(operation.recv, recvBytes, recvSegment, recvOffset));
+    shared = resolver_ != nullptr && (!needSend || resolver_->locate(operation.send, bytes, sendSegment, sendOffset)) &&
+             (!needRecv || isSame || resolver_->locate(operation.recv, bytes, recvSegment, recvOffset));
     if (isSame) {
       recvSegment = sendSegment;
       recvOffset = sendOffset;
@@ -80,7 +121,8 @@ bool ZeroCopy::publish(const Operation& operation, size_t sendBytes, size_t recv
 }
 
 // Waits for all descriptors. `shared` says whether all ranks' buffers can be used; false is returned after a failure.
-bool ZeroCopy::collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared) {
+bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared) {
+  const size_t bytes = largeBufferBytes(operation);
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) {
       buffers_[peer] = {operation.send, operation.recv};
@@ -98,16 +140,17 @@ bool ZeroCopy::collect(const Operation& operation, size_t sendBytes, size_t recv
       continue;
     }
     if (!shared) continue;
-    const auto find = [&](uint64_t segment, uint64_t offset, size_t bytes) {
+    const auto find = [&](uint64_t segment, uint64_t offset) {
       if (segment == kThisProcess && kinds_[peer] == TransportKind::P2p) return reinterpret_cast<uint8_t*>(offset);
       return resolver_ == nullptr ? nullptr : resolver_->resolve(peer, segment, offset, bytes);
     };
     Buffers& found = buffers_[peer];
     found = {};
-    if (readsSend(operation.code.collective)) found.send = find(theirs.sendSegment, theirs.sendOffset, sendBytes);
-    if (writesRecv(operation.code.collective)) found.recv = find(theirs.recvSegment, theirs.recvOffset, recvBytes);
-    if ((readsSend(operation.code.collective) && found.send == nullptr) ||
-        (writesRecv(operation.code.collective) && found.recv == nullptr)) {
+    const bool needSend = readsSend(operation, peer);
+    const bool needRecv = writesRecv(operation, peer);
+    if (needSend) found.send = find(theirs.sendSegment, theirs.sendOffset);
+    if (needRecv) found.recv = find(theirs.recvSegment, theirs.recvOffset);
+    if ((needSend && found.send == nullptr) || (needRecv && found.recv == nullptr)) {
       // The peer relies on us to use its memory: it would wait for ever if this rank now went through slots.
       waiter.fail(Code::Transport, placeOf(peer));
       return false;
@@ -138,34 +181,54 @@ bool ZeroCopy::mayContinue(const WaitControl& control) const {
 // Reads and writes the part of this rank in all ranks' buffers; no two ranks touch the same element of a buffer, except
 // to read it.
 bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control) {
+  const Collective collective = operation.code.collective;
+  if (collective == Collective::AllToAll) return pullBlocks(operation, transfer, control);
+  ring::Part part{};
+  if (isDivided(collective)) {
+    ring::share(operation.count, rank_, size_, part.begin, part.count);
+  } else {
+    part = ring::partOf({operation.counts, operation.displacements, operation.count, 0, 1}, rank_);
+  }
+  if (part.count == 0) return true;
+  const size_t at = part.begin * transfer.elementBytes;
   const void* sources[kMaxFanout + 1];
-  void* destinations[kMaxFanout + 1];
-  const size_t element = transfer.elementBytes;
-  size_t from = 0, count = 0;
-  if (operation.code.collective == Collective::AllReduce) {
-    ring::share(operation.count, rank_, size_, from, count);
+  int sourceCount = 1;
+  if (reduces(collective)) {
+    for (int i = 0; i < size_; ++i) sources[i] = buffers_[i].send + at;
+    sourceCount = size_;
+  } else if (collective == Collective::Broadcast || collective == Collective::Scatter) {
+    sources[0] = buffers_[operation.root].send + at;
   } else {
-    const PartPlan parts{operation.counts, operation.displacements, operation.count, 0, 1};
-    const ring::Part part = ring::partOf(parts, rank_);
-    from = part.begin;
-    count = part.count;
-  }
-  if (count == 0) return true;
-  int sourceCount = size_, destinationCount = size_;
-  if (operation.code.collective == Collective::AllGather) {
-    sourceCount = 1;
     sources[0] = operation.send;
-  } else {
-    for (int i = 0; i < size_; ++i) sources[i] = buffers_[i].send + from * element;
   }
-  if (operation.code.collective == Collective::ReduceScatter) {
-    destinationCount = 1;
-    destinations[0] = operation.recv;
+  void* destinations[kMaxFanout + 1];
+  int destinationCount = 0;
+  const auto addDestination = [&](uint8_t* destination) {
+    const bool isThere = sourceCount == 1 && destination == sources[0];
+    if (!isThere) destinations[destinationCount++] = destination;
+  };
+  if (collective == Collective::ReduceScatter || collective == Collective::Scatter) {
+    addDestination(operation.recv);
+  } else if (collective == Collective::Reduce || collective == Collective::Gather) {
+    addDestination(buffers_[operation.root].recv + at);
   } else {
     // Every rank begins with another destination, so that they do not all write to one memory at a time.
-    for (int i = 0; i < size_; ++i) destinations[i] = buffers_[(rank_ + i) % size_].recv + from * element;
+    for (int i = 0; i < size_; ++i) addDestination(buffers_[(rank_ + i) % size_].recv + at);
   }
-  return walk(transfer, destinations, destinationCount, sources, sourceCount, count, control);
+  return destinationCount == 0 ||
+         walk(transfer, destinations, destinationCount, sources, sourceCount, part.count, control);
+}
+
+// An all-to-all: copies this rank's block of every rank's buffer.
+bool ZeroCopy::pullBlocks(const Operation& operation, const Transfer& transfer, const WaitControl& control) {
+  const size_t block = operation.count * transfer.elementBytes;
+  for (int i = 0; i < size_; ++i) {
+    const int peer = (rank_ + i) % size_;
+    const void* const source = buffers_[peer].send + rank_ * block;
+    void* const destination = operation.recv + peer * block;
+    if (!walk(transfer, &destination, 1, &source, 1, operation.count, control)) return false;
+  }
+  return true;
 }
 
 // Operations walk up and down alternately: what one touched last is still in the core's own cache, and the next begins with
@@ -206,7 +269,7 @@ bool ZeroCopy::finish(Waiter& waiter) {
 }
 
 // Returns when the buffers of the failed operation are this rank's alone.
-void ZeroCopy::reclaimBuffers(const Operation& operation, size_t recvBytes) {
+void ZeroCopy::reclaimBuffers(const Operation& operation) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     peers_[peer].peerAccess().revokedBy.store(static_cast<uint32_t>(rank_) + 1, std::memory_order_seq_cst);
@@ -214,8 +277,8 @@ void ZeroCopy::reclaimBuffers(const Operation& operation, size_t recvBytes) {
   const int64_t start = monotonicNanos();
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_ || waitUntilOutside(peer, start + kMaxInsideNanos)) continue;
-    if (writesRecv(operation.code.collective)) {
-      resolver_->isolate(peer, operation.recv, recvBytes, monotonicNanos() - start);
+    if (writesRecv(operation, rank_)) {
+      resolver_->isolate(peer, operation.recv, largeBufferBytes(operation), monotonicNanos() - start);
     }
   }
 }

@@ -55,13 +55,13 @@ class ZeroCopy {
   }
   void setResolver(BufferResolver* resolver) { resolver_ = resolver; }
 
+  // Messages have partners of their own, and a barrier has no data.
   static bool supports(Collective collective) {
-    return collective == Collective::AllReduce || collective == Collective::AllGather ||
-           collective == Collective::ReduceScatter;
+    return collective != Collective::SendRecv && collective != Collective::Barrier;
   }
 
   // Every rank of the operation calls this, or none. NotShared: one rank's buffers are ordinary, nothing has been touched.
-  Result run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes, Waiter& waiter);
+  Result run(const Operation& operation, const Transfer& transfer, Waiter& waiter);
 
  private:
   struct Buffers {
@@ -69,15 +69,17 @@ class ZeroCopy {
     uint8_t* recv = nullptr;
   };
 
-  bool publish(const Operation& operation, size_t sendBytes, size_t recvBytes);
-  bool collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared);
+  size_t largeBufferBytes(const Operation& operation) const;
+  bool publish(const Operation& operation);
+  bool collect(const Operation& operation, Waiter& waiter, bool& shared);
   bool work(const Operation& operation, const Transfer& transfer, Waiter& waiter);
   bool workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control);
+  bool pullBlocks(const Operation& operation, const Transfer& transfer, const WaitControl& control);
   bool walk(const Transfer& transfer, void* const* destinations, int destinationCount, const void* const* sources,
             int sourceCount, size_t count, const WaitControl& control) const;
   bool mayContinue(const WaitControl& control) const;
   bool finish(Waiter& waiter);
-  void reclaimBuffers(const Operation& operation, size_t recvBytes);
+  void reclaimBuffers(const Operation& operation);
   bool waitUntilOutside(int peer, int64_t deadline);
   WaitPlace placeOf(int peer) const {
     return {peer, kinds_[peer], WaitFor::BufferExchange, Protocol::Simple, sequence_};

@@ -195,6 +195,30 @@ TEST_P(CollectivesTest, ExchangesMoveEveryPair) {
   });
 }
 
+TEST(CollectivesInPlace, BuffersThatAllRanksReachAreUsedWhereTheyAre) {
+  constexpr size_t kCount = 500;
+  for (const int size : {2, 3}) {
+    RankThreads threads(size);
+    threads.run([&](Communicator& communicator) {
+      const Choice choice = choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy);
+      const std::vector<int64_t> counts(4 * static_cast<size_t>(size), 0);
+      for (const Collective collective :
+           {Collective::AllReduce, Collective::Reduce, Collective::Broadcast, Collective::AllGather,
+            Collective::ReduceScatter, Collective::AllToAll, Collective::Gather, Collective::Scatter}) {
+        Guarded send(size * kCount * 4), recv(size * kCount * 4);
+        const OperationCode code{collective, DataType::Int32, ReduceOp::Sum};
+        ASSERT_EQ(communicator.run(code, choice, send.address(), recv.address(), kCount, size - 1, kTimeoutNanos),
+                  Code::Ok);
+        EXPECT_NE(communicator.lastChoice().flags & Choice::kZeroCopyUsed, 0) << nameOf(collective);
+        EXPECT_EQ(communicator.lastChoice().protocol, Protocol::Simple);
+        if (collective != Collective::AllToAll) continue;
+        ASSERT_EQ(communicator.runV(code, choice, send.address(), recv.address(), counts, 0, kTimeoutNanos), Code::Ok);
+        EXPECT_EQ(communicator.lastChoice().flags & Choice::kZeroCopyUsed, 0) << "a v-form, whose counts not all know";
+      }
+    });
+  }
+}
+
 std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
   const auto [ranks, algorithm, protocol, channels] = info.param;
   return std::string(nameOf(algorithm)) + "_" + nameOf(protocol) + "_ranks" + std::to_string(ranks) + "_channels" +

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -70,13 +71,7 @@ class Pages {
   ShmSegment segment_;
 };
 
-struct LateCase {
-  const char* name;
-  TransportKind transport;
-  Collective collective;
-
-  friend std::ostream& operator<<(std::ostream& out, const LateCase& one) { return out << one.name; }
-};
+using LateCase = std::tuple<TransportKind, Collective>;
 
 class LateInPlace : public ::testing::TestWithParam<LateCase> {};
 
@@ -84,9 +79,10 @@ class LateInPlace : public ::testing::TestWithParam<LateCase> {};
 void giveUpBeforeThePeerBegins(const LateCase& one) {
   constexpr size_t kCount = 100'000;  // by rank
   SharedBuffers buffers;
-  RankThreads ranks(2, 1, {}, one.transport);
+  const auto [transport, collective] = one;
+  RankThreads ranks(2, 1, {}, transport);
   for (int rank = 0; rank < 2; ++rank) ranks[rank].setBufferResolver(&buffers);
-  const OperationCode code{one.collective, DataType::Float32, ReduceOp::Sum};
+  const OperationCode code{collective, DataType::Float32, ReduceOp::Sum};
   const Pages send(2 * kCount * sizeof(float)), recv(send.bytes());
   const Pages lateSend(send.bytes()), lateRecv(send.bytes());
   const Code timedOut = ranks[0].run(code, inPlace(), send.address(), recv.address(), kCount, 0, 50 * kMillisecond);
@@ -102,15 +98,18 @@ TEST_P(LateInPlace, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
   EXPECT_EXIT(giveUpBeforeThePeerBegins(GetParam()), ::testing::ExitedWithCode(0), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, LateInPlace,
-    ::testing::Values(LateCase{"all_reduce_of_threads", TransportKind::P2p, Collective::AllReduce},
-                      LateCase{"all_gather_of_threads", TransportKind::P2p, Collective::AllGather},
-                      LateCase{"reduce_scatter_of_threads", TransportKind::P2p, Collective::ReduceScatter},
-                      LateCase{"all_reduce_over_shm", TransportKind::Shm, Collective::AllReduce},
-                      LateCase{"all_gather_over_shm", TransportKind::Shm, Collective::AllGather},
-                      LateCase{"reduce_scatter_over_shm", TransportKind::Shm, Collective::ReduceScatter}),
-    [](const auto& info) { return std::string(info.param.name); });
+std::string nameOfCase(const ::testing::TestParamInfo<LateCase>& info) {
+  const auto [transport, collective] = info.param;
+  return std::string(nameOf(collective)) + (transport == TransportKind::P2p ? "_of_threads" : "_over_shm");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, LateInPlace,
+                         ::testing::Combine(::testing::Values(TransportKind::P2p, TransportKind::Shm),
+                                            ::testing::Values(Collective::AllReduce, Collective::Reduce,
+                                                              Collective::Broadcast, Collective::AllGather,
+                                                              Collective::ReduceScatter, Collective::AllToAll,
+                                                              Collective::Gather, Collective::Scatter)),
+                         nameOfCase);
 
 // An abort at any moment of the operation: the buffer is the application's again as soon as the operation has ended.
 TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
@@ -194,7 +193,7 @@ class InPlacePair {
     Transfer transfer;
     transfer.elementBytes = sizeof(float);
     transfer.reduce = scriptedReduce;
-    return one.zeroCopy.run(operation, transfer, operation.bytes, operation.bytes, one.waiter);
+    return one.zeroCopy.run(operation, transfer, one.waiter);
   }
 
   static constexpr size_t kCount = 2 * 4 * kChunkFloats;

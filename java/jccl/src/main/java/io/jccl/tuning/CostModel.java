@@ -200,13 +200,19 @@ public final class CostModel implements TimeModel {
                 && overrides.protocols().allows(collective, Protocol.SIMPLE);
     }
 
-    /** Whether buffers that all peers can address should be used in place. */
+    /**
+     * Whether buffers that all peers can address should be used in place. There all ranks wait for all others, twice; through
+     * slots a collective with a root has one hop.
+     */
     private boolean worthZeroCopy(Collective collective, long bytes) {
+        double minBytes = costs.get(General.ZERO_COPY_MIN_BYTES);
         return shape.sharesMemory()
-                && !pairwise(collective)
-                && collective != Collective.BARRIER
                 && shape.ranks() > 1
-                && bytes >= costs.get(General.ZERO_COPY_MIN_BYTES);
+                && switch (collective) {
+                    case SEND_RECV, BARRIER -> false;
+                    case BROADCAST, REDUCE, GATHER, SCATTER -> bytes >= 2 * minBytes;
+                    default -> bytes >= minBytes;
+                };
     }
 
     private boolean oversubscribed() {

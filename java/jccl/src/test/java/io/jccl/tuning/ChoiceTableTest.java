@@ -47,6 +47,20 @@ class ChoiceTableTest {
     }
 
     @Test
+    void allCollectivesButMessagesTryToWorkInPlace() {
+        ChoiceTable table = table(shape(4, 1, 4, 1), TuningOverrides.none());
+        for (Collective collective : Collective.values()) {
+            boolean moves = collective != Collective.SEND_RECV && collective != Collective.BARRIER;
+            assertThat(table.choice(collective, 1 << 20).tryZeroCopy())
+                    .as(collective.label())
+                    .isEqualTo(moves);
+            assertThat(table.choice(collective, 64).tryZeroCopy())
+                    .as(collective.label())
+                    .isFalse();
+        }
+    }
+
+    @Test
     void oversubscribedRanksStayDirectLonger() {
         long oversubscribed = directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()));
         long coreEach = directUpTo(table(shape(8, 1, 64, 1), TuningOverrides.none()));
