@@ -38,13 +38,42 @@ struct SegmentHeader {
   uint64_t bytes;
 };
 
-// What a rank writes for each peer before an operation that may read and write user buffers in place.
-struct alignas(64) BufferDescriptor {
-  std::atomic<uint64_t> sequence;  // of the operation; written last
-  uint64_t flags;                  // bit 0: both buffers can be addressed by the peers
-  uint64_t sendSegment, sendOffset;
-  uint64_t recvSegment, recvOffset;
-  uint64_t fingerprint;
+// Where the buffers of a rank are, in an operation that may read and write user buffers in place.
+struct BufferLocations {
+  bool shared = false;  // whether all buffers that peers use can be addressed by them
+  uint64_t sendSegment = 0, sendOffset = 0;
+  uint64_t recvSegment = 0, recvOffset = 0;
+  uint64_t fingerprint = 0;
+};
+
+// What a rank writes for each peer before such an operation. A rank with ordinary buffers that only sends may get ahead of
+// the reader by any number of operations, so a later one may take the place of what a peer is about to read.
+class alignas(64) BufferDescriptor {
+ public:
+  void publish(uint64_t sequence, const BufferLocations& own) {
+    sequence_.store(0, std::memory_order_relaxed);
+    const uint64_t values[kValues] = {own.shared,      own.sendSegment, own.sendOffset,
+                                      own.recvSegment, own.recvOffset,  own.fingerprint};
+    // Each releases the invalidation, so that who reads a new value sees it afterwards.
+    for (int i = 0; i < kValues; ++i) values_[i].store(values[i], std::memory_order_release);
+    sequence_.store(sequence, std::memory_order_release);
+  }
+
+  // Whether the descriptor of this operation, or of a later one, is there.
+  bool isPublished(uint64_t sequence) const { return sequence_.load(std::memory_order_acquire) >= sequence; }
+
+  // Once it is published. False: a later one took its place, before or while it was read.
+  bool read(uint64_t sequence, BufferLocations& theirs) const {
+    uint64_t values[kValues];
+    for (int i = 0; i < kValues; ++i) values[i] = values_[i].load(std::memory_order_acquire);
+    theirs = {values[0] != 0, values[1], values[2], values[3], values[4], values[5]};
+    return sequence_.load(std::memory_order_relaxed) == sequence;
+  }
+
+ private:
+  static constexpr int kValues = 6;
+  std::atomic<uint64_t> sequence_;  // of the operation; written last, 0 while the values change
+  std::atomic<uint64_t> values_[kValues];
 };
 static_assert(sizeof(BufferDescriptor) == 64);
 
@@ -52,7 +81,7 @@ struct alignas(64) CompletionFlag {
   std::atomic<uint64_t> sequence;
 };
 
-// Two of each, used alternately: a rank may be one operation ahead of the reader, never two.
+// Two of each, used alternately: a rank that waits for the reader may be one operation ahead of it, never two.
 struct BufferExchange {
   BufferDescriptor descriptors[2];
   CompletionFlag finished[2];

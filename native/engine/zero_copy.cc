@@ -13,8 +13,6 @@
 namespace jccl {
 namespace {
 
-constexpr uint64_t kShared = 1;
-
 // A descriptor names a pointer by this segment: the reader is a thread of the same process.
 constexpr uint64_t kThisProcess = ~uint64_t{0};
 
@@ -107,14 +105,13 @@ bool ZeroCopy::publish(const Operation& operation) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     const bool samePlace = kinds_[peer] == TransportKind::P2p;
-    BufferDescriptor& own = peers_[peer].bufferExchangeOf(rank_).descriptors[sequence_ % 2];
-    own.flags = shared ? kShared : 0;
-    own.sendSegment = samePlace ? kThisProcess : sendSegment;
-    own.sendOffset = samePlace ? reinterpret_cast<uint64_t>(operation.send) : sendOffset;
-    own.recvSegment = samePlace ? kThisProcess : recvSegment;
-    own.recvOffset = samePlace ? reinterpret_cast<uint64_t>(operation.recv) : recvOffset;
-    own.fingerprint = operation.fingerprint;
-    own.sequence.store(sequence_, std::memory_order_release);
+    BufferLocations own{shared, sendSegment, sendOffset, recvSegment, recvOffset, operation.fingerprint};
+    if (samePlace) {
+      own.sendSegment = own.recvSegment = kThisProcess;
+      own.sendOffset = reinterpret_cast<uint64_t>(operation.send);
+      own.recvOffset = reinterpret_cast<uint64_t>(operation.recv);
+    }
+    peers_[peer].bufferExchangeOf(rank_).descriptors[sequence_ % 2].publish(sequence_, own);
     peers_[peer].events().notifyIfWaiting();
   }
   return shared;
@@ -128,14 +125,19 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
       buffers_[peer] = {operation.send, operation.recv};
       continue;
     }
-    const BufferDescriptor& theirs = own_.bufferExchangeOf(peer).descriptors[sequence_ % 2];
-    const auto published = [&] { return theirs.sequence.load(std::memory_order_acquire) == sequence_; };
-    if (!waiter.wait(published, placeOf(peer))) return false;
+    const BufferDescriptor& descriptor = own_.bufferExchangeOf(peer).descriptors[sequence_ % 2];
+    if (!waiter.wait([&] { return descriptor.isPublished(sequence_); }, placeOf(peer))) return false;
+    BufferLocations theirs;
+    // A peer that is in a later operation did not wait for this rank, so its buffers in this one were ordinary.
+    if (!descriptor.read(sequence_, theirs)) {
+      shared = false;
+      continue;
+    }
     if (theirs.fingerprint != operation.fingerprint) {
       waiter.fail(Code::Mismatch, placeOf(peer));
       return false;
     }
-    if ((theirs.flags & kShared) == 0) {
+    if (!theirs.shared) {
       shared = false;
       continue;
     }

@@ -170,23 +170,24 @@ TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   }
 }
 
-TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
-  // To the engine the ranks are processes: buffers are found by a resolver that knows only some of them.
-  class SomeBuffers final : public BufferResolver {
-   public:
-    explicit SomeBuffers(bool shares) : shares_(shares) {}
-    bool locate(const void* address, size_t, uint64_t& segment, uint64_t& offset) override {
-      segment = 1;
-      offset = reinterpret_cast<uint64_t>(address);
-      return shares_;
-    }
-    uint8_t* resolve(int, uint64_t, uint64_t offset, size_t) override { return reinterpret_cast<uint8_t*>(offset); }
-    bool isRunning(int) override { return true; }
-    void isolate(int, void*, size_t, int64_t) override { ADD_FAILURE() << "nothing fails here"; }
+// To the engine the ranks are processes: buffers are found by a resolver that knows only some of them.
+class SomeBuffers final : public BufferResolver {
+ public:
+  explicit SomeBuffers(bool shares) : shares_(shares) {}
+  bool locate(const void* address, size_t, uint64_t& segment, uint64_t& offset) override {
+    segment = 1;
+    offset = reinterpret_cast<uint64_t>(address);
+    return shares_;
+  }
+  uint8_t* resolve(int, uint64_t, uint64_t offset, size_t) override { return reinterpret_cast<uint8_t*>(offset); }
+  bool isRunning(int) override { return true; }
+  void isolate(int, void*, size_t, int64_t) override { ADD_FAILURE() << "nothing fails here"; }
 
-   private:
-    bool shares_;
-  };
+ private:
+  bool shares_;
+};
+
+TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
   constexpr int kRanks = 3;
   for (const bool all : {true, false}) {
     RankThreads threads(kRanks, 1, {}, TransportKind::Shm);
@@ -203,6 +204,34 @@ TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
             << communicator.lastError();
         for (size_t i = 0; i < count; ++i) ASSERT_EQ(buffer.get<float>(i), sumOf(kRanks, i));
         EXPECT_EQ((communicator.lastChoice().flags & Choice::kZeroCopyUsed) != 0, all);
+      }
+    });
+  }
+}
+
+// A rank that only sends, from ordinary buffers, waits for nobody: it gets ahead of ranks that wait for its descriptors.
+TEST(CollectivesZeroCopy, ARankWithOrdinaryBuffersMayBeAheadByManyOperations) {
+  constexpr int kRanks = 3, kRoot = 1, kOperations = 60;
+  constexpr size_t kCount = 100;
+  for (const Collective collective : {Collective::Broadcast, Collective::Reduce, Collective::Scatter}) {
+    const bool rootSends = collective != Collective::Reduce;
+    RankThreads threads(kRanks, 1, {}, TransportKind::Shm);
+    SomeBuffers shared(true), ordinary(false);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      threads[rank].setBufferResolver((rank == kRoot) == rootSends ? &ordinary : &shared);
+    }
+    threads.run([&](Communicator& communicator) {
+      const bool sends = (communicator.rank() == kRoot) == rootSends;
+      if (!sends) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      for (int i = 0; i < kOperations; ++i) {
+        Guarded send(kRanks * kCount * 4, 0, static_cast<uint8_t>(i)), recv(kRanks * kCount * 4);
+        ASSERT_EQ(communicator.run({collective, DataType::Uint8, ReduceOp::Max},
+                                   choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy),
+                                   send.address(), recv.address(), kCount, kRoot, kTimeoutNanos),
+                  Code::Ok)
+            << nameOf(collective) << " " << communicator.lastError();
+        EXPECT_EQ(communicator.lastChoice().flags & Choice::kZeroCopyUsed, 0);
+        ASSERT_TRUE(sends || recv.data()[kCount - 1] == static_cast<uint8_t>(i)) << nameOf(collective);
       }
     });
   }
