@@ -44,7 +44,11 @@ class NetProxy : public ProgressCallback {
 
  protected:
   NetProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors)
-      : memory_(memory), peer_(peer), channel_(channel), errors_(errors) {}
+      : memory_(memory),
+        peer_(peer),
+        channel_(channel),
+        first_(memory.head->head.load(std::memory_order_acquire)),
+        errors_(errors) {}
 
   // Does what can be done without waiting and adds to *work how much that was.
   virtual Status advance(int64_t nowNanos, int* work) = 0;
@@ -52,9 +56,13 @@ class NetProxy : public ProgressCallback {
   // For errors: "sending step=7".
   virtual std::string activity() const = 0;
 
+  // The network numbers messages from 0.
+  uint64_t sequenceOf(uint64_t step) const { return step - first_; }
+
   const ConnectionMemory memory_;
   const int peer_;
   const int channel_;
+  const uint64_t first_;  // the step that the connection begins with: not 0 only in tests, where LL flags must wrap
   std::unique_ptr<Connection> connection_;
   bool failed_ = false;
 

@@ -41,7 +41,7 @@ Status RecvProxy::post() {
       NetBuffer{landingLL128(posted_), shape.ll128SlotBytes(), landingMemory_.get()},
       NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(),
                 memory_.deviceSlots != nullptr ? deviceSlots_ : slotsMemory_.get()}};
-  return connection_->irecv(posted_++, byTag);
+  return connection_->irecv(sequenceOf(posted_++), byTag);
 }
 
 Status RecvProxy::refuse(uint64_t step, const NetMessage& message, const char* why) const {
@@ -94,7 +94,8 @@ void RecvProxy::postUserAddresses() {
       if (!userMemory_.holds(buffer, NetAccess::Write)) continue;
       buffer.memory = userMemory_.reach(*connection_, buffer, NetAccess::Write);
     }
-    connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), slot.postedCheck, slot.postedBytes}, buffer);
+    connection_->redirect(sequenceOf(step),
+                          {static_cast<uint8_t>(Protocol::Simple), slot.postedCheck, slot.postedBytes}, buffer);
   }
 }
 
@@ -132,19 +133,21 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
 // What has arrived in memory of a GPU begins to be flushed.
 Status RecvProxy::take(bool* arrived) {
   Taken& taken = arrived_[taken_ % kNetInFlight];
-  if (Status tested = connection_->test(taken_, arrived, &taken.arrival); !tested || !*arrived) return tested;
+  if (Status tested = connection_->test(sequenceOf(taken_), arrived, &taken.arrival); !tested || !*arrived)
+    return tested;
   const NetMessage& message = taken.arrival.message;
   taken.flushes =
       memory_.deviceSlots != nullptr && message.tag == static_cast<uint8_t>(Protocol::Simple) && message.bytes > 0;
   const uint64_t step = taken_++;
-  return taken.flushes ? connection_->flush(step, {taken.arrival.data, message.bytes, deviceSlots_}) : Status::ok();
+  return taken.flushes ? connection_->flush(sequenceOf(step), {taken.arrival.data, message.bytes, deviceSlots_})
+                       : Status::ok();
 }
 
 Status RecvProxy::deliverNext(bool* delivered) {
   const Taken& next = arrived_[delivered_ % kNetInFlight];
   *delivered = true;
   if (next.flushes) {
-    if (Status tested = connection_->flushed(delivered_, delivered); !tested || !*delivered) return tested;
+    if (Status tested = connection_->flushed(sequenceOf(delivered_), delivered); !tested || !*delivered) return tested;
   }
   return deliver(delivered_++, next.arrival);
 }

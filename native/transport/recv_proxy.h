@@ -58,9 +58,9 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   std::unique_ptr<NetMemory> slotsMemory_;    // null where the network needs none
   std::unique_ptr<NetMemory> landingMemory_;  // likewise
   Status attached_;                           // why the memory could not be registered
-  uint64_t posted_ = 0;                       // the next step to post
-  uint64_t taken_ = 0;                        // the next step that has not arrived
-  uint64_t delivered_ = 0;                    // the next step to deliver
+  uint64_t posted_ = first_;                  // the next step to post
+  uint64_t taken_ = first_;                   // the next step that has not arrived
+  uint64_t delivered_ = first_;               // the next step to deliver
   std::array<Taken, kNetInFlight> arrived_;   // from delivered_ to taken_
 };
 

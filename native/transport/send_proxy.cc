@@ -88,7 +88,7 @@ Status SendProxy::post(bool* posted) {
   }
   *posted = true;
   bytes_ += bytes;
-  return connection_->isend(posted_++, {header->protocol, header->check, bytes}, buffer);
+  return connection_->isend(sequenceOf(posted_++), {header->protocol, header->check, bytes}, buffer);
 }
 
 Status SendProxy::advance(int64_t nowNanos, int* work) {
@@ -106,7 +106,7 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
   const uint64_t before = done_;
   while (done_ < posted_) {
     bool left = false;
-    if (Status tested = connection_->test(done_, &left); !tested) return tested;
+    if (Status tested = connection_->test(sequenceOf(done_), &left); !tested) return tested;
     if (!left) break;
     ZeroCopySlot& zeroCopy = memory_.zeroCopySlot(done_++);
     zeroCopy.userData = nullptr;

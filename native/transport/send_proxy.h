@@ -54,8 +54,8 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   std::unique_ptr<NetMemory> registered_;  // the slots; null where the network needs none
   bool dialsAhead_ = false;
   uint64_t bytes_ = 0;
-  uint64_t posted_ = 0;  // the next step to pass to the network
-  uint64_t done_ = 0;    // the first step whose slot the network still needs
+  uint64_t posted_ = first_;  // the next step to pass to the network
+  uint64_t done_ = first_;    // the first step whose slot the network still needs
 };
 
 }  // namespace jccl
