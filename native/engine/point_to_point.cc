@@ -75,8 +75,7 @@ bool sendSmall(const PointToPointTask& task, Protocol protocol, SendConnection& 
   const uint64_t step = connection.step;
   const uint32_t check = checkWord(task.fingerprint, static_cast<uint32_t>(task.bytes));
   if (protocol == Protocol::LL) {
-    LLCodec::packStep(connection.memory.llSlot(step), connection.memory.shape.llSlotBytes(), step, check, task.address,
-                      task.bytes);
+    LLCodec::pack(connection.memory.llSlot(step), LLFlags<32>::flagOf(step), check, task.address, task.bytes);
   } else {
     LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, task.address, task.bytes);
   }

@@ -35,22 +35,14 @@ class LLCodec {
     store(slot, 0, check, flag);
   }
 
-  // The slot of one step of a connection, scrubbed where the flags wrap. Returns how many bytes were written.
+  // See LLFlags: where that is due, the cells of a step's slot behind the written ones lose their old flags.
   template <int FlagBits = 32>
-  static uint32_t packStep(uint8_t* slot, uint32_t slotBytes, uint64_t step, uint32_t check, const uint8_t* data,
-                           size_t bytes) {
+  static void scrubRest(uint8_t* slot, uint32_t slotBytes, uint64_t step, uint32_t writtenBytes) {
     using Flags = LLFlags<FlagBits>;
-    uint32_t written = wireBytes(bytes);
-    if (Flags::mustScrub(step)) {
-      written = slotBytes;
-      scrub(slot, slotBytes, cells(bytes), Flags::neverFlagOf(step));
+    if (!Flags::mustScrub(step)) return;
+    for (size_t cell = writtenBytes / kLLCellBytes; cell < slotBytes / kLLCellBytes; ++cell) {
+      store(slot, cell, 0, Flags::neverFlagOf(step));
     }
-    pack(slot, Flags::flagOf(step), check, data, bytes);
-    return written;
-  }
-
-  static void scrub(uint8_t* slot, uint32_t slotBytes, size_t fromCell, uint32_t neverFlag) {
-    for (size_t cell = fromCell; cell < slotBytes / kLLCellBytes; ++cell) store(slot, cell, 0, neverFlag);
   }
 
   // The cell's payload, once its flag is current.

@@ -80,7 +80,7 @@ struct SendConnection {
   // kind and size.
   template <int FlagBits = 32>
   void publishPacked(Protocol protocol, uint32_t wireBytes) {
-    scrubUnlessLL<FlagBits>(protocol);
+    scrubRest<FlagBits>(protocol == Protocol::LL ? wireBytes : 0);
     ++step;
     const uint8_t* next = memory.slotData(protocol, step);
     for (uint32_t at = 0; at < std::min(wireBytes, kMaxPrefetchedBytes); at += kLineBytes)
@@ -92,7 +92,7 @@ struct SendConnection {
   // reads it.
   template <int FlagBits = 32>
   void publish(Protocol protocol, uint32_t bytes, uint32_t check) {
-    if (!isNet()) scrubUnlessLL<FlagBits>(protocol);
+    if (!isNet()) scrubRest<FlagBits>(0);
     SlotHeader* header = memory.slotHeader(step);
     header->check = check;
     header->bytes = bytes;
@@ -106,13 +106,10 @@ struct SendConnection {
   }
 
  private:
-  // A step of LL scrubs its own slot where that is due. A step of another protocol does not use the slot, whose old flags must
-  // go as well.
+  // Of the step's LL slot, all of it if the step's protocol is another one. Behind a network the receive proxy does so.
   template <int FlagBits>
-  void scrubUnlessLL(Protocol protocol) {
-    using Flags = LLFlags<FlagBits>;
-    if (!Flags::mustScrub(step) || protocol == Protocol::LL) return;
-    LLCodec::scrub(memory.llSlot(step), memory.shape.llSlotBytes(), 0, Flags::neverFlagOf(step));
+  void scrubRest(uint32_t writtenBytes) {
+    LLCodec::scrubRest<FlagBits>(memory.llSlot(step), memory.shape.llSlotBytes(), step, writtenBytes);
   }
 };
 

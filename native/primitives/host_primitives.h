@@ -214,8 +214,8 @@ class HostPrimitives {
     const uint64_t step = connection.step;
     uint32_t wireBytes;
     if constexpr (P == Protocol::LL) {
-      wireBytes = LLCodec::packStep<FlagBits>(connection.memory.llSlot(step), connection.memory.shape.llSlotBytes(),
-                                              step, check, data, bytes);
+      wireBytes = LLCodec::wireBytes(bytes);
+      LLCodec::pack(connection.memory.llSlot(step), LLFlags<FlagBits>::flagOf(step), check, data, bytes);
     } else {
       wireBytes = LL128Codec::wireBytes(bytes);
       LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, data, bytes);

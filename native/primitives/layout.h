@@ -110,8 +110,8 @@ struct LLFlags {
   // A slot contains only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
   JCCL_FN static uint32_t neverFlagOf(uint64_t step) { return static_cast<uint32_t>((step + 1 + kSlots / 2) & kMask); }
 
-  // A cell that no message has reached for a whole cycle of the flag would count as current. Twice per cycle,
-  // therefore, the sender overwrites the rest of every slot.
+  // A cell that no message has reached for a whole cycle of the flag would count as current. Twice per cycle, therefore,
+  // the rest of every slot is overwritten by what fills it: the sender, or behind a network the receive proxy.
   JCCL_FN static bool mustScrub(uint64_t step) {
     return __builtin_expect((step & (kHalf - 1)) < kSlots, 0) && step >= kHalf;
   }

@@ -110,7 +110,10 @@ void RecvProxy::revoke() {
 
 Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
   const NetMessage& message = arrival.message;
-  switch (static_cast<Protocol>(message.tag)) {
+  const auto protocol = static_cast<Protocol>(message.tag);
+  LLCodec::scrubRest(memory_.llSlot(step), memory_.shape.llSlotBytes(), step,
+                     protocol == Protocol::LL ? message.bytes : 0);
+  switch (protocol) {
     case Protocol::LL:
       return deliverLL(step, message);
     case Protocol::LL128:

@@ -15,7 +15,7 @@ namespace jccl {
 // A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
 // at the address posted in its ZeroCopySlot, and is published by the slot's header; LL and LL128 slots are polled by
 // the consumer while they fill, so these land beside it and are moved there cell by cell, line by line. Every received
-// word is checked first.
+// word is checked first. Where LL flags wrap, the proxy also scrubs the slots.
 //
 //     posted ──(the network has it)──> taken ──(in memory of a GPU: the flush is over)──> delivered
 class RecvProxy final : public NetProxy<NetRecvConnection> {
