@@ -240,7 +240,6 @@ class DevicePrimitives {
     uint32_t wireBytes = bytes;
     if constexpr (P == Protocol::LL) {
       wireBytes = (1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes) * kLLCellBytes;
-      if (LLFlags<FlagBits>::mustScrub(link.postStep)) wireBytes = shape_.llSlotBytes();
     } else if constexpr (P == Protocol::LL128) {
       wireBytes = (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes * kLL128LineBytes;
     }
