@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "primitives/host_primitives.h"
+#include "test/net_pair.h"
 #include "test/rank_threads.h"
 
 namespace jccl::test {
@@ -89,6 +90,33 @@ TEST(FlagWrap, StaleCellsNeverCountAsCurrent) { testStaleCells<Protocol::LL>(); 
 TEST(FlagWrap, NorWhereOtherProtocolsRunForAWholeWrap) {
   testStaleCells<Protocol::LL128>();
   testStaleCells<Protocol::Simple>();
+}
+
+// Where it is due, a step leaves no flag of another one, whatever its protocol is.
+TEST(FlagWrap, AStepScrubsWhatItDoesNotWrite) {
+  using Flags = LLFlags<kFlagBits>;
+  const Block block(ConnectionShape(4096, 1024, 1024));
+  EventCount events;
+  for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
+    SendConnection send;
+    send.memory = block.memory();
+    send.receiverEvents = &events;
+    send.step = Flags::kHalf;
+    uint8_t* const slot = send.memory.llSlot(send.step);
+    const uint32_t later = Flags::flagOf(send.step + kSlots);
+    const size_t cells = send.memory.shape.llSlotBytes() / kLLCellBytes;
+    for (size_t cell = 0; cell < cells; ++cell) LLCodec::store(slot, cell, 1, later);
+    const size_t written = protocol == Protocol::LL ? LLCodec::cells(5) : 0;
+    if (protocol == Protocol::Simple) {
+      send.publish<kFlagBits>(protocol, 5, 0);
+    } else {
+      send.publishPacked<kFlagBits>(protocol, LLCodec::wireBytes(5));
+    }
+    for (size_t cell = 0; cell < cells; ++cell) {
+      uint32_t payload = 0;
+      ASSERT_EQ(cell < written, LLCodec::load(slot, cell, later, payload)) << "cell=" << cell;
+    }
+  }
 }
 
 TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
