@@ -30,7 +30,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     public enum Memory {
         /** Native memory of this process. */
         DIRECT,
-        /** A {@link HostBuffer}, which the ranks of this host use in place. */
+        /** Of a {@link HostBuffer}, a view or a segment of it: the ranks of this host use it in place. */
         SHARED,
         /** A Java array. */
         HEAP,
@@ -194,7 +194,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
      */
     public static DataBuffer host(long address, long count, DataType type, @Nullable Object owner) {
         requireAddress(address, count, type);
-        return new DataBuffer(Memory.DIRECT, type, count, address, false, owner, HostMemory.at(address));
+        return ofAddress(address, count, type, false, owner, null);
     }
 
     /**
@@ -219,9 +219,21 @@ public final class DataBuffer extends DataBufferOnJdk22 {
 
     static DataBuffer ofSegment(
             long address, long count, DataType type, boolean readOnly, Object owner, MemoryLife life) {
-        HostMemory hostMemory = HostMemory.at(address);
-        return new DataBuffer(
-                Memory.DIRECT, type, count, address, readOnly, owner, hostMemory == null ? life : hostMemory);
+        return ofAddress(address, count, type, readOnly, owner, life);
+    }
+
+    /** Native memory, which is known by its address if it is that of a {@link HostBuffer}. */
+    private static DataBuffer ofAddress(
+            long address,
+            long count,
+            DataType type,
+            boolean readOnly,
+            @Nullable Object owner,
+            @Nullable MemoryLife otherLife) {
+        HostMemory shared = HostMemory.at(address);
+        return shared == null
+                ? new DataBuffer(Memory.DIRECT, type, count, address, readOnly, owner, otherLife)
+                : new DataBuffer(Memory.SHARED, type, count, address, readOnly, owner, shared);
     }
 
     static DataBuffer shared(HostBuffer owner, HostMemory memory, long offsetBytes, long count, DataType type) {
@@ -344,8 +356,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
             return new DataBuffer(Memory.HEAP, type, count, 0, buffer.isReadOnly(), buffer.duplicate(), null);
         }
         long address = Providers.provider().directAddress(buffer) + (long) buffer.position() * unitBytes;
-        HostMemory hostMemory = HostMemory.at(address);
-        return new DataBuffer(Memory.DIRECT, type, count, address, buffer.isReadOnly(), buffer, hostMemory);
+        return ofAddress(address, count, type, buffer.isReadOnly(), buffer, null);
     }
 
     private static <B extends Buffer> B required(B buffer) {

@@ -82,7 +82,8 @@ final class HostMemory implements MemoryLife {
     @Override
     public void requireOpen() {
         if (isClosed()) {
-            throw new IllegalStateException("HostBuffer bytes=" + bytes + " is closed: close it after its last use");
+            throw new IllegalStateException("HostBuffer bytes=" + bytes
+                    + " is closed: close it, or the arena that it is a block of, after its last use");
         }
     }
 

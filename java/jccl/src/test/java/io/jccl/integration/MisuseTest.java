@@ -218,7 +218,8 @@ class MisuseTest {
         closed.close();
         assertThatIllegalStateException()
                 .isThrownBy(() -> comm.allReduce(slice, ReduceOp.SUM))
-                .withMessage("HostBuffer bytes=64 is closed: close it after its last use");
+                .withMessage(
+                        "HostBuffer bytes=64 is closed: close it, or the arena that it is a block of, after its last use");
     }
 
     @Test

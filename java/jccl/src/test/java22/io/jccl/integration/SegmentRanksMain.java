@@ -38,8 +38,8 @@ final class SegmentRanksMain {
     private static final long BYTES = (long) COUNT * Float.BYTES;
     private static final int MANY = 3_000;
     private static final int MAX_ARENAS = 16;
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
-    private static final CommunicatorConfig CONFIG =
+    static final Duration TIMEOUT = Duration.ofSeconds(30);
+    static final CommunicatorConfig CONFIG =
             CommunicatorConfig.builder().timeout(TIMEOUT).initTimeout(TIMEOUT).build();
 
     private final Path folder;
@@ -50,13 +50,13 @@ final class SegmentRanksMain {
 
     /** What one rank does. */
     @FunctionalInterface
-    private interface RankAction {
+    interface RankAction {
         void run(Communicator comm) throws Exception;
     }
 
     /** A scenario; throws if something is wrong. */
     @FunctionalInterface
-    private interface Scenario {
+    interface Scenario {
         void run() throws Exception;
     }
 
@@ -82,7 +82,7 @@ final class SegmentRanksMain {
         System.out.println("DONE");
     }
 
-    private static void report(String name, Scenario scenario) {
+    static void report(String name, Scenario scenario) {
         try {
             scenario.run();
             System.out.println(name + ": ok");
@@ -379,7 +379,7 @@ final class SegmentRanksMain {
     }
 
     /** Returns when some thread is inside of the native engine with an operation. */
-    private static void awaitNativeCode() throws InterruptedException {
+    static void awaitNativeCode() throws InterruptedException {
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
         while (Thread.getAllStackTraces().values().stream()
                 .flatMap(Stream::of)
@@ -391,7 +391,7 @@ final class SegmentRanksMain {
         }
     }
 
-    private static void ranks(RankAction action) throws Exception {
+    static void ranks(RankAction action) throws Exception {
         UniqueId id = UniqueId.create(CONFIG);
         ExecutorService threads = Executors.newFixedThreadPool(2, body -> {
             Thread thread = new Thread(body);
@@ -420,36 +420,36 @@ final class SegmentRanksMain {
         }
     }
 
-    private static void requireSum(Communicator comm, MemorySegment segment) {
+    static void requireSum(Communicator comm, MemorySegment segment) {
         fill(segment, comm.rank());
         comm.allReduce(DataBuffer.of(segment, DataType.FLOAT32), ReduceOp.SUM).await();
         checkSum(segment);
     }
 
-    private static void fill(MemorySegment segment, int rank) {
+    static void fill(MemorySegment segment, int rank) {
         for (long i = 0; i < COUNT; i++) {
             segment.set(ValueLayout.JAVA_FLOAT_UNALIGNED, i * Float.BYTES, rank + i % 7);
         }
     }
 
     /** What the values of ranks 0 and 1 give. */
-    private static void checkSum(MemorySegment segment) {
+    static void checkSum(MemorySegment segment) {
         for (long i = 0; i < COUNT; i++) {
             require(at(segment, i) == 1 + 2 * (i % 7), "element " + i + " is " + at(segment, i));
         }
     }
 
-    private static float at(MemorySegment segment, long index) {
+    static float at(MemorySegment segment, long index) {
         return segment.get(ValueLayout.JAVA_FLOAT_UNALIGNED, index * Float.BYTES);
     }
 
-    private static void require(boolean condition, String what) {
+    static void require(boolean condition, String what) {
         if (!condition) {
             throw new AssertionError("expected that " + what);
         }
     }
 
-    private static void requireThrown(Class<? extends RuntimeException> type, String message, Scenario scenario) {
+    static void requireThrown(Class<? extends RuntimeException> type, String message, Scenario scenario) {
         try {
             scenario.run();
         } catch (Exception e) {
