@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "transport/registration_refusal.h"
 
 namespace jccl {
 namespace {
@@ -67,13 +68,8 @@ Status SharedHeap::adopt(const void* address, size_t bytes, uint64_t& id) {
 }
 
 Status SharedHeap::adoptUnlocked(const void* address, size_t bytes, uint64_t& id) {
-  if (registry_->overlaps(address, bytes)) {
-    return Status::invalid("address=" + std::to_string(reinterpret_cast<uintptr_t>(address)) +
-                           " bytes=" + std::to_string(bytes) +
-                           ": this memory, or a part of it, is registered already; one registration serves all "
-                           "communicators of a process, so "
-                           "close the other one first, or use its buffer");
-  }
+  if (registry_->overlaps(address, bytes)) return refusal::registeredAlready(address, bytes);
+  if (bytes < refusal::kMinBytes) return refusal::tooSmall(address, bytes);
   MallocChunk chunk;
   if (Status status = MallocChunk::of(address, bytes, chunk); !status) return status;
   std::unique_ptr<AdoptedMemory> made;
@@ -88,8 +84,7 @@ Status SharedHeap::giveBack(uint64_t id, bool& freed) {
   const std::lock_guard lock(mutex_);
   const auto found = adopted_.find(id);
   if (found == adopted_.end()) return Status::invalid("registration=" + std::to_string(id) + ": it has been closed");
-  freed = !found->second->isInPlace() && !found->second->isIsolated();
-  if (Status status = found->second->giveBack(); !status) return status;
+  if (Status status = found->second->giveBack(freed); !status) return status;
   registry_->remove(id);
   adopted_.erase(found);
   stopUnlessUsed();

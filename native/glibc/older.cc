@@ -128,6 +128,9 @@ int fstat64(int descriptor, struct stat64* status) noexcept {
 int stat(const char* path, struct stat* status) noexcept {
   return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, 0));
 }
+int lstat(const char* path, struct stat* status) noexcept {
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW));
+}
 
 // glibc 2.38, whose headers make these calls of the functions of the same names, for the binary numbers of C23.
 long jcclStrtol(const char* text, char** end, int base) noexcept asm("strtol");

@@ -16,6 +16,7 @@
 
 #include "base/page.h"
 #include "engine/shared_heap.h"
+#include "test/forbidden_calls.h"
 #include "transport/shm_server.h"
 
 namespace jccl {
@@ -76,6 +77,29 @@ class AdoptedMemoryTest : public ::testing::Test {
     const Status status = heap().giveBack(id_, freed);
     ASSERT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(expectFreed, freed);
+  }
+
+  // Registered, freed, and registered anew at the same addresses, in a process of its own: 0, or the step that went wrong.
+  int freeAndRegisterAnew() {
+    SharedRange range;
+    uint64_t first = 0, second = 0;
+    bool freed = false;
+    if (!ShmRegistry::acquire(&registry_)) return 1;
+    if (!heap().adopt(memory_, kBytes, first) || !registry_->find(memory_, kBytes, &range)) return 2;
+    std::free(memory_);
+    uint8_t* const before = memory_;
+    if (registry_->find(before, kBytes, &range)) return 3;
+    allocate();
+    if (memory_ != before) return 0;  // as on no glibc that is known
+    if (registry_->find(memory_, kBytes, &range)) return 4;
+    if (!heap().adopt(memory_, kBytes, second)) return 5;
+    if (!heap().giveBack(first, freed) || !freed) return 6;
+    if (!registry_->find(memory_, kBytes, &range)) return 7;
+    if (!heap().giveBack(second, freed) || freed) return 8;
+    for (size_t i = 0; i < kBytes; ++i) {
+      if (memory_[i] != patternAt(i)) return 9;
+    }
+    return 0;
   }
 
   std::shared_ptr<ShmRegistry> registry_;
@@ -163,9 +187,13 @@ TEST_F(AdoptedMemoryTest, TwiceAndOverlappingAreRefused) {
 TEST_F(AdoptedMemoryTest, WhatSharesItsPagesIsRefusedWithTheRemedy) {
   uint64_t id = 0;
   void* small = std::malloc(200'000);
+  const Status tooSmall = heap().adopt(small, 200'000, id);
+  EXPECT_EQ(Code::Invalid, tooSmall.code());
+  EXPECT_NE(std::string::npos, tooSmall.message().find("bytes=200000: expected at least 1048576"))
+      << tooSmall.message();
+  std::free(small);
   void* aligned = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  for (const auto& [address, bytes] : {std::pair<void*, size_t>{small, 200'000},
-                                       {aligned, kBytes},
+  for (const auto& [address, bytes] : {std::pair<void*, size_t>{aligned, kBytes},
                                        {memory_ + 64, kBytes - 64},
                                        {memory_, kBytes / 2},
                                        {memory_, 2 * kBytes}}) {
@@ -174,7 +202,6 @@ TEST_F(AdoptedMemoryTest, WhatSharesItsPagesIsRefusedWithTheRemedy) {
     EXPECT_NE(std::string::npos, refused.message().find("HostBuffer.allocate")) << refused.message();
     EXPECT_NE(std::string::npos, refused.message().find("MALLOC_MMAP_THRESHOLD_")) << refused.message();
   }
-  std::free(small);
   ::munmap(aligned, kBytes);
 }
 
@@ -221,6 +248,40 @@ TEST_F(AdoptedMemoryTest, AForkedChildSharesItAndEndsWithoutHarm) {
   giveBack(false);
   EXPECT_EQ(42, memory_[1]);
   EXPECT_EQ(patternAt(2), memory_[2]);
+}
+
+// What registers memory with an adapter divides its mapping, too.
+TEST_F(AdoptedMemoryTest, MemoryWhoseMappingIsDividedIsFoundAndKeepsItsBytes) {
+  adopt();
+  const size_t page = pageBytes();
+  auto* inside = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory_) / page + 2) * page);
+  ASSERT_EQ(0, ::madvise(inside, page, MADV_DONTFORK));
+  ASSERT_NE(nullptr, asPeer());
+  giveBack(false);
+  for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(patternAt(i), memory_[i]) << i;
+}
+
+TEST_F(AdoptedMemoryTest, FreedMemoryIsLeftAloneWhateverTheKernelAnswers) {
+  registry_.reset();
+  const std::vector<std::vector<test::ForbiddenCall>> kernels = {
+      {}, {test::kNoMappingQuery}, {test::kNoMappingQuery, test::kNoLinkFacts}};
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const int step = test::inProcessWithout(kernels[i], [this] { return freeAndRegisterAnew(); });
+    if (step == -1) GTEST_SKIP() << "no seccomp here";
+    EXPECT_EQ(0, step) << "kernel " << i << "; -2: the process was killed";
+  }
+}
+
+TEST_F(AdoptedMemoryTest, NothingIsRegisteredWhereNobodyCouldSayThatItWasFreed) {
+  registry_.reset();
+  const int step = test::inProcessWithout({{SYS_openat, 0, 0, EACCES}}, [this] {
+    uint64_t id = 0;
+    const Status refused = heap().adopt(memory_, kBytes, id);
+    if (refused.code() != Code::Invalid) return 1;
+    return refused.message().find("expected that /proc/self/maps can be read") == std::string::npos ? 2 : 0;
+  });
+  if (step == -1) GTEST_SKIP() << "no seccomp here";
+  EXPECT_EQ(0, step) << "-2: the process was killed";
 }
 
 TEST_F(AdoptedMemoryTest, APeerThatDiesWhileItHasItMappedLeavesItAlone) {

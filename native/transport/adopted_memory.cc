@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/page.h"
+#include "transport/registration_refusal.h"
 
 namespace jccl {
 namespace {
@@ -38,20 +39,23 @@ Status AdoptedMemory::adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMem
     std::memcpy(segment.address() + at, place, next - at);
     if (::mmap(place, next - at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, segment.fd(),
                static_cast<off_t>(at)) == MAP_FAILED) {
-      Status status = Status::system("mmap", describe(chunk, at - made->offset_));
-      if (Status restored = made->restore(at - made->offset_); !restored) {
-        status = Status(status.code(), status.message() + "; " + restored.message());
-      }
-      return status;
+      return made->undo(at - made->offset_, Status::system("mmap", describe(chunk, at - made->offset_)));
     }
     at = next;
   }
   // Mapped here, too, for the live flag only: these pages would count twice.
   ::madvise(segment.address(), segment.bytes(), MADV_DONTNEED);
   segment.markLive();
-  made->check_ = MappingCheck(segment.fd(), chunk.begin, chunk.bytes);
+  made->check_ = MappingCheck(segment.fd(), static_cast<off_t>(made->offset_), chunk.begin, chunk.bytes);
+  if (!made->check_.isMapped()) return made->undo(chunk.bytes, refusal::unknownMapping(chunk.begin, chunk.bytes));
   memory = std::move(made);
   return Status::ok();
+}
+
+// What adopt() returns when it has failed behind `end`.
+Status AdoptedMemory::undo(size_t end, const Status& why) const {
+  const Status restored = restore(end);
+  return restored ? why : Status(why.code(), why.message() + "; " + restored.message());
 }
 
 // Private pages for [0, end) of the chunk.
@@ -70,14 +74,23 @@ Status AdoptedMemory::restore(size_t end) const {
   return Status::ok();
 }
 
-Status AdoptedMemory::giveBack() {
+Status AdoptedMemory::giveBack(bool& freed) {
+  freed = false;
   if (isolated_) {
     if (Status status = ShmSegment::isolatePages(chunk_.begin, chunk_.bytes); !status) return status;
-  } else if (check_.isMapped()) {
-    if (Status status = restore(chunk_.bytes); !status) {
-      isolated_ = true;  // pages of both kinds
-      return status;
-    }
+    return segment_->discard(false);
+  }
+  switch (check_.lookUp()) {
+    case MappingCheck::Answer::Unknown:
+      return refusal::unknownMapping(chunk_.begin, chunk_.bytes);
+    case MappingCheck::Answer::No:
+      freed = true;
+      break;
+    case MappingCheck::Answer::Yes:
+      if (Status status = restore(chunk_.bytes); !status) {
+        isolated_ = true;  // pages of both kinds
+        return status;
+      }
   }
   return segment_->discard(false);
 }

@@ -27,15 +27,15 @@ class AdoptedMemory {
   // Leaves the mapping as it is, which keeps its bytes.
   ~AdoptedMemory() = default;
 
-  // Gives the chunk private pages with the same bytes, unless isInPlace() is false, and takes the segment's pages back.
-  // After a failure everything is as before, except that some of the pages may be private already.
-  Status giveBack();
+  // Gives the chunk private pages with the same bytes, and takes the segment's pages back. `freed`: the chunk's owner has
+  // freed it, and what is at its addresses now is left alone. After a failure everything is as before, except that some of the
+  // pages may be private already.
+  Status giveBack(bool& freed);
 
   // Whether the segment's pages are still at the chunk's addresses. They are not once its owner has freed it, or after
   // isolate.
   bool isInPlace() const { return !isolated_ && check_.isMapped(); }
 
-  bool isIsolated() const { return isolated_; }
   // As ShmSegment::isolate, by offset in the chunk.
   Status isolate(size_t offset, size_t bytes);
 
@@ -47,6 +47,7 @@ class AdoptedMemory {
  private:
   explicit AdoptedMemory(const MallocChunk& chunk) : chunk_(chunk) {}
   Status restore(size_t end) const;
+  Status undo(size_t end, const Status& why) const;
 
   MallocChunk chunk_;
   size_t offset_ = 0;

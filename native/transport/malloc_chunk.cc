@@ -1,10 +1,12 @@
 #include "transport/malloc_chunk.h"
 
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
 
 #include "base/page.h"
+#include "transport/registration_refusal.h"
 
 namespace jccl {
 namespace {
@@ -16,17 +18,6 @@ constexpr size_t kIsMapped = 2;
 constexpr size_t kHeaderBytes = 2 * sizeof(size_t);
 // The JVM has a header of this size before its own memory while native memory tracking is on.
 constexpr size_t kTrackingBytes = 16;
-
-constexpr const char* kRemedy =
-    "; use HostBuffer.allocate for it, which needs no registration, or start the process with "
-    "MALLOC_MMAP_THRESHOLD_=1048576 "
-    "in its environment, so that glibc maps large allocations by themselves, and register the whole allocation";
-
-std::string describe(const void* address, size_t bytes) {
-  char hex[2 + 16 + 1];
-  std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(address)));
-  return "address=" + std::string(hex) + " bytes=" + std::to_string(bytes);
-}
 
 // A header may also be the data of another allocation: all of it has to fit.
 bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chunk) {
@@ -45,8 +36,7 @@ bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chu
 }
 
 // Whether all of it is memory of this process alone, which it may write, and of no file.
-bool isPrivate(const MallocChunk& chunk) {
-  std::ifstream maps("/proc/self/maps");
+bool isPrivate(std::ifstream& maps, const MallocChunk& chunk) {
   uintptr_t next = reinterpret_cast<uintptr_t>(chunk.begin);
   const uintptr_t end = next + chunk.bytes;
   for (std::string line; next < end && std::getline(maps, line);) {
@@ -69,16 +59,12 @@ Status MallocChunk::of(const void* address, size_t bytes, MallocChunk& chunk) {
 #ifdef __GLIBC__
   if (at % pageBytes() >= kHeaderBytes &&
       (isChunk(at - kHeaderBytes, at, bytes, chunk) || isChunk(at - kHeaderBytes - kTrackingBytes, at, bytes, chunk))) {
-    if (isPrivate(chunk)) return Status::ok();
-    return Status::invalid(describe(address, bytes) +
-                           ": expected private memory that may be written, of no file, in all of its pages" + kRemedy);
+    std::ifstream maps("/proc/self/maps");
+    if (!maps) return refusal::unknownMapping(address, bytes);
+    return isPrivate(maps, chunk) ? Status::ok() : refusal::notPrivate(address, bytes);
   }
 #endif
-  return Status::invalid(
-      describe(address, bytes) +
-      ": expected the whole of an allocation that has its pages for itself, as glibc maps large ones; this "
-      "one shares them with other memory, is part of another, or has another allocator" +
-      kRemedy);
+  return refusal::notAlone(address, bytes);
 }
 
 }  // namespace jccl
