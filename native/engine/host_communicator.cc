@@ -452,6 +452,19 @@ StagingActivity* HostCommunicator::startStaging(const ChannelControls& controls)
   return &stagingProxy_->activity();
 }
 
+uint64_t HostCommunicator::keepMemory(void* address, size_t bytes) {
+  SharedRange range;
+  if (net_ == nullptr || !registry_->find(address, bytes, &range)) return 0;
+  return net_->keepUserMemory(address, bytes, [this, address, bytes, segment = range.segment] {
+    SharedRange now;
+    return registry_->find(address, bytes, &now) && now.segment == segment;
+  });
+}
+
+void HostCommunicator::dropMemory(uint64_t number) {
+  if (net_ != nullptr) net_->dropUserMemory(number);
+}
+
 bool HostCommunicator::locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) {
   SharedRange range;
   if (!registry_->find(address, bytes, &range)) return false;

@@ -80,6 +80,11 @@ class HostCommunicator final : private BufferResolver {
   // runtime; otherwise null. What `controls` names stays until the activity is closed.
   StagingActivity* startStaging(const ChannelControls& controls);
 
+  // Keeps memory of a HostBuffer, or what SharedHeap has adopted, registered with the adapters that operations use it with.
+  // Returns its number for dropMemory, or 0: the network in use needs no registered memory.
+  uint64_t keepMemory(void* address, size_t bytes);
+  void dropMemory(uint64_t number);
+
   // The network in use: Net (sockets), Ib, or None.
   TransportKind network() const;
 

@@ -349,6 +349,22 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_memoryUsa
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_keepMemory(JNIEnv*, jclass, jlong handle,
+                                                                             jlong memory, jlong bytes) {
+  return guarded<jlong>(0, [&] {
+    return static_cast<jlong>(
+        hostOf(handle).keepMemory(reinterpret_cast<void*>(address(memory)), static_cast<size_t>(bytes)));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_dropMemory(JNIEnv*, jclass, jlong handle,
+                                                                            jlong number) {
+  guarded(0, [&] {
+    hostOf(handle).dropMemory(static_cast<uint64_t>(number));
+    return 0;
+  });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_directAddress(JNIEnv* env, jclass, jobject buffer) {
   return buffer == nullptr ? 0 : reinterpret_cast<jlong>(env->GetDirectBufferAddress(buffer));
 }

@@ -217,11 +217,28 @@ int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listen
 void NetTransport::addUserMemory(const void* address, size_t bytes, bool written) {
   if (!net_->needsRegisteredMemory()) return;
   const NetAccess access = written ? NetAccess::Write : NetAccess::Read;
-  std::unique_ptr<NetMemory> memory;
   const std::lock_guard lock(engine_.mutex());
-  // What cannot be registered is copied.
-  if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &memory)) return;
+  std::shared_ptr<NetMemory> memory = userMemory_.kept(address, bytes);
+  if (memory == nullptr) {
+    std::unique_ptr<NetMemory> made;
+    // What cannot be registered is copied.
+    if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &made)) return;
+    memory = std::move(made);
+  }
   userMemory_.add(address, bytes, access, std::move(memory));
+}
+
+uint64_t NetTransport::keepUserMemory(void* address, size_t bytes, std::function<bool()> hasItsPages) {
+  if (!net_->needsRegisteredMemory()) return 0;
+  const std::lock_guard lock(engine_.mutex());
+  std::unique_ptr<NetMemory> memory;
+  if (!net_->registerMemory(address, bytes, NetAccess::Write, &memory)) return 0;
+  return userMemory_.keep(address, bytes, std::move(memory), std::move(hasItsPages));
+}
+
+void NetTransport::dropUserMemory(uint64_t number) {
+  const std::lock_guard lock(engine_.mutex());
+  userMemory_.drop(number);
 }
 
 void NetTransport::clearUserMemory() {

@@ -81,6 +81,10 @@ class NetTransport final : public ProgressEngine {
   void kick() override { engine_.kick(); }
   void addUserMemory(const void* address, size_t bytes, bool written) override;
   void clearUserMemory() override;
+  // Keeps memory registered, from its first use in an operation on, as long as `hasItsPages` says that its addresses show the
+  // same pages; for a network that needs that. Returns its number for dropUserMemory, or 0: there is nothing to keep.
+  uint64_t keepUserMemory(void* address, size_t bytes, std::function<bool()> hasItsPages);
+  void dropUserMemory(uint64_t number);
   void revoke() override;
 
   // The first error of any connection; the rank it is about, or -1.

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -57,6 +59,7 @@ std::map<uint32_t, FakeRegion*> byLkey;
 std::map<uint32_t, FakeRegion*> byRkey;
 std::map<uint32_t, FakeQueuePair*> byNumber;
 std::vector<uint32_t> firstPsns;
+std::vector<FakeRegion> everRegistered;
 std::string unneededRights;
 uint32_t lastKey = 0;
 uint32_t lastNumber = 0;
@@ -72,6 +75,13 @@ void noteUnneeded(const std::string& whose, int granted, int needed) {
   if ((unneeded & kAccessRemoteWrite) != 0) unneededRights += " REMOTE_WRITE";
   if ((unneeded & kAccessRemoteRead) != 0) unneededRights += " REMOTE_READ";
   unneededRights += "\n";
+}
+
+// For the tests of other processes, which name a file in their environment: a line for each region.
+void noteRegion(const char* what, const MemoryRegion& region) {
+  const char* path = std::getenv("FAKE_VERBS_LOG");  // NOLINT(concurrency-mt-unsafe)
+  if (path == nullptr) return;
+  std::ofstream(path, std::ios::app) << what << " bytes=" << region.bytes << std::endl;
 }
 
 FakeRegion* find(const std::map<uint32_t, FakeRegion*>& regions, uint32_t key, uint64_t address, uint64_t bytes) {
@@ -234,11 +244,14 @@ FAKE MemoryRegion* ibv_reg_mr(ProtectionDomain* pd, void* address, size_t bytes,
   region->granted = access;
   byLkey[region->lkey] = region;
   byRkey[region->rkey] = region;
+  everRegistered.push_back(*region);
+  noteRegion("registered", *region);
   return region;
 }
 FAKE Return ibv_dereg_mr(MemoryRegion* raw) {
   const std::lock_guard lock(mutex);
   auto* region = static_cast<FakeRegion*>(raw);
+  noteRegion("deregistered", *region);
   noteUnneeded("region bytes=" + std::to_string(region->bytes), region->granted, region->needed);
   byLkey.erase(region->lkey);
   byRkey.erase(region->rkey);
@@ -324,6 +337,17 @@ FAKE const char* fake_verbs_unneeded_rights() {
   text = unneededRights;
   return text.c_str();
 }
+// For the test: how often memory with this address has been registered, and how many regions have it now.
+FAKE size_t fake_verbs_registrations(const void* address) {
+  const std::lock_guard lock(mutex);
+  const auto holds = [&](const FakeRegion& one) { return one.holds(reinterpret_cast<uintptr_t>(address), 1); };
+  return static_cast<size_t>(std::count_if(everRegistered.begin(), everRegistered.end(), holds));
+}
+FAKE size_t fake_verbs_regions(const void* address) {
+  const std::lock_guard lock(mutex);
+  const auto holds = [&](const auto& one) { return one.second->holds(reinterpret_cast<uintptr_t>(address), 1); };
+  return static_cast<size_t>(std::count_if(byLkey.begin(), byLkey.end(), holds));
+}
 // For the test: how many queue pairs have begun to send, and with which packet sequence number one did.
 FAKE size_t fake_verbs_senders() {
   const std::lock_guard lock(mutex);
@@ -338,6 +362,7 @@ FAKE void fake_verbs_forget() {
   const std::lock_guard lock(mutex);
   unneededRights.clear();
   firstPsns.clear();
+  everRegistered.clear();
 }
 
 }  // namespace jccl::verbs

@@ -177,8 +177,9 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * moves its bytes to shared pages at the same addresses, and {@link Registration#close()} moves them back: nobody may write
      * to it during either call. Keep it registered for many operations. One registration serves all communicators of the process. The
      * buffer is kept until {@code close()}; who frees it by hand before loses only its use in place. A process that is
-     * forked meanwhile shares it. Do not register it with an adapter or a GPU before, which would keep the old pages. Where not
-     * all ranks share one host, this has no effect.
+     * forked meanwhile shares it. Do not register it with an adapter or a GPU before, which would keep the old pages. Where ranks
+     * are joined by InfiniBand verbs, adapters keep it, or a {@link HostBuffer}, registered until {@code close()}, instead of
+     * registering it for each operation; nothing is in place then. Where they are joined by sockets, this has no effect.
      *
      * <p><b>Memory of a device</b> is one allocation of {@code cudaMalloc} ({@code cuMemAlloc}), or of {@code cuMemCreate} that
      * can be exported as a file descriptor, or lies in it. The other ranks' processes map all of that allocation. It is freed
@@ -188,7 +189,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      *
      * @param buffer a direct buffer, or memory of a device
      * @return closes it; without effect where ranks work in place without it, as threads of one process and on memory of
-     *     {@link HostBuffer}, or cannot, as on several hosts
+     *     {@link HostBuffer}, or gain nothing, as over sockets
      * @throws IllegalArgumentException if the buffer is a Java array
      * @throws IllegalStateException if the buffer is a {@link HostBuffer} or of an arena that is closed
      * @throws DeviceException if the buffer is memory of a device, and this communicator's ranks have none; or, on all ranks, if any

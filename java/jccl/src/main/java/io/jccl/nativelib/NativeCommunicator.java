@@ -447,6 +447,17 @@ public final class NativeCommunicator {
     /** Bytes: address space of the own segment, how much of it is backed by memory, buffers of network connections. */
     static native long[] memoryUsage(long comm);
 
+    /**
+     * Keeps memory of a {@code HostBuffer}, or what {@link NativeMemory#registered} has registered, known to the adapters that
+     * operations use it with. By any thread.
+     *
+     * @return its number for {@link #dropMemory}, or 0: the network in use needs no such thing
+     */
+    static native long keepMemory(long comm, long address, long bytes);
+
+    /** Ends what {@link #keepMemory} began, by any thread; no operation over the memory is executed. */
+    static native void dropMemory(long comm, long number);
+
     /** The address of a direct buffer's first byte (position 0), or 0 if it is none. */
     public static native long directAddress(Buffer buffer);
 

@@ -243,6 +243,16 @@ public final class NativeEngine extends Engine {
         return rows(() -> NativeCommunicator.memoryUsage(handle));
     }
 
+    /** Keeps memory registered with adapters; see {@link NativeCommunicator#keepMemory}. */
+    public long keepMemory(long address, long bytes) {
+        return NativeCommunicator.keepMemory(handle, address, bytes);
+    }
+
+    /** Ends what {@link #keepMemory} began. */
+    public void dropMemory(long number) {
+        NativeCommunicator.dropMemory(handle, number);
+    }
+
     @Override
     void abortNow(int code) {
         NativeCommunicator.abort(handle, code);

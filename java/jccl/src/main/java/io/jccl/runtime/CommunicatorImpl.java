@@ -196,7 +196,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         if (buffer.memory() != DataBuffer.Memory.DEVICE) {
             buffer.address(); // throws if its memory is closed
             begin().close(); // throws if this is closed or has failed
-            return HostRegistration.of(this, host, buffer);
+            return new HostRegistrar(this, host).register(buffer);
         }
         if (device == null) {
             throw new DeviceException(

@@ -2,107 +2,62 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.JcclException;
-import io.jccl.PeerTransport;
 import io.jccl.Registration;
-import io.jccl.TransportKind;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeMemory;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Memory of the host that the ranks of other processes use in place while it is registered, or that needs no registration. */
+/**
+ * Memory of the host that the ranks of other processes use in place while it is registered, or adapters without registering it
+ * for each operation; or memory that needs no registration.
+ */
 public final class HostRegistration implements Registration {
-
-    /** Below, an operation gains less than registering costs in any program. */
-    static final long MIN_BYTES = 1 << 20;
 
     private static final Logger LOG = LoggerFactory.getLogger(HostRegistration.class);
 
-    private static final int MAX_REASON_BYTES = 1 << 16;
     private static final long NONE = 0;
 
     private final CommunicatorImpl communicator;
+    private final NativeEngine engine;
     private final DataBuffer buffer;
-    private final boolean inPlace;
-    private final long number; // of the native registration; NONE: nothing is registered
+    private final boolean isShared;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private final AtomicBoolean ended = new AtomicBoolean();
+    private boolean inPlace; // set before anybody has this
+    private long adopted = NONE; // the number of shared pages that the memory has; guarded by this, as the next
+    private long kept = NONE; // the number of what adapters know
+    private boolean pinned;
 
-    private HostRegistration(CommunicatorImpl communicator, DataBuffer buffer, boolean inPlace, long number) {
+    HostRegistration(CommunicatorImpl communicator, NativeEngine engine, DataBuffer buffer) {
         this.communicator = communicator;
+        this.engine = engine;
         this.buffer = buffer;
-        this.inPlace = inPlace;
-        this.number = number;
+        this.isShared = buffer.memory() == DataBuffer.Memory.SHARED;
     }
 
     /**
-     * Registers a buffer; all ranks do this together.
+     * Gives the memory shared pages, unless it has them.
      *
-     * @param host executes operations on it, and ends registrations that nobody has closed
-     * @throws JcclException on all ranks, if any of them cannot register its buffer; it says which, and why
+     * @throws JcclException if it cannot have them; says why, and the remedy
      */
-    static HostRegistration of(CommunicatorImpl communicator, HostBackend host, DataBuffer buffer) {
-        Reach reach = Reach.of(communicator.transports());
-        long number = NONE;
-        String refused = "";
-        if (reach == Reach.PROCESSES && buffer.memory() != DataBuffer.Memory.SHARED) {
-            communicator.whileNothingIsIssued(() -> {
-                communicator.drainHost();
-                return null;
-            });
-            try {
-                number = registered(buffer);
-            } catch (JcclException e) {
-                refused = e.getMessage();
-            }
+    synchronized void adopt() {
+        if (!isShared) {
+            adopted = NativeMemory.registered(buffer.address(), buffer.bytes());
         }
-        boolean used = false;
-        try {
-            Optional<String> anyRefused = Optional.empty();
-            List<byte[]> all = communicator.allGatherObject(new WireWriter()
-                    .blob(refused.getBytes(StandardCharsets.UTF_8))
-                    .i64(reach.ordinal())
-                    .toBytes());
-            for (int rank = 0; rank < all.size(); rank++) {
-                WireReader in = new WireReader(all.get(rank));
-                String why = new String(in.blob(MAX_REASON_BYTES), StandardCharsets.UTF_8);
-                if (in.i64() == Reach.NETWORK.ordinal()) {
-                    reach = Reach.NETWORK;
-                }
-                in.end();
-                if (!why.isEmpty() && anyRefused.isEmpty()) {
-                    anyRefused = Optional.of("the buffer cannot be registered, on rank=" + rank + ": " + why);
-                }
-            }
-            if (anyRefused.isPresent()) {
-                throw new JcclException(anyRefused.get());
-            }
-            used = reach == Reach.PROCESSES;
-        } finally {
-            if (!used && number != NONE) {
-                NativeMemory.endRegistration(number);
-                number = NONE;
-            }
-        }
-        if (number == NONE) {
-            LOG.info("rank={}: registering {} has no effect: {}", communicator.rank(), buffer, reach.why);
-        }
-        HostRegistration registration = new HostRegistration(communicator, buffer, reach != Reach.NETWORK, number);
-        host.keep(registration);
-        return registration;
     }
 
-    private static long registered(DataBuffer buffer) {
-        if (buffer.bytes() < MIN_BYTES) {
-            throw new JcclException("bytes=" + buffer.bytes() + ": expected at least " + MIN_BYTES
-                    + ", from where on it can pay; use HostBuffer.allocate for smaller buffers");
+    /** Has the other ranks or this one's adapters use it, if they do. Returns whether that is because it is registered. */
+    synchronized boolean use(MemoryReach reach) {
+        inPlace = reach.isInPlace();
+        if (reach == MemoryReach.ADAPTERS) {
+            if (isShared) {
+                buffer.pin();
+                pinned = true;
+            }
+            kept = engine.keepMemory(buffer.address(), buffer.bytes());
         }
-        return NativeMemory.registered(buffer.address(), buffer.bytes());
+        return reach.usesRegistered() && (adopted != NONE || kept != NONE);
     }
 
     @Override
@@ -124,50 +79,43 @@ public final class HostRegistration implements Registration {
             if (!communicator.hasFailed()) {
                 communicator.drainHost();
             }
-            communicator.forget(this);
             return null;
         });
-        end();
-        if (!communicator.hasFailed()) {
-            communicator.allGatherObject(new byte[0]); // so that it returns when all have
+        try {
+            end();
+            communicator.forget(this);
+        } finally {
+            if (!communicator.hasFailed()) {
+                communicator.allGatherObject(new byte[0]); // so that it returns when all have
+            }
         }
     }
 
-    /** Gives the buffer private memory again; no operation over it is executed any more. */
-    void end() {
-        if (number == NONE || !ended.compareAndSet(false, true)) {
+    /**
+     * Gives the buffer private memory again; no operation over it is executed any more.
+     *
+     * @throws JcclException if the system has no memory for it; it stays registered then
+     */
+    synchronized void end() {
+        if (kept != NONE) {
+            engine.dropMemory(kept);
+            kept = NONE;
+        }
+        if (pinned) {
+            buffer.unpin();
+            pinned = false;
+        }
+        if (adopted == NONE) {
             return;
         }
-        if (!NativeMemory.endRegistration(number)) {
+        boolean there = NativeMemory.endRegistration(adopted);
+        adopted = NONE;
+        if (!there) {
             LOG.warn(
                     "rank={}: {} was freed while it was registered, and used through slots if at all since; close the"
                             + " registration before its memory is freed",
                     communicator.rank(),
                     buffer);
-        }
-    }
-
-    /** How the other ranks reach memory of this one. */
-    private enum Reach {
-        THREADS("all ranks are threads of one process, which work in place on all memory"),
-        PROCESSES("it is memory of HostBuffer, which the ranks of this host use in place without"),
-        NETWORK("not all ranks share memory on one host");
-
-        private final String why;
-
-        Reach(String why) {
-            this.why = why;
-        }
-
-        static Reach of(List<PeerTransport> transports) {
-            Reach reach = THREADS;
-            for (PeerTransport one : transports) {
-                if (one.kind().isNetwork()) {
-                    return NETWORK;
-                }
-                reach = one.kind() == TransportKind.SHM ? PROCESSES : reach;
-            }
-            return reach;
         }
     }
 }

@@ -21,6 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
 import java.time.Duration;
+import java.util.List;
 
 /** What ranks in processes do with ordinary memory of the host that they have registered. Run by {@link RankMain}. */
 enum HostRegistrations {
@@ -68,23 +69,80 @@ enum HostRegistrations {
                     .hasMessageContaining("MALLOC_MMAP_THRESHOLD_");
             assertThatThrownBy(() -> comm.register(DataBuffer.of(buffer(1000))))
                     .isInstanceOf(JcclException.class)
-                    .hasMessageContaining("on rank=0: bytes=1000: expected at least 1048576")
+                    .hasMessageContaining("on rank=0: address=0x")
+                    .hasMessageContaining("bytes=1000: expected at least 1048576 bytes")
                     .hasMessageContaining("HostBuffer.allocate");
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> comm.register(DataBuffer.of(new int[COUNT])))
                     .withMessageContaining("memory=HEAP")
                     .withMessageContaining("HostBuffer");
-            try (Registration registration = comm.register(DataBuffer.of(whole))) {
-                assertThatThrownBy(() -> comm.register(DataBuffer.of(whole)))
-                        .isInstanceOf(JcclException.class)
-                        .hasMessageContaining("registered already");
-                requireSums(comm, whole, whole, Algorithm.DIRECT);
+        }
+    },
+
+    /** A registered buffer cannot be registered again, nor can a part of it or what it is a part of; it serves on. */
+    TWICE {
+        @Override
+        void run(Communicator comm) {
+            ByteBuffer buffer = buffer(BYTES);
+            long address = DataBuffer.of(buffer).address();
+            try (Registration registration = comm.register(DataBuffer.of(buffer))) {
+                for (long[] offsetAndBytes : new long[][] {
+                    {0, BYTES},
+                    {0, BYTES / 2},
+                    {BYTES / 4, BYTES / 2},
+                    {BYTES - 8, 8},
+                    {-4096, BYTES},
+                    {-4096, 3L * BYTES}
+                }) {
+                    DataBuffer overlapping =
+                            DataBuffer.host(address + offsetAndBytes[0], offsetAndBytes[1], DataType.INT8, buffer);
+                    assertThatThrownBy(() -> comm.register(overlapping))
+                            .isInstanceOf(JcclException.class)
+                            .hasMessageContaining("on rank=0: address=0x")
+                            .hasMessageContaining("is registered already")
+                            .hasMessageContaining("close the other one first");
+                }
+                requireSums(comm, buffer, buffer, Algorithm.DIRECT);
                 assertThat(registration.buffer().bytes()).isEqualTo(BYTES);
             }
-            try (HostBuffer born = HostBuffer.allocate(BYTES);
-                    Registration registration = comm.register(born.as(DataType.INT32))) {
-                assertThat(registration.isInPlace()).isTrue();
+            requireSums(comm, buffer, buffer, Algorithm.RING);
+        }
+    },
+
+    /** Memory of a HostBuffer needs no registration, whatever shows it. */
+    SHARED {
+        @Override
+        void run(Communicator comm) {
+            try (HostBuffer born = HostBuffer.allocate(BYTES)) {
+                ByteBuffer view = born.asByteBuffer(0, BYTES);
+                for (DataBuffer one : List.of(
+                        born.as(DataType.INT32),
+                        DataBuffer.of(view),
+                        DataBuffer.host(born.address() + 64, 1000, DataType.INT8, born))) {
+                    try (Registration registration = comm.register(one)) {
+                        assertThat(registration.isInPlace()).isTrue();
+                    }
+                }
+                requireSums(comm, view, view, Algorithm.DIRECT);
             }
+        }
+    },
+
+    /** Processes that are started have no part in registered memory. */
+    FORKED {
+        @Override
+        void run(Communicator comm) throws Exception {
+            ByteBuffer buffer = buffer(BYTES);
+            try (Registration registration = comm.register(DataBuffer.of(buffer))) {
+                assertThat(registration.isInPlace()).isTrue();
+                for (int i = 0; i < 3; i++) {
+                    Process started = new ProcessBuilder("true").start();
+                    requireSums(comm, buffer, buffer, Algorithm.DIRECT);
+                    assertThat(started.waitFor()).isZero();
+                    requireSums(comm, buffer, buffer, Algorithm.DIRECT);
+                }
+            }
+            requireSums(comm, buffer, buffer, Algorithm.RING);
         }
     },
 
@@ -178,7 +236,7 @@ enum HostRegistrations {
         System.out.println(RESULT);
     }
 
-    private static ByteBuffer buffer(int bytes) {
+    static ByteBuffer buffer(int bytes) {
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
@@ -196,19 +254,19 @@ enum HostRegistrations {
 
     private static void fill(Communicator comm, ByteBuffer buffer) {
         IntBuffer all = ints(buffer);
-        for (int i = 0; i < COUNT; i++) {
+        for (int i = 0; i < all.limit(); i++) {
             all.put(i, value(comm.rank(), i));
         }
     }
 
-    private static void requireSums(Communicator comm, ByteBuffer send, ByteBuffer recv, Algorithm algorithm) {
+    static void requireSums(Communicator comm, ByteBuffer send, ByteBuffer recv, Algorithm algorithm) {
         fill(comm, send);
         Work work = comm.allReduce(DataBuffer.of(ints(send)), DataBuffer.of(ints(recv)), ReduceOp.SUM);
         work.await();
         assertThat(work.execution().algorithm()).isEqualTo(algorithm);
         IntBuffer sums = ints(recv);
         int wrong = 0;
-        for (int i = 0; i < COUNT; i++) {
+        for (int i = 0; i < sums.limit(); i++) {
             int expected = 0;
             for (int rank = 0; rank < comm.size(); rank++) {
                 expected += value(rank, i);
@@ -218,7 +276,7 @@ enum HostRegistrations {
         assertThat(wrong).isZero();
     }
 
-    private static void free(ByteBuffer buffer) throws ReflectiveOperationException {
+    static void free(ByteBuffer buffer) throws ReflectiveOperationException {
         Class<?> type = Class.forName("sun.misc.Unsafe");
         Field field = type.getDeclaredField("theUnsafe");
         field.setAccessible(true);

@@ -63,6 +63,7 @@ public final class RankMain {
             case "cycles" -> cycles(id, rank, size, rest);
             case "host-buffers" -> hostBuffers(id, rank, size, HostBufferScenarios.valueOf(rest.get(0)));
             case "host-registrations" -> HostRegistrations.run(id, rank, size, HostRegistrations.valueOf(rest.get(0)));
+            case "adapter-registrations" -> AdapterRegistrations.run(rest.get(0));
             case "abort-in-place" -> InPlaceFailures.abort(id, rank, size);
             case "stop-in-place" -> InPlaceFailures.stop(
                     id, rank, size, Duration.ofMillis(Long.parseLong(rest.get(0))));

@@ -1,0 +1,85 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.JcclException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Registers memory of the host, on all ranks or on none. */
+final class HostRegistrar {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HostRegistrar.class);
+
+    private static final int MAX_REFUSAL_BYTES = 1 << 16;
+
+    private final CommunicatorImpl communicator;
+    private final HostBackend host;
+
+    HostRegistrar(CommunicatorImpl communicator, HostBackend host) {
+        this.communicator = communicator;
+        this.host = host;
+    }
+
+    /**
+     * Registers a buffer; all ranks do this together.
+     *
+     * @throws IllegalStateException if it is memory of a HostBuffer that is closed
+     * @throws JcclException on all ranks, if any of them cannot register its buffer; it says which, and why
+     */
+    HostRegistration register(DataBuffer buffer) {
+        HostRegistration registration =
+                new HostRegistration(communicator, host.queue().engine(), buffer);
+        boolean used = false;
+        try {
+            MemoryReach reach = agree(MemoryReach.of(communicator.transports()), registration);
+            used = registration.use(reach);
+            if (!used) {
+                LOG.info("rank={}: registering {} has no effect: {}", communicator.rank(), buffer, reach.why());
+            }
+        } finally {
+            if (!used) {
+                registration.end();
+            }
+        }
+        host.keep(registration);
+        return registration;
+    }
+
+    /** Exchanges how far the ranks are apart, and whether all have registered their memory. */
+    private MemoryReach agree(MemoryReach own, HostRegistration registration) {
+        String refusal = own.usesRegistered() ? adopt(registration) : "";
+        List<byte[]> all = communicator.allGatherObject(new WireWriter()
+                .blob(refusal.getBytes(StandardCharsets.UTF_8))
+                .i64(own.ordinal())
+                .toBytes());
+        MemoryReach reach = own;
+        for (int rank = 0; rank < all.size(); rank++) {
+            WireReader in = new WireReader(all.get(rank));
+            String why = new String(in.blob(MAX_REFUSAL_BYTES), StandardCharsets.UTF_8);
+            reach = reach.farther(MemoryReach.values()[Math.toIntExact(in.i64())]);
+            in.end();
+            if (!why.isEmpty()) {
+                throw new JcclException("the buffer cannot be registered, on rank=" + rank + ": " + why);
+            }
+        }
+        return reach;
+    }
+
+    /** Why not; empty if it was done. */
+    private String adopt(HostRegistration registration) {
+        communicator.whileNothingIsIssued(() -> {
+            communicator.drainHost();
+            return null;
+        });
+        try {
+            registration.adopt();
+            return "";
+        } catch (JcclException e) {
+            return e.getMessage();
+        }
+    }
+}
