@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Ranks as processes, each a JVM with PyTorch. Output is captured in files; {@link #close} kills what still runs. */
@@ -22,10 +23,17 @@ final class RankProcesses implements AutoCloseable {
 
     /** Starts a JVM for each rank, in which {@code Communicator.fromEnvironment()} works. */
     static RankProcesses start(Path folder, int ranks, Class<?> main, String... arguments) throws IOException {
+        return start(folder, ranks, Map.of(), main, arguments);
+    }
+
+    /** The same, with more in their environment. */
+    static RankProcesses start(
+            Path folder, int ranks, Map<String, String> environment, Class<?> main, String... arguments)
+            throws IOException {
         RankProcesses started = new RankProcesses(folder);
         try {
             for (int rank = 0; rank < ranks; rank++) {
-                started.start(rank, ranks, main, arguments);
+                started.start(rank, ranks, environment, main, arguments);
             }
             return started;
         } catch (IOException e) {
@@ -34,7 +42,8 @@ final class RankProcesses implements AutoCloseable {
         }
     }
 
-    private void start(int rank, int ranks, Class<?> main, String... arguments) throws IOException {
+    private void start(int rank, int ranks, Map<String, String> environment, Class<?> main, String... arguments)
+            throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
@@ -54,6 +63,7 @@ final class RankProcesses implements AutoCloseable {
         builder.environment().put("JCCL_SIZE", Integer.toString(ranks));
         builder.environment().put("JCCL_RENDEZVOUS", "file:" + folder.resolve("rendezvous"));
         builder.environment().put("OMP_NUM_THREADS", "1");
+        builder.environment().putAll(environment);
         processes.add(builder.start());
     }
 

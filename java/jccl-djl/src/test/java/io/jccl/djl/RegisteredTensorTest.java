@@ -1,0 +1,34 @@
+package io.jccl.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tensors are ordinary memory of the host, which can be registered. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RegisteredTensorTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+
+    /** So that a tensor has its pages for itself, whatever the engine has freed before. */
+    private static final Map<String, String> OWN_PAGES = Map.of("MALLOC_MMAP_THRESHOLD_", "1048576");
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void ranksWorkInPlaceOnARegisteredTensor() throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 2, OWN_PAGES, RegisteredTensor.class)) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank)).contains(RegisteredTensor.RESULT);
+            }
+        }
+    }
+}
