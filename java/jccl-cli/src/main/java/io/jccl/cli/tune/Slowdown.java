@@ -103,7 +103,7 @@ final class Slowdown {
         return choice.algorithm().label() + "/" + choice.protocol().label();
     }
 
-    /** The automatic choice executes what the form of its name does when that is forced: a round's mean of both has less noise. */
+    /** The automatic choice executes what the form of its name does when that is forced: the mean of both has less noise. */
     private static Times withForced(Times automatic, List<Times> forced, MeasurementRun run, Choice choice) {
         return forced.stream()
                 .filter(some -> name(run, some).equals(name(choice)))

@@ -128,7 +128,8 @@ class CalibrationTest {
             int percent = row.chosen().equals(best) ? 10 : row.chosen().equals(dropped) ? 210 : 20;
             assertThat(Math.round(row.percent())).isEqualTo(percent);
         });
-        assertThat(rows).anyMatch(row -> row.chosen().equals(best) || row.chosen().equals(dropped));
+        assertThat(rows)
+                .anyMatch(row -> row.chosen().equals(best) || row.chosen().equals(dropped));
         assertThat(Slowdown.toText(rows)).contains("SLOWER BY", "16 MiB", "20 %");
     }
 
