@@ -10,8 +10,7 @@ namespace {
 constexpr const char* kUseHostBuffer = "use HostBuffer.allocate for it, which needs no registration";
 constexpr const char* kRaiseThreshold =
     ", or start the process with MALLOC_MMAP_THRESHOLD_=1048576 in its environment, so that glibc maps large "
-    "allocations by "
-    "themselves, and register the whole allocation";
+    "allocations by themselves, and register the whole allocation";
 
 Status refuse(const void* address, size_t bytes, const std::string& why) {
   char hex[2 + 16 + 1];
