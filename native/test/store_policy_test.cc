@@ -99,6 +99,41 @@ TEST(StorePolicy, DecidesForEveryCollectiveOfItsOwn) {
   EXPECT_GT(gathering.run(ranks, 1'000, kBytes, Collective::AllGather), 0.95);
 }
 
+// A sender that waits for its receiver only where no slot is free.
+class OneWay {
+ public:
+  struct Nanos {
+    int64_t store, load;
+  };
+  OneWay(Nanos cached, Nanos streamed) : nanos_{cached, streamed} {}
+
+  // Runs so many broadcasts, the last thousand of them counted; returns the share that was streamed.
+  double run(int operations) {
+    StorePolicy sender;
+    std::array<int64_t, kSlots> freed{};
+    int64_t sent = 0, received = 0;
+    int streamed = 0;
+    for (int i = 0; i < operations; ++i) {
+      const bool streams = sender.streams(Collective::Broadcast, kBytes);
+      const int64_t start = sent;
+      sent = std::max(sent, freed[i % kSlots]) + nanos_[streams].store + (i % 509 == 0 ? 20 * nanos_[0].load : 0);
+      received = std::max(received, sent) + nanos_[streams].load;
+      freed[i % kSlots] = received;
+      sender.took(Collective::Broadcast, kBytes, sent - start);
+      if (streams && i >= operations - 1000) ++streamed;
+    }
+    return streamed / 1000.0;
+  }
+
+ private:
+  Nanos nanos_[2];
+};
+
+TEST(StorePolicy, WeighsWhatAReceiverLoadsWhereTheSenderIsAhead) {
+  EXPECT_LT(OneWay({1000, 1500}, {600, 4000}).run(10'000), 0.05);
+  EXPECT_GT(OneWay({1000, 6000}, {1500, 2000}).run(10'000), 0.95);
+}
+
 TEST(StorePolicy, KeepsToTheGuessUntilAMeasurementHasEnded) {
   StorePolicy second(1);
   int streamed = 0, operations = 0;
