@@ -24,11 +24,6 @@ constexpr const char* nameOf(ElementClass element) {
   return names[static_cast<int>(element)];
 }
 
-constexpr bool reduces(Collective collective) {
-  return collective == Collective::AllReduce || collective == Collective::Reduce ||
-         collective == Collective::ReduceScatter;
-}
-
 constexpr ElementClass elementClassOf(Collective collective, DataType type) {
   if (!reduces(collective)) return ElementClass::Int8;
   switch (type) {

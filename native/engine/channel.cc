@@ -14,8 +14,6 @@ constexpr size_t kReceivesAhead = 4;
 // From this size of the buffer on zero-copy sends save more than waiting for the last chunk to leave costs.
 constexpr size_t kMinZeroCopyBytes = 16 * 1024;
 
-bool isOneWay(Collective collective) { return collective == Collective::Broadcast || collective == Collective::Reduce; }
-
 }  // namespace
 
 Channel::Channel(int index, int rank, int size, WaitControl& control)
@@ -93,7 +91,7 @@ template <Protocol P>
 void Channel::runRing(const Operation& operation, const Transfer& transfer) {
   const int neighbours = size_ == 1 ? 0 : 1;
   Links links{&ringRecv_, neighbours, &ringSend_, neighbours, 0};
-  links.oneWay = isOneWay(operation.code.collective);
+  links.oneWay = hasRoot(operation.code.collective);
   uint8_t* space = nullptr;
   if (!scratch<P>(neighbours, transfer, space)) return;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
@@ -144,7 +142,7 @@ template <Protocol P>
 void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   const int peers = size_ - 1;
   Links links{directRecv_.data(), peers, directSend_.data(), peers, rank_, true};
-  links.oneWay = isOneWay(operation.code.collective);
+  links.oneWay = hasRoot(operation.code.collective);
   uint8_t* space = nullptr;
   if (!scratch<P>(peers, transfer, space)) return;
   DirectPlan plan;

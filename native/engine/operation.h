@@ -31,6 +31,12 @@ JCCL_FN constexpr bool hasRoot(Collective collective) {
          collective == Collective::Scatter;
 }
 
+// Whether it combines elements of different ranks.
+JCCL_FN constexpr bool reduces(Collective collective) {
+  return collective == Collective::AllReduce || collective == Collective::Reduce ||
+         collective == Collective::ReduceScatter;
+}
+
 // Whether it consists of sends and receives between pairs of ranks.
 JCCL_FN constexpr bool isExchange(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;

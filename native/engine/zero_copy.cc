@@ -60,11 +60,6 @@ bool isDivided(Collective collective) {
   return collective == Collective::AllReduce || collective == Collective::Broadcast || collective == Collective::Reduce;
 }
 
-bool reduces(Collective collective) {
-  return collective == Collective::AllReduce || collective == Collective::Reduce ||
-         collective == Collective::ReduceScatter;
-}
-
 }  // namespace
 
 ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, Waiter& waiter) {

@@ -131,11 +131,6 @@ inline void store(uint8_t* to, DataType type, int value) {
   }
 }
 
-inline bool reduces(Collective collective) {
-  return collective == Collective::AllReduce || collective == Collective::Reduce ||
-         collective == Collective::ReduceScatter;
-}
-
 // What every rank sends in one step, and what every rank must receive. Reductions have small numbers, exact in all types;
 // where bytes only move, any bytes.
 class Data {

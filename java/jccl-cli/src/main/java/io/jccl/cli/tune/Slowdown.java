@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.DoubleBinaryOperator;
 
 /** How much slower, for each size, the automatic choice is than the best configuration of a run. */
 final class Slowdown {
@@ -108,26 +109,23 @@ final class Slowdown {
         return forced.stream()
                 .filter(some -> name(run, some).equals(name(choice)))
                 .findFirst()
-                .map(same -> meanByRound(automatic, same))
+                .map(same -> byRound(automatic, same, (one, other) -> (one + other) / 2))
                 .orElse(automatic);
-    }
-
-    private static Times meanByRound(Times one, Times other) {
-        int rounds = Math.min(one.micros().size(), other.micros().size());
-        List<Double> means = new ArrayList<>();
-        for (int round = 0; round < rounds; round++) {
-            means.add((one.micros().get(round) + other.micros().get(round)) / 2);
-        }
-        return new Times(one.configuration(), one.bytes(), means);
     }
 
     /** Rounds are compared one by one: both configurations met the same noise in each. */
     private static double ratio(Times one, Times other) {
-        List<Double> ratios = new ArrayList<>();
+        return byRound(one, other, (a, b) -> a / b).median();
+    }
+
+    /** Of each round that both took part in, as times of the first. */
+    private static Times byRound(Times one, Times other, DoubleBinaryOperator combined) {
+        List<Double> values = new ArrayList<>();
         for (int round = 0; round < Math.min(one.micros().size(), other.micros().size()); round++) {
-            ratios.add(one.micros().get(round) / other.micros().get(round));
+            values.add(combined.applyAsDouble(
+                    one.micros().get(round), other.micros().get(round)));
         }
-        return new Times(one.configuration(), one.bytes(), ratios).median();
+        return new Times(one.configuration(), one.bytes(), values);
     }
 
     /** The rows as a table; where the automatic choice is the best configuration, what remains is noise. */
