@@ -2,9 +2,11 @@ package io.jccl;
 
 import io.jccl.internal.Arguments;
 import io.jccl.runtime.CommunicatorImpl;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -81,6 +83,29 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      */
     static Communicator fromEnvironment(CommunicatorConfig config) {
         return Providers.provider().fromEnvironment(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
+    }
+
+    /**
+     * Like {@link #init(UniqueId, int, int, CommunicatorConfig)}, on a thread of its own; returns at once. Whoever completes the
+     * future before, by {@link CompletableFuture#cancel}, {@link CompletableFuture#orTimeout} or otherwise, ends the
+     * initialisation on all ranks: the others get a {@link PeerFailedException} that names this rank, or, where it was over
+     * already, a communicator that fails with an {@link AbortedException}. Nothing is left of it here then.
+     *
+     * @param id from {@link UniqueId#create()} on one rank
+     * @param rank this rank, 0 to {@code size - 1}
+     * @param size the number of ranks
+     * @param config the settings
+     * @return the communicator; exceptionally with what {@code init} throws. Continuations that are not {@code Async} run on
+     *     the thread that initialised it
+     * @throws IllegalArgumentException at once, if an argument is wrong
+     */
+    static CompletableFuture<Communicator> initAsync(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        return Providers.provider().initAsync(id, rank, size, config);
+    }
+
+    /** Like {@link #initAsync(UniqueId, int, int, CommunicatorConfig)}, without settings. */
+    static CompletableFuture<Communicator> initAsync(UniqueId id, int rank, int size) {
+        return initAsync(id, rank, size, CommunicatorConfig.defaults());
     }
 
     /** This rank, 0 to {@code size() - 1}. */
@@ -164,6 +189,20 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @throws DeviceException if this communicator's ranks have no devices
      */
     StreamOperations on(DeviceStream stream);
+
+    /**
+     * Operations with a time-out of their own instead of the communicator's. It counts from the call that issues the operation,
+     * whether or not anybody waits: one that is not over in time has failed, and the communicator with it, as with {@link
+     * Work#await(Duration)}. Of two that apply, the shorter counts. On a device it also counts from when the operation begins
+     * there, as long as nobody waits.
+     *
+     * <pre>{@code
+     * comm.within(Duration.ofSeconds(2)).allReduce(gradients, ReduceOp.SUM);
+     * }</pre>
+     *
+     * @param timeout of each operation, at least a millisecond
+     */
+    TimedOperations within(Duration timeout);
 
     /**
      * Registers memory, on which ranks of other processes work in place from then on. All ranks call this, each with a buffer
@@ -263,6 +302,19 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * Returns at once; may be called by any thread.
      */
     void abort();
+
+    /** Why the communicator failed; empty while all is well, and for one that was closed without a failure. */
+    Optional<JcclException> failure();
+
+    /**
+     * Has a listener called once, with what {@link #failure()} returns, when the communicator fails: also while no operation is
+     * in flight, as when another rank's process ends. If it has failed, the listener is called now; of a communicator that is
+     * closed without a failure, never. It is called on a thread of its own, so that it may wait, {@link #shrink} or {@link
+     * #close}; what it throws is logged. Any thread may call this at any time.
+     *
+     * @param listener is called with the cause
+     */
+    void onFailure(Consumer<? super JcclException> listener);
 
     /** The memory that this communicator holds in this process now. */
     MemoryUsage memoryUsage();

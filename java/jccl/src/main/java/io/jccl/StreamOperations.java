@@ -1,10 +1,10 @@
 package io.jccl;
 
-import io.jccl.runtime.StreamIssuer;
+import io.jccl.runtime.Issuer;
 import java.util.function.Consumer;
 
 /** The operations of a communicator, ordered by a stream of its device; see {@link Communicator#on}. */
-public sealed interface StreamOperations extends Operations<Work> permits StreamIssuer {
+public sealed interface StreamOperations extends Operations<Work> permits Issuer {
 
     /**
      * Issues operations together; see {@link Communicator#group}.

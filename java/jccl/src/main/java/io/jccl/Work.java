@@ -49,10 +49,19 @@ public sealed interface Work permits OperationWork {
      * A future that completes when the operation is done on this rank; exceptionally with the exception that {@link #await()}
      * throws. {@link Communicator} says what that means for the other ranks.
      *
-     * <p>Cancelling it has no effect on the operation. Continuations that are not {@code Async} run on a thread of the
+     * <p>Cancelling it has no effect on the operation, as it has none on other futures of the same; {@link #cancel()} has. Continuations that are not {@code Async} run on a thread of the
      * communicator and must not wait for its operations.
      */
     CompletableFuture<Void> toFuture();
+
+    /**
+     * Gives the operation up, if it is not over, and with it the communicator, just as {@link Communicator#abort()}: an operation
+     * that others take part in cannot end for one rank alone. Every operation that is not over, on any rank, ends with an
+     * {@link AbortedException} that names this rank and this operation. Returns at once.
+     *
+     * @return whether the operation was not over yet; if it was, nothing has happened
+     */
+    boolean cancel();
 
     /**
      * How the operation was executed; of a group, its last collective.

@@ -5,6 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * What implements this API. The factories of the API find it through {@link java.util.ServiceLoader}, so that the API
@@ -17,6 +18,9 @@ public interface JcclProvider {
 
     /** See {@link Communicator#init(UniqueId, int, int, CommunicatorConfig)}. */
     Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config);
+
+    /** See {@link Communicator#initAsync(UniqueId, int, int, CommunicatorConfig)}. */
+    CompletableFuture<Communicator> initAsync(UniqueId id, int rank, int size, CommunicatorConfig config);
 
     /** See {@link Communicator#fromEnvironment(CommunicatorConfig)}. */
     Communicator fromEnvironment(CommunicatorConfig config);

@@ -15,9 +15,10 @@ interface Backend {
      * Gives a call its place in the sequence; the caller has the right to issue.
      *
      * @param stream orders it on a device; null: the communicator's own
+     * @param deadline when it must be over; {@link Deadlines#NONE}: the communicator's time-out counts
      * @throws RuntimeException if that is not possible; then nothing is issued
      */
-    OperationWork issue(OperationCall call, DeviceStream stream);
+    OperationWork issue(OperationCall call, DeviceStream stream, long deadline);
 
     /**
      * Executes an operation on the calling thread, which has the right to run; or launches it on the device, where the backend

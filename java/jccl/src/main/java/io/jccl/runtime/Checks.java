@@ -7,6 +7,7 @@ import io.jccl.Reduction;
 import io.jccl.bootstrap.RankList;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.internal.Arguments;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -30,6 +31,14 @@ final class Checks {
             throw new IllegalArgumentException(
                     "peer=" + peer + " size=" + size + ": expected a rank from 0 to " + (size - 1));
         }
+    }
+
+    /** A time-out that an application has chosen. */
+    static Duration timeout(Duration timeout) {
+        if (Arguments.required("timeout", timeout, "at least 1 millisecond").toMillis() < 1) {
+            throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
+        }
+        return timeout;
     }
 
     /** Ranks that a communicator is shrunk by, as this rank of it says. */

@@ -5,22 +5,26 @@ import io.jccl.DataBuffer;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
 import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
 import io.jccl.MemoryUsage;
 import io.jccl.PeerTransport;
 import io.jccl.Quorum;
 import io.jccl.Registration;
 import io.jccl.StreamOperations;
+import io.jccl.TimedOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.Arguments;
 import io.jccl.nativelib.DeviceEngine;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** A communicator: passes every call to the class that implements it. */
@@ -53,7 +57,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         this.queue = new OperationQueue(name, initialized.engine(), failures, timeoutNanos);
         this.host = new HostBackend(queue, initialized.choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
-        this.issuing = new OnStream(null);
+        this.issuing = new IssuingOn(null, null);
         this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
         this.queueCheck = now -> queue.check();
         ControlNetwork control = initialized.membership().control();
@@ -127,14 +131,16 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         return initialized.id();
     }
 
-    /** The right to issue on a stream, for callers that have called {@link #begin}. */
-    final class OnStream implements Issuing<Work> {
+    /** The right to issue, for callers that have called {@link #begin}. */
+    final class IssuingOn implements Issuing<Work> {
 
         private final DeviceStream stream; // null: the communicator's own
+        private final Duration timeout; // of each operation; null: the communicator's
         private final CallFactory factory;
 
-        OnStream(DeviceStream stream) {
+        IssuingOn(DeviceStream stream, Duration timeout) {
             this.stream = stream;
+            this.timeout = timeout;
             this.factory = new CallFactory(initialized.rank(), initialized.size(), device != null, stream);
         }
 
@@ -145,7 +151,8 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
         @Override
         public Work issue(OperationCall call) {
-            return (call.isOnDevice() ? device : host).issue(call, stream);
+            long deadline = timeout == null ? Deadlines.NONE : Deadlines.after(timeout);
+            return (call.isOnDevice() ? device : host).issue(call, stream, deadline);
         }
 
         @Override
@@ -182,7 +189,12 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                     "stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
                             + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-        return new StreamIssuer(this, stream);
+        return new Issuer(this, stream, null);
+    }
+
+    @Override
+    public TimedOperations within(Duration timeout) {
+        return new Issuer(this, null, Checks.timeout(timeout));
     }
 
     @Override
@@ -286,6 +298,16 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         if (!closed) {
             failures.abort();
         }
+    }
+
+    @Override
+    public Optional<JcclException> failure() {
+        return Optional.ofNullable(failures.current()).map(Failure::first);
+    }
+
+    @Override
+    public void onFailure(Consumer<? super JcclException> listener) {
+        failures.onFailure(Arguments.required("listener", listener, "what is called with the cause of a failure"));
     }
 
     @Override

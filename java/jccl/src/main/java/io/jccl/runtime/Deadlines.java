@@ -16,6 +16,14 @@ final class Deadlines {
         return deadline == NONE ? deadline + 1 : deadline;
     }
 
+    /** The earlier of two, each possibly {@link #NONE}. */
+    static long earlier(long one, long other) {
+        if (one == NONE || other == NONE) {
+            return one == NONE ? other : one;
+        }
+        return one - other < 0 ? one : other;
+    }
+
     /** A duration in nanoseconds, cut so that sums fit in a {@code long}. */
     static long nanos(Duration duration) {
         return duration.compareTo(Duration.ofDays(365)) > 0

@@ -17,8 +17,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Whether a communicator has failed, and why. It fails once; the first cause stays.
@@ -27,6 +31,8 @@ import java.util.function.Supplier;
  * if none comes in time is this rank's own view the cause, and the coordinator's rank, which did not answer, to blame.
  */
 final class FailureState {
+
+    private static final Logger LOG = LoggerFactory.getLogger(FailureState.class);
 
     /** The coordinator answers within about a second; on a starved host it takes longer. */
     private static final Duration MIN_AGREEMENT = Duration.ofSeconds(3);
@@ -42,6 +48,7 @@ final class FailureState {
     private final Optional<ConnectedDevice> device;
     private final ControlNetwork control;
     private final AtomicReference<Failure> failure = new AtomicReference<>();
+    private final CompletableFuture<JcclException> failed = new CompletableFuture<>(); // for listeners
     private volatile Supplier<String> inFlight = () -> "";
 
     FailureState(int rank, NativeEngine engine, Optional<ConnectedDevice> device, ControlNetwork control) {
@@ -59,6 +66,25 @@ final class FailureState {
     /** Why the communicator failed, or null. */
     Failure current() {
         return failure.get();
+    }
+
+    /** Calls the listener with the cause, on a thread of its own, when the communicator fails, or now if it has. */
+    void onFailure(Consumer<? super JcclException> listener) {
+        failed.thenAcceptAsync(cause -> call(listener, cause), FailureState::startThread);
+    }
+
+    private static void startThread(Runnable task) {
+        Thread thread = new Thread(task, "jccl-failure-listener");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void call(Consumer<? super JcclException> listener, JcclException cause) {
+        try {
+            listener.accept(cause);
+        } catch (Throwable e) {
+            LOG.warn("rank={}: a listener of the failure has thrown", rank, e);
+        }
     }
 
     /** Throws if the communicator has failed. */
@@ -84,8 +110,16 @@ final class FailureState {
 
     /** The application gives up. */
     void abort() {
-        String text = "rank=" + rank + " aborted the communicator";
-        fail(new AbortedException(text + "; initialise a new one to go on"));
+        abort("rank=" + rank + " aborted the communicator");
+    }
+
+    /** The application gives up an operation, which ends with the communicator. */
+    void cancelled(String operation) {
+        abort("rank=" + rank + " cancelled " + operation);
+    }
+
+    private void abort(String text) {
+        fail(new AbortedException(text + "; initialise a new communicator to go on"));
         control.report(ReportKind.ABORT, engine.lastEntered(), text);
     }
 
@@ -173,6 +207,7 @@ final class FailureState {
         if (failure.compareAndSet(null, mine)) {
             engine.abort(NativeCommunicator.ABORTED);
             device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
+            failed.complete(mine.first());
             return mine;
         }
         return failure.get();

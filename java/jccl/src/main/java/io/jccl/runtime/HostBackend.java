@@ -39,8 +39,8 @@ final class HostBackend implements Backend {
     }
 
     @Override
-    public OperationWork issue(OperationCall call, DeviceStream stream) {
-        OperationWork work = new OperationWork(this, call);
+    public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
+        OperationWork work = new OperationWork(this, call, deadline);
         call.pin();
         queue.enqueue(work);
         return work;

@@ -36,14 +36,16 @@ final class KernelBackend implements Backend {
     private static final class KernelWork extends OperationWork {
 
         private final long stream;
+        private final long mayTake; // nanoseconds
         private final AtomicBoolean ending = new AtomicBoolean(); // one thread ends it
         private volatile long number; // of the engine; 0: not put on the stream
         private long sequence; // among the collectives, or of the one before; published by number
         private long executed; // the choice that it was put on the stream with; published by number
 
-        KernelWork(KernelBackend backend, OperationCall call, long stream) {
-            super(backend, call);
+        KernelWork(KernelBackend backend, OperationCall call, long deadline, long stream) {
+            super(backend, call, deadline);
             this.stream = stream;
+            this.mayTake = deadline == Deadlines.NONE ? backend.timeoutNanos : Deadlines.left(deadline);
         }
     }
 
@@ -63,14 +65,14 @@ final class KernelBackend implements Backend {
     }
 
     @Override
-    public OperationWork issue(OperationCall call, DeviceStream stream) {
-        KernelWork work = new KernelWork(this, call, stream == null ? engine.ownStream() : stream.handle());
-        long outcome = execute(work, timeoutNanos);
+    public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
+        KernelWork work = new KernelWork(this, call, deadline, stream == null ? engine.ownStream() : stream.handle());
+        long outcome = execute(work, work.mayTake);
         if (outcome == NativeCommunicator.INVALID) {
             throw new IllegalArgumentException(call.describe() + ": " + engine.lastError());
         }
         if (outcome < NativeCommunicator.OK) {
-            work.fail(failure(work, (int) outcome, timeoutNanos));
+            work.fail(failure(work, (int) outcome, work.mayTake));
         } else {
             work.sequence = engine.lastEntered();
             work.executed = executed(call);
@@ -164,7 +166,7 @@ final class KernelBackend implements Backend {
         KernelWork work = (KernelWork) issued;
         int status = query(work);
         if (status < NativeCommunicator.OK) {
-            Failure failure = failure(work, status, timeoutNanos);
+            Failure failure = failure(work, status, work.mayTake);
             if (work.ending.compareAndSet(false, true)) {
                 work.fail(failure);
             }
@@ -202,8 +204,9 @@ final class KernelBackend implements Backend {
     public void await(OperationWork issued, long deadline) {
         KernelWork work = (KernelWork) issued;
         long endBy = 0;
+        long end = Deadlines.earlier(deadline, work.deadline());
         try (IdleStrategy idle = new IdleStrategy(
-                deadline, SPINS, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, () -> failures.interrupted(describe(work)))) {
+                end, SPINS, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, () -> failures.interrupted(describe(work)))) {
             while (!work.isOver()) {
                 refresh(work);
                 idle.checkInterrupt();

@@ -69,7 +69,7 @@ final class OperationQueue {
 
     private final Queue<Thread> sleepers = new ConcurrentLinkedQueue<>();
 
-    private final OperationWork sentinel = new OperationWork(null, null);
+    private final OperationWork sentinel = new OperationWork(null, null, Deadlines.NONE);
     private OperationWork head = sentinel;
     private OperationWork tail = sentinel;
     private OperationWork inFlight; // for the watchdog, through IN_FLIGHT
@@ -140,14 +140,20 @@ final class OperationQueue {
         }
     }
 
+    /** Ends the operation by failing the communicator. */
+    void cancel(OperationWork operation) {
+        failures.cancelled(operation.describe());
+    }
+
     /** Returns when {@code operation} is over, and executes it if no other thread does. */
     void await(OperationWork operation, long deadline) {
         requireOutsideUserCode();
         boolean mayRun = !VirtualThreads.isCurrent();
+        long end = Deadlines.earlier(deadline, operation.deadline());
         while (!operation.isOver()) {
             boolean runs = mayRun && !Thread.currentThread().isInterrupted();
-            if (!runs || !tryRun(operation, deadline)) {
-                awaitOthers(operation, deadline, mayRun);
+            if (!runs || !tryRun(operation, end)) {
+                awaitOthers(operation, end, mayRun);
             }
         }
     }
@@ -326,7 +332,8 @@ final class OperationQueue {
         if (failure == null) {
             IN_FLIGHT.setRelease(this, operation);
             try {
-                long mayTake = deadline == Deadlines.NONE ? timeoutNanos : Deadlines.left(deadline);
+                long end = Deadlines.earlier(deadline, operation.deadline());
+                long mayTake = end == Deadlines.NONE ? timeoutNanos : Deadlines.left(end);
                 long outcome = operation.backend().execute(operation, mayTake);
                 if (outcome >= NativeCommunicator.OK) {
                     operation.succeed(outcome);

@@ -2,7 +2,6 @@ package io.jccl.runtime;
 
 import io.jccl.Execution;
 import io.jccl.Work;
-import io.jccl.internal.Arguments;
 import io.jccl.tuning.Choice;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -38,6 +37,7 @@ public non-sealed class OperationWork implements Work {
 
     private final Backend backend;
     private final OperationCall call;
+    private final long deadline;
     private int executed; // algorithm, protocol and channels of the packed choice; published by state
     private Failure failure; // published by state
 
@@ -50,9 +50,15 @@ public non-sealed class OperationWork implements Work {
     @SuppressWarnings("unused") // through FUTURE
     private CompletableFuture<Void> future;
 
-    OperationWork(Backend backend, OperationCall call) {
+    /** @param deadline when it must be over at the latest; {@link Deadlines#NONE}: the communicator's time-out counts */
+    OperationWork(Backend backend, OperationCall call, long deadline) {
         this.backend = backend;
         this.call = call;
+        this.deadline = deadline;
+    }
+
+    final long deadline() {
+        return deadline;
     }
 
     final OperationCall call() {
@@ -104,9 +110,7 @@ public non-sealed class OperationWork implements Work {
 
     @Override
     public final void await(Duration timeout) {
-        if (Arguments.required("timeout", timeout, "at least 1 millisecond").toMillis() < 1) {
-            throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
-        }
+        Checks.timeout(timeout);
         if (!isOver()) {
             backend.await(this, Deadlines.after(timeout));
         }
@@ -126,6 +130,15 @@ public non-sealed class OperationWork implements Work {
         }
         backend.poll(this);
         return isOver();
+    }
+
+    @Override
+    public final boolean cancel() {
+        boolean gives = !isDone();
+        if (gives) {
+            backend.queue().cancel(this);
+        }
+        return gives;
     }
 
     @Override

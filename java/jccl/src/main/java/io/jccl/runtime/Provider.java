@@ -11,6 +11,7 @@ import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** The implementation of the API, as {@link java.util.ServiceLoader} finds it. */
@@ -31,6 +32,19 @@ public final class Provider implements JcclProvider {
 
     @Override
     public Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        check(id, rank, size, config);
+        return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
+                "jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
+    }
+
+    @Override
+    public CompletableFuture<Communicator> initAsync(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        check(id, rank, size, config);
+        return AsyncInit.start(
+                () -> CommunicatorImpl.started(CommunicatorInitializer.initialize(id, rank, size, config)));
+    }
+
+    private static void check(UniqueId id, int rank, int size, CommunicatorConfig config) {
         if (size < 1) {
             throw new IllegalArgumentException("size=" + size + ": expected at least 1 rank");
         }
@@ -39,8 +53,6 @@ public final class Provider implements JcclProvider {
         }
         Arguments.required("id", id, "what UniqueId.create() returned on one rank; move it to every rank");
         Arguments.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
-        return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
-                "jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
     }
 
     @Override

@@ -55,8 +55,8 @@ final class StagedBackend implements Backend {
         private volatile boolean awaitsStream;
         private boolean entersNext; // touched by the thread that executes it
 
-        StagedWork(StagedBackend backend, OperationCall call, List<StagedCall> staged) {
-            super(backend, call);
+        StagedWork(StagedBackend backend, OperationCall call, long deadline, List<StagedCall> staged) {
+            super(backend, call, deadline);
             this.staged = staged;
         }
     }
@@ -105,11 +105,11 @@ final class StagedBackend implements Backend {
     }
 
     @Override
-    public OperationWork issue(OperationCall call, DeviceStream stream) {
+    public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
         List<StagedCall> staged = call instanceof GroupCall group
                 ? group.members().stream().map(this::stage).toList()
                 : List.of(stage(call));
-        StagedWork work = new StagedWork(this, call, staged);
+        StagedWork work = new StagedWork(this, call, deadline, staged);
         put(work, stream == null ? staging.ownStream() : stream.handle());
         queue.enqueue(work);
         return work;

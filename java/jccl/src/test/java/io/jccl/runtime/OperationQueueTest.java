@@ -55,7 +55,7 @@ class OperationQueueTest {
         private final AtomicInteger executed;
 
         TestOperation(TestBackend backend, OperationCall call) {
-            super(backend, call);
+            super(backend, call, Deadlines.NONE);
             this.executed = backend.executed;
         }
     }
@@ -83,7 +83,7 @@ class OperationQueueTest {
         }
 
         @Override
-        public TestOperation issue(OperationCall call, DeviceStream stream) {
+        public TestOperation issue(OperationCall call, DeviceStream stream, long deadline) {
             TestOperation operation = new TestOperation(this, call);
             queue.enqueue(operation);
             return operation;
@@ -189,7 +189,7 @@ class OperationQueueTest {
         here.begin();
         try {
             return new TestBackend(queue, body, release, descriptionsThatThrow)
-                    .issue(new GroupCall(false, List.of()), null);
+                    .issue(new GroupCall(false, List.of()), null, Deadlines.NONE);
         } finally {
             queue.endIssue();
         }

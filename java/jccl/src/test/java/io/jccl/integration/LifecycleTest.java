@@ -1,0 +1,285 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.AbortedException;
+import io.jccl.CommunicationTimeoutException;
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
+import io.jccl.ReduceOp;
+import io.jccl.UniqueId;
+import io.jccl.Work;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Initialisation in the background, listeners of a failure, and operations that are cancelled or have a time-out of their own. */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class LifecycleTest {
+
+    private static final CommunicatorConfig CONFIG = LocalRanks.config().build();
+    private static final Duration SOON =
+            Duration.ofSeconds(5L * LocalRanks.SLOWNESS); // far below the time-outs of CONFIG
+    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final String INIT_THREAD = "jccl-init";
+
+    private static CompletableFuture<Communicator> init(UniqueId id, int rank, int size) {
+        return Communicator.initAsync(id, rank, size, CONFIG);
+    }
+
+    private static DataBuffer floats() {
+        return DataBuffer.of(new float[100]);
+    }
+
+    private static long countInitThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals(INIT_THREAD))
+                .count();
+    }
+
+    private static void requireNoInitThread() {
+        long deadline = System.nanoTime() + SOON.toNanos();
+        while (countInitThreads() > 0 && System.nanoTime() - deadline < 0) {
+            LockSupport.parkNanos(1_000_000);
+        }
+        assertThat(countInitThreads()).isZero();
+    }
+
+    @Test
+    void ranksInitialiseInTheBackground() {
+        UniqueId id = UniqueId.create(CONFIG);
+        CompletableFuture<Communicator> first = init(id, 0, 2);
+        assertThat(first).isNotDone();
+        try (Communicator one = init(id, 1, 2).join();
+                Communicator zero = first.join()) {
+            Work work = zero.barrier();
+            one.barrier().await();
+            work.await();
+            assertThat(List.of(zero.rank(), one.rank())).containsExactly(0, 1);
+        }
+        requireNoInitThread();
+    }
+
+    @Test
+    void aWrongArgumentIsRefusedBeforeAThreadIsStarted() {
+        UniqueId id = UniqueId.create(CONFIG);
+        assertThatThrownBy(() -> Communicator.initAsync(id, 2, 2, CONFIG))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("rank=2");
+        assertThat(countInitThreads()).isZero();
+    }
+
+    @Test
+    void aCancelledInitialisationEndsOnAllRanks() {
+        UniqueId id = UniqueId.create(CONFIG);
+        CompletableFuture<Communicator> other = init(id, 0, 3);
+        CompletableFuture<Communicator> cancelled = init(id, 1, 3); // rank 2 stays away
+        LockSupport.parkNanos(SHORT.toNanos());
+        assertThat(cancelled.cancel(true)).isTrue();
+        assertThat(other)
+                .failsWithin(SOON)
+                .withThrowableThat()
+                .havingCause()
+                .isInstanceOf(PeerFailedException.class)
+                .withMessageContaining("rank 1");
+        assertThatThrownBy(cancelled::join).isInstanceOf(CancellationException.class);
+        requireNoInitThread();
+    }
+
+    @Test
+    void aTimeOutOfTheFutureEndsTheInitialisation() {
+        UniqueId id = UniqueId.create(CONFIG);
+        CompletableFuture<Communicator> future = init(id, 0, 2).orTimeout(SHORT.toMillis(), TimeUnit.MILLISECONDS);
+        assertThat(future).failsWithin(SOON);
+        requireNoInitThread();
+    }
+
+    /** Whenever rank 1 gives up, rank 0 gets an exception, or a communicator that fails by itself. */
+    @Test
+    void aRankThatGivesUpAtAnyTimeIsNotWaitedFor() {
+        Random random = new Random(20);
+        for (int round = 0; round < 30; round++) {
+            UniqueId id = UniqueId.create(CONFIG);
+            CompletableFuture<Communicator> zero = init(id, 0, 2);
+            CompletableFuture<Communicator> one = init(id, 1, 2);
+            LockSupport.parkNanos(random.nextInt(60_000_000));
+            if (!one.cancel(true)) {
+                one.join().close();
+                zero.join().close();
+                continue;
+            }
+            try (Communicator alone = zero.get(SOON.toNanos(), TimeUnit.NANOSECONDS)) {
+                assertThatThrownBy(() -> alone.within(SOON).barrier().await())
+                        .isInstanceOfAny(AbortedException.class, PeerFailedException.class)
+                        .hasMessageContaining("1");
+            } catch (InterruptedException | TimeoutException e) {
+                throw new AssertionError("round " + round, e);
+            } catch (ExecutionException e) {
+                assertThat(e.getCause()).isInstanceOf(JcclException.class).hasMessageContaining("rank 1");
+            }
+        }
+        requireNoInitThread();
+    }
+
+    @Test
+    void everyRankHearsOfAFailureAndCanLookItUp() throws InterruptedException {
+        BlockingQueue<JcclException> heard = new LinkedBlockingQueue<>();
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.get(rank).onFailure(heard::add);
+                assertThat(ranks.get(rank).failure()).isEmpty();
+            }
+            ranks.get(1).abort();
+            for (int rank = 0; rank < 3; rank++) {
+                assertThat(heard.poll(SOON.toMillis(), TimeUnit.MILLISECONDS))
+                        .isInstanceOf(AbortedException.class)
+                        .hasMessageContaining("rank=1 aborted");
+            }
+            for (int rank = 0; rank < 3; rank++) {
+                assertThat(ranks.get(rank).failure()).get().isInstanceOf(AbortedException.class);
+            }
+            ranks.get(2).onFailure(heard::add); // has failed before
+            assertThat(heard.poll(SOON.toMillis(), TimeUnit.MILLISECONDS))
+                    .isSameAs(ranks.get(2).failure().orElseThrow());
+        }
+        assertThat(heard).isEmpty();
+    }
+
+    @Test
+    void aListenerMayThrowOrCloseTheCommunicator() throws InterruptedException {
+        CountDownLatch closed = new CountDownLatch(1);
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            Communicator one = ranks.get(1);
+            one.onFailure(cause -> {
+                throw new IllegalStateException("of the test");
+            });
+            one.onFailure(cause -> {
+                one.close();
+                closed.countDown();
+            });
+            ranks.get(0).abort();
+            assertThat(closed.await(SOON.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
+            assertThatThrownBy(one::barrier).isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void nobodyHearsOfACommunicatorThatIsClosedWithoutAFailure() throws InterruptedException {
+        BlockingQueue<JcclException> heard = new LinkedBlockingQueue<>();
+        Communicator comm;
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.get(0).onFailure(heard::add);
+            ranks.get(1).onFailure(heard::add);
+            comm = ranks.get(0);
+            ranks.run(each -> each.barrier().await());
+        }
+        comm.abort();
+        assertThat(heard.poll(SHORT.toMillis(), TimeUnit.MILLISECONDS)).isNull();
+        assertThat(comm.failure()).isEmpty();
+    }
+
+    @Test
+    void aCancelledOperationEndsOnAllRanksAndIsNamed() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            Work work = ranks.get(0).allReduce(floats(), ReduceOp.SUM);
+            CompletableFuture<Void> future = work.toFuture();
+            assertThat(work.cancel()).isTrue();
+            assertThatThrownBy(work::await)
+                    .isInstanceOf(AbortedException.class)
+                    .hasMessageContaining("rank=0 cancelled all_reduce(");
+            assertThat(future).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(AbortedException.class);
+            // Not a collective, which would differ from that of rank 0.
+            assertThatThrownBy(() -> ranks.get(1).recv(0, floats()).await())
+                    .isInstanceOf(AbortedException.class)
+                    .hasMessageContaining("rank=0 cancelled all_reduce(");
+        }
+    }
+
+    @Test
+    void anOperationThatIsOverIsNotCancelled() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            List<Boolean> cancelled = ranks.call(comm -> {
+                Work work = comm.allReduce(floats(), ReduceOp.SUM);
+                work.await();
+                return work.cancel();
+            });
+            assertThat(cancelled).containsExactly(false, false);
+            ranks.run(comm -> comm.barrier().await());
+        }
+    }
+
+    @Test
+    void anOperationThatNobodyWaitsForEndsByItsOwnTimeOut() throws InterruptedException {
+        BlockingQueue<JcclException> heard = new LinkedBlockingQueue<>();
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.get(1).onFailure(heard::add);
+            ranks.get(0).within(SHORT).allReduce(floats(), ReduceOp.SUM);
+            assertThat(heard.poll(SOON.toMillis(), TimeUnit.MILLISECONDS))
+                    .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
+                            .containsExactly(1));
+        }
+    }
+
+    @Test
+    void ofTwoTimeOutsTheShorterCounts() {
+        for (boolean waitsShortly : List.of(true, false)) {
+            try (LocalRanks ranks = LocalRanks.start(2)) {
+                Work work = ranks.get(0)
+                        .within(waitsShortly ? LocalRanks.TIMEOUT : SHORT)
+                        .group(group -> group.allReduce(floats(), ReduceOp.SUM));
+                long start = System.nanoTime();
+                assertThatThrownBy(() -> work.await(waitsShortly ? SHORT : LocalRanks.TIMEOUT))
+                        .isInstanceOf(CommunicationTimeoutException.class);
+                assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
+            }
+        }
+    }
+
+    @Test
+    void aTimeOutThatIsLongEnoughChangesNothing() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                Work work = comm.within(LocalRanks.TIMEOUT).allReduce(floats(), ReduceOp.SUM);
+                work.await();
+                comm.within(LocalRanks.TIMEOUT).barrier().toFuture().join();
+            });
+        }
+    }
+
+    @Test
+    void aTimeOutBelowAMillisecondIsRefused() {
+        try (LocalRanks ranks = LocalRanks.start(1)) {
+            assertThatThrownBy(() -> ranks.get(0).within(Duration.ofNanos(10)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("PT0.00000001S");
+        }
+    }
+
+    @Test
+    void aFutureOfAFailedInitialisationHasItsException() {
+        UniqueId id = UniqueId.create(CONFIG);
+        CompletableFuture<Communicator> future = Communicator.initAsync(
+                id, 0, 2, LocalRanks.config().initTimeout(Duration.ofSeconds(1)).build());
+        assertThatThrownBy(future::join)
+                .isInstanceOf(CompletionException.class)
+                .cause()
+                .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
+                        .containsExactly(1));
+    }
+}
