@@ -69,6 +69,7 @@ Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicator
   config.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
   config.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.descriptors = values[JAVA(DESCRIPTORS)] != 0;
+  config.recordedOperations = static_cast<uint64_t>(values[JAVA(RECORDED_OPERATIONS)]);
   config.nvlsSlotBytes = static_cast<uint32_t>(values[JAVA(NVLS_SLOT_BYTES)]);
   return Status::ok();
 }

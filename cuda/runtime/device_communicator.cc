@@ -25,7 +25,8 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       plan_(config.rank, config.size, config.channels, std::min(config.channels, kOpenChannels), shape_),
       peers_(config.size),
       keepAlive_(KeepAliveGroup::of(config.token)),
-      buffers_(config.rank, config.size) {}
+      buffers_(config.rank, config.size),
+      history_(config.recordedOperations) {}
 
 Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                                   std::unique_ptr<DeviceCommunicator>& communicator) {

@@ -51,8 +51,9 @@ struct DeviceCommunicatorConfig {
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
   uint32_t nvlsSlotBytes = 128 * 1024;
-  uint64_t token[2] = {0, 0};  // of the communicator, different from all others
-  bool descriptors = false;    // other processes get the segment as a file descriptor, where the driver has such
+  uint64_t token[2] = {0, 0};                              // of the communicator, different from all others
+  uint64_t recordedOperations = History::kDefaultRecords;  // see History
+  bool descriptors = false;  // other processes get the segment as a file descriptor, where the driver has such
 };
 
 // An operation that was issued: its number, or why it was not. Of a group: the number of its last operation.

@@ -51,7 +51,7 @@ void DeviceCommunicator::reap() {
       if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
       failed(static_cast<Code>(code), flight.number, flight.operation.sequence, describe(flight.operation));
     }
-    if (flight.operation.sequence != 0) history_.end(flight.operation.sequence, failure_ == Code::Ok);
+    if (flight.operation.sequence != 0) history_.end(flight.operation, failure_ == Code::Ok);
     if (flight.endsLaunch) {
       RetiredMemory::ofThisProcess().ended();
       if (activity_ != nullptr) activity_->end();

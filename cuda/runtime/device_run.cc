@@ -411,7 +411,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     // Whether the kernel was launched is not known: the ranks may no longer agree.
     if (activity_ != nullptr) activity_->end();
     for (const InFlight& flight : flights) {
-      if (flight.operation.sequence != 0) history_.end(flight.operation.sequence, false);
+      if (flight.operation.sequence != 0) history_.end(flight.operation, false);
     }
     broken(flights.front(), status);
     return {failure_};

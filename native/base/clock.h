@@ -12,4 +12,11 @@ inline int64_t monotonicNanos() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// To some milliseconds, for a tenth of the cost.
+inline int64_t coarseMonotonicNanos() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 }  // namespace jccl

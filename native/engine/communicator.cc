@@ -23,6 +23,8 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
     : config_(config),
       shape_(segmentShape(config)),
       segment_(segment, shape_),
+      history_(config.recordedOperations, config.size == 1),
+      transfers_(config.recordedOperations, config.size == 1),
       transports_(config.size, TransportKind::None),
       peerSegments_(config.size),
       zeroCopy_(config.rank, config.size),
@@ -92,6 +94,24 @@ std::vector<ChannelWait> Communicator::waiting() const {
     waits.push_back({c, place, sequence - 1});
   }
   return waits;
+}
+
+TransportUse Communicator::useOf(TransportKind transport) const {
+  TransportUse use;
+  for (int peer = 0; peer < config_.size; ++peer) {
+    if (transports_[peer] != transport) continue;
+    for (const auto& channel : channels_) {
+      use.sentBytes += __atomic_load_n(&channel->sendTo(peer).sentBytes, __ATOMIC_RELAXED);
+    }
+  }
+  const auto& waits = control_.longWaitsOver[static_cast<int>(transport)];
+  use.longWaits = waits.count.load(std::memory_order_relaxed);
+  use.waitedNanos = waits.nanos.load(std::memory_order_relaxed);
+  return use;
+}
+
+int64_t Communicator::nanosOf(Collective collective) const {
+  return History::durationNanos(history_.timing(), counters_.collectives[static_cast<int>(collective)].ticks.get());
 }
 
 MemoryUsage Communicator::memoryUsage() const {

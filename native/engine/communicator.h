@@ -1,7 +1,7 @@
 // The native communicator: connections to peers, channels, and operations run one after the other.
 //
-// Threads: run*(), connect*(), set*() and prepare() by one thread at a time. abort(), history(), waiting() and
-// lastError() by any thread at any time.
+// Threads: run*(), connect*(), set*() and prepare() by one thread at a time. abort(), history(), transfers(), counters(),
+// waiting() and lastError() by any thread at any time.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "engine/channel.h"
 #include "engine/core_sharing.h"
+#include "engine/counters.h"
 #include "engine/diagnostics.h"
 #include "engine/history.h"
 #include "engine/operation.h"
@@ -23,6 +24,7 @@
 #include "engine/segment.h"
 #include "engine/staging.h"
 #include "engine/store_policy.h"
+#include "engine/transfer_history.h"
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
@@ -44,6 +46,7 @@ struct CommunicatorConfig {
   int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
   bool placesRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
+  uint64_t recordedOperations = History::kDefaultRecords;  // see History
 
   int sharing() const { return sharingRanks > 0 ? sharingRanks : localRanks; }
   int shared() const { return sharedCores > 0 ? sharedCores : cores; }
@@ -107,13 +110,17 @@ class Communicator {
   std::string lastError() const;
 
   const History& history() const { return history_; }
+  const TransferHistory& transfers() const { return transfers_; }
+  const Counters& counters() const { return counters_; }
+  TransportUse useOf(TransportKind transport) const;
+  int64_t nanosOf(Collective collective) const;
   std::vector<ChannelWait> waiting() const;
   MemoryUsage memoryUsage() const;
 
  private:
   Code refuse(std::string why);
   void enter(Operation& operation, int64_t timeoutNanos);
-  Code finish(const Operation& operation);
+  Code finish(const Operation& operation, bool inPlace);
   Code execute(Operation& operation, int64_t timeoutNanos);
   bool triesInPlace(const Operation& operation) const;
   bool runInPlace(const Operation& operation, Transfer transfer);
@@ -135,6 +142,8 @@ class Communicator {
   Segment segment_;
   WaitControl control_;
   History history_;
+  TransferHistory transfers_;
+  Counters counters_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<TransportKind> transports_;
   std::vector<Segment> peerSegments_;

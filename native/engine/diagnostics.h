@@ -28,6 +28,13 @@ struct MemoryUsage {
   size_t networkBytes = 0;
 };
 
+// What has gone over one transport so far.
+struct TransportUse {
+  uint64_t sentBytes = 0;  // as they lie in slots
+  int64_t longWaits = 0;
+  int64_t waitedNanos = 0;
+};
+
 constexpr const char* nameOf(WaitFor waitFor) {
   constexpr const char* names[] = {"data", "credit", "buffer_exchange", "worker"};
   return names[static_cast<int>(waitFor)];

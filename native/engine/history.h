@@ -1,17 +1,22 @@
-// The last operations of a communicator, readable while they run: what the report of a hang is built from.
+// The last operations of a communicator, readable while they run: what the report of a hang is built from, and the flight
+// recorder's dump.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
+#include <vector>
 
+#include "base/cycle_clock.h"
 #include "engine/operation.h"
+#include "primitives/wait_place.h"
 
 namespace jccl {
 
 enum class OperationState : uint8_t { None = 0, Running = 1, Done = 2, Failed = 3 };
 
-// A copy of a record, for readers.
+// A copy of a record, for readers. Times are CLOCK_MONOTONIC's nanoseconds, 0 where not known.
 struct HistoryRow {
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
@@ -19,31 +24,71 @@ struct HistoryRow {
   int32_t root = 0;
   uint64_t count = 0;
   OperationState state = OperationState::None;
+  int64_t begun = 0;
+  int64_t ended = 0;
+  int64_t waitedNanos = 0;
+  int32_t waitedFor = -1;
+  int64_t choice = 0;  // without the size of its chunks
 };
 
 // Written by the thread that runs operations, with plain stores (relaxed atomics); read by any thread. A record that is
 // rewritten while it is read is recognised by its sequence number and not returned.
 class History {
  public:
-  static constexpr uint64_t kRecords = 256;
+  // How operations are timed. `Coarse` is for a communicator of one rank, which waits for nobody: it reads the coarse clock,
+  // and the end of large operations only.
+  enum class Timing : uint8_t { None, Coarse, Exact };
+
+  // Reports of hangs need so many.
+  static constexpr uint64_t kMinRecords = 256;
+  static constexpr uint64_t kDefaultRecords = 1024;
+
+  // `operations` is rounded up to a power of two; 0: kMinRecords, and no times.
+  explicit History(uint64_t operations = kDefaultRecords, bool alone = false)
+      : records_(roundUp(operations)), mask_(records_.size() - 1), timing_(timingOf(operations, alone)) {}
+
+  uint64_t size() const { return records_.size(); }
+  Timing timing() const { return timing_; }
 
   void begin(const Operation& operation) {
     Record& record = at(operation.sequence);
     record.sequence.store(~uint64_t{0}, std::memory_order_relaxed);
+    record.begun.store(time(timing_), std::memory_order_release);
+    record.ended.store(0, std::memory_order_release);
+    record.waitedMicros.store(0, std::memory_order_release);
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
     record.code.store(operation.code.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
     // Of a part the count of the whole: what the application has requested.
     const bool isPart = operation.part.whole != 0;
     record.count.store(isPart ? operation.part.whole : operation.count, std::memory_order_release);
+    record.choice.store(static_cast<uint32_t>(operation.choice.encode()), std::memory_order_release);
     record.state.store(OperationState::Running, std::memory_order_release);
     record.sequence.store(operation.sequence, std::memory_order_release);
     entered_.store(operation.sequence, std::memory_order_release);
   }
 
-  void end(uint64_t sequence, bool ok) {
-    at(sequence).state.store(ok ? OperationState::Done : OperationState::Failed, std::memory_order_release);
-    if (ok) done_.store(sequence, std::memory_order_release);
+  // `operation` as it began. Returns how long it took, as time() counts; 0 where not known.
+  int64_t end(const Operation& operation, bool ok, const LongWaits& waits = {}, bool inPlace = false) {
+    Record& record = at(operation.sequence);
+    int64_t took = 0;
+    if (timing_ == Timing::Exact || (timing_ == Timing::Coarse && operation.bytes >= kTimedBytes)) {
+      const int64_t now = time(timing_);
+      record.ended.store(now, std::memory_order_release);
+      took = now - record.begun.load(std::memory_order_relaxed);
+    }
+    if (__builtin_expect(waits.nanos != 0, 0)) {
+      const int64_t micros = std::min<int64_t>(waits.nanos / 1000, UINT32_MAX);
+      record.waitedMicros.store(static_cast<uint32_t>(micros), std::memory_order_release);
+      record.waitedFor.store(waits.peer, std::memory_order_release);
+    }
+    if (__builtin_expect(inPlace, 0)) {
+      const uint32_t choice = record.choice.load(std::memory_order_relaxed);
+      record.choice.store(choice | uint32_t{Choice::kZeroCopyUsed} << 16, std::memory_order_release);
+    }
+    record.state.store(ok ? OperationState::Done : OperationState::Failed, std::memory_order_release);
+    if (ok) done_.store(operation.sequence, std::memory_order_release);
+    return took;
   }
 
   // The first operation is number 1; 0 means none.
@@ -52,30 +97,67 @@ class History {
 
   // Returns whether the operation is still on record.
   bool read(uint64_t sequence, HistoryRow& row) const {
-    const Record& record = records_[sequence % kRecords];
+    const Record& record = records_[sequence & mask_];
     if (sequence == 0 || record.sequence.load(std::memory_order_acquire) != sequence) return false;
     row.sequence = sequence;
     row.fingerprint = record.fingerprint.load(std::memory_order_acquire);
     row.code = record.code.load(std::memory_order_acquire);
     row.root = record.root.load(std::memory_order_acquire);
     row.count = record.count.load(std::memory_order_acquire);
+    row.choice = record.choice.load(std::memory_order_acquire);
+    row.begun = nanos(timing_, record.begun.load(std::memory_order_acquire));
+    row.ended = nanos(timing_, record.ended.load(std::memory_order_acquire));
+    row.waitedNanos = int64_t{record.waitedMicros.load(std::memory_order_acquire)} * 1000;
+    row.waitedFor = row.waitedNanos == 0 ? -1 : record.waitedFor.load(std::memory_order_acquire);
     row.state = record.state.load(std::memory_order_acquire);
     return record.sequence.load(std::memory_order_acquire) == sequence;
   }
 
+  static Timing timingOf(uint64_t operations, bool alone) {
+    if (operations == 0) return Timing::None;
+    return alone ? Timing::Coarse : Timing::Exact;
+  }
+
+  // Now; to be turned into CLOCK_MONOTONIC's nanoseconds by nanos().
+  static int64_t time(Timing timing) {
+    if (timing == Timing::Exact) return CycleClock::ticks();
+    return timing == Timing::Coarse ? coarseMonotonicNanos() : 0;
+  }
+
+  static int64_t durationNanos(Timing timing, int64_t duration) {
+    return timing != Timing::Exact ? duration : CycleClock::Converter().durationNanos(duration);
+  }
+
+  static int64_t nanos(Timing timing, int64_t time) {
+    return time == 0 || timing != Timing::Exact ? time : CycleClock::Converter().nanos(time);
+  }
+
  private:
+  // From here on a communicator of one rank, which copies, reads the clock at the end too.
+  static constexpr size_t kTimedBytes = 64u << 10;
+
   struct alignas(64) Record {
     std::atomic<uint64_t> sequence{0};
     std::atomic<uint64_t> fingerprint{0};
     std::atomic<uint64_t> count{0};
+    std::atomic<int64_t> begun{0};  // as time() has it
+    std::atomic<int64_t> ended{0};
     std::atomic<int32_t> code{0};
     std::atomic<int32_t> root{0};
+    std::atomic<uint32_t> choice{0};
+    std::atomic<uint32_t> waitedMicros{0};
+    std::atomic<int32_t> waitedFor{-1};
     std::atomic<OperationState> state{OperationState::None};
   };
+  static_assert(sizeof(Record) == 64);
 
-  Record& at(uint64_t sequence) { return records_[sequence % kRecords]; }
+  static size_t roundUp(uint64_t operations) { return std::bit_ceil(std::max(operations, kMinRecords)); }
 
-  std::array<Record, kRecords> records_;
+  Record& at(uint64_t sequence) { return records_[sequence & mask_]; }
+
+  std::vector<Record> records_;
+  const uint64_t mask_;
+  const Timing timing_;
   alignas(64) std::atomic<uint64_t> entered_{0};
   std::atomic<uint64_t> done_{0};
 };

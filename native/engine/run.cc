@@ -58,9 +58,19 @@ Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int6
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
+  control_.longWaits = {};
+  transfers_.begin(sequence_, tasks);
   lastChoice_ = {Algorithm::Direct, moveMessages(Collective::SendRecv, tasks), 1, 0, 0};
   if (control_.progress != nullptr) control_.progress->kick();
-  return failure();
+  const Code code = failure();
+  const int64_t ticks = transfers_.end(code == Code::Ok, control_.longWaits);
+  if (code != Code::Ok) return code;
+  size_t bytes = 0;
+  for (const PointToPointTask& task : tasks) {
+    if (task.kind == PointToPointTask::Kind::Send) bytes += task.bytes;
+  }
+  counters_.count(Collective::SendRecv, bytes, ticks, false);
+  return code;
 }
 
 // All-to-all, gather and scatter are groups of sends and receives.
@@ -73,11 +83,12 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   if (control_.failed()) return failure();
   enter(operation, timeoutNanos);
   Transfer transfer = transferOf(operation);
-  if (!__builtin_expect(triesInPlace(operation), 0) || !runInPlace(operation, transfer)) {
+  const bool inPlace = __builtin_expect(triesInPlace(operation), 0) && runInPlace(operation, transfer);
+  if (!inPlace) {
     runThroughSlots(operation, transfer);
     lastChoice_ = operation.choice;  // not earlier: a copy of what was just written waits until the stores are done
   }
-  return finish(operation);
+  return finish(operation, inPlace);
 }
 
 // Not earlier: small operations leave most of the slots' memory untouched, and a huge page is taken as a whole.
@@ -99,14 +110,14 @@ Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
   operation.choice.protocol = Protocol::Simple;
   operation.choice.channels = 1;
   enter(operation, timeoutNanos);
-  if (triesInPlace(operation) && runInPlace(operation, transferOf(operation))) return finish(operation);
+  if (triesInPlace(operation) && runInPlace(operation, transferOf(operation))) return finish(operation, true);
   for (auto& task : tasks_) {
     task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
   }
   const Protocol used = moveMessages(operation.code.collective, tasks_);
   lastChoice_ = operation.choice;
   lastChoice_.protocol = used;
-  return finish(operation);
+  return finish(operation, false);
 }
 
 Protocol Communicator::moveMessages(Collective collective, std::span<const PointToPointTask> tasks) {
@@ -134,6 +145,7 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
   control_.sequence.store(operation.sequence, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
+  control_.longWaits = {};
   const bool updates = operation.sequence % kOperationsPerUpdate == 0;
   if (control_.policy.oversubscribed) {
     control_.core = coreSharing_.begin();
@@ -147,10 +159,11 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
   history_.begin(operation);
 }
 
-Code Communicator::finish(const Operation& operation) {
+Code Communicator::finish(const Operation& operation, bool inPlace) {
   if (control_.progress != nullptr) control_.progress->kick();
   const Code code = failure();
-  history_.end(operation.sequence, code == Code::Ok);
+  const int64_t ticks = history_.end(operation, code == Code::Ok, control_.longWaits, inPlace);
+  if (code == Code::Ok) counters_.count(operation.code.collective, operation.bytes, ticks, inPlace);
   return code;
 }
 

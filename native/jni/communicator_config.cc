@@ -34,6 +34,7 @@ static_assert(JAVA(WAIT_BUFFER_EXCHANGE) == static_cast<int>(WaitFor::BufferExch
 
 constexpr int64_t kMaxRanks = 1 << 16;
 constexpr int64_t kMaxChannels = 32;
+constexpr int64_t kMaxRecordedOperations = 1 << 20;
 constexpr int64_t kMaxSocketThreads = 16;
 constexpr int64_t kMinSlotBytes = 256;
 constexpr int64_t kMaxSlotBytes = 1 << 26;
@@ -138,6 +139,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
        {range("size", values[JAVA(SIZE)], 1, kMaxRanks), range("rank", values[JAVA(RANK)], 0, values[JAVA(SIZE)] - 1),
         range("channels", values[JAVA(CHANNELS)], 1, kMaxChannels),
         range("socketThreads", values[JAVA(SOCKET_THREADS)], 0, kMaxSocketThreads),
+        range("recordedOperations", values[JAVA(RECORDED_OPERATIONS)], 0, kMaxRecordedOperations),
         range("simpleSlotBytes", simple, kMinSlotBytes, kMaxSlotBytes),
         range("llSlotBytes", ll, kMinSlotBytes, kMaxSlotBytes),
         range("ll128SlotBytes", ll128, kMinSlotBytes, kMaxSlotBytes)}) {
@@ -155,6 +157,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   c.sharedCores = static_cast<int>(values[JAVA(SHARED_CORES)]);
   c.spinNanos = values[JAVA(SPIN_NANOS)];
   c.placesRanks = values[JAVA(RANK_PLACEMENT)] != 0;
+  c.recordedOperations = static_cast<uint64_t>(values[JAVA(RECORDED_OPERATIONS)]);
   c.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
   c.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.streamsPerConnection = static_cast<int>(values[JAVA(STREAMS_PER_CONNECTION)]);

@@ -318,6 +318,37 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_history(J
                              [&] { return newLongs(env, historyRow(communicatorOf(handle).history(), sequence)); });
 }
 
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_transfers(JNIEnv* env, jclass, jlong handle,
+                                                                                 jlong number) {
+  return guarded<jlongArray>(nullptr,
+                             [&] { return newLongs(env, transferRow(communicatorOf(handle).transfers(), number)); });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_counters(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jlongArray>(nullptr, [&] {
+    const Communicator& communicator = communicatorOf(handle);
+    std::vector<int64_t> values;
+    for (int i = 0; i < kCollectiveCount; ++i) {
+      const Counters::OfCollective& one = communicator.counters().collectives[i];
+      values.insert(values.end(), {one.operations.get(), one.bytes.get(),
+                                   communicator.nanosOf(static_cast<Collective>(i)), one.inPlace.get()});
+    }
+    const TransportKind network = hostOf(handle).network();
+    for (int java = 0; java < kTransportKinds; ++java) {
+      TransportUse use;
+      const TransportKind kind = transportOf(java);
+      const bool isNet = kind == TransportKind::Net || kind == TransportKind::Ib;
+      if (!isNet || javaTransportOf(network) == java) use = communicator.useOf(isNet ? TransportKind::Net : kind);
+      values.insert(values.end(), {static_cast<int64_t>(use.sentBytes), use.longWaits, use.waitedNanos});
+    }
+    return newLongs(env, values);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastTransfers(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).transfers().last());
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastEntered(JNIEnv*, jclass, jlong handle) {
   return static_cast<jlong>(communicatorOf(handle).history().lastEntered());
 }

@@ -66,6 +66,7 @@ struct SendConnection {
   int peer = -1;
   TransportKind transport = TransportKind::None;
   ZeroCopySends zeroCopySends;  // behind a network
+  uint64_t sentBytes = 0;       // as they lie in the slots; read by any thread
 
   bool isNet() const { return transport == TransportKind::Net; }
 
@@ -81,6 +82,7 @@ struct SendConnection {
   template <int FlagBits = 32>
   void publishPacked(Protocol protocol, uint32_t wireBytes) {
     scrubRest<FlagBits>(protocol == Protocol::LL ? wireBytes : 0);
+    countSent(wireBytes);
     ++step;
     const uint8_t* next = memory.slotData(protocol, step);
     for (uint32_t at = 0; at < std::min(wireBytes, kMaxPrefetchedBytes); at += kLineBytes)
@@ -93,6 +95,7 @@ struct SendConnection {
   template <int FlagBits = 32>
   void publish(Protocol protocol, uint32_t bytes, uint32_t check) {
     if (!isNet()) scrubRest<FlagBits>(0);
+    countSent(bytes);
     SlotHeader* header = memory.slotHeader(step);
     header->check = check;
     header->bytes = bytes;
@@ -106,6 +109,8 @@ struct SendConnection {
   }
 
  private:
+  void countSent(uint32_t bytes) { __atomic_store_n(&sentBytes, sentBytes + bytes, __ATOMIC_RELAXED); }
+
   // Of the step's LL slot, all of it if the step's protocol is another one. Behind a network the receive proxy does so.
   template <int FlagBits>
   void scrubRest(uint32_t writtenBytes) {

@@ -25,6 +25,28 @@ constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
 constexpr int64_t kMinSpinNanos = 250;
 constexpr uint32_t kWaitsUntilFullSpin = 1024;
 
+// Adds a wait to those of the operation, however it ends. The clock is that of the wait's own last reading.
+class LongWaitGuard {
+ public:
+  LongWaitGuard(WaitControl& control, bool isCaller, const WaitPlace& place, const int64_t& now)
+      : control_(control), isCaller_(isCaller), place_(place), now_(now), start_(now) {}
+  ~LongWaitGuard() {
+    const int64_t waited = now_ - start_;
+    if (isCaller_) control_.longWaits.add(waited, place_.peer);
+    if (waited < kLongWaitNanos || place_.transport == TransportKind::None) return;
+    auto& over = control_.longWaitsOver[static_cast<int>(place_.transport)];
+    over.count.fetch_add(1, std::memory_order_relaxed);
+    over.nanos.fetch_add(waited, std::memory_order_relaxed);
+  }
+
+ private:
+  WaitControl& control_;
+  const bool isCaller_;
+  const WaitPlace& place_;
+  const int64_t& now_;
+  const int64_t start_;
+};
+
 // Writes the record while a wait is long, and clears it at the end.
 class RecordGuard {
  public:
@@ -76,7 +98,9 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
   if (operationStart == 0) operationStart = start;
   const int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
   WaitPhases phases(spinNanos_, control_.policy.yieldNanos);
-  for (int64_t now = start;;) {
+  int64_t now = start;
+  const LongWaitGuard waited(control_, placed_, place, now);
+  for (;;) {
     if (ready(context)) break;
     if (control_.failed()) return false;
     if (timeout > 0 && now - operationStart >= timeout) {

@@ -36,4 +36,20 @@ struct WaitPlace {
   uint64_t step;
 };
 
+inline constexpr int kTransportKinds = 4;  // without None
+
+// What the long waits of an operation took; short ones read no clock.
+struct LongWaits {
+  int64_t nanos = 0;
+  int64_t longestNanos = 0;
+  int32_t peer = -1;  // of the longest
+
+  void add(int64_t waited, int32_t waitedFor) {
+    nanos += waited;
+    if (waited <= longestNanos) return;
+    longestNanos = waited;
+    peer = waitedFor;
+  }
+};
+
 }  // namespace jccl

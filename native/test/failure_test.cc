@@ -1,6 +1,7 @@
 // What happens when ranks disagree, are late, or give up.
 #include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "base/clock.h"
 #include "primitives/codecs.h"
@@ -114,8 +115,9 @@ TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
 
 TEST(History, KeepsTheLastOperations) {
   RankThreads threads(2);
-  threads.run([](Communicator& communicator) {
-    for (int i = 0; i < 300; ++i) {
+  const uint64_t operations = threads[0].history().size() + 44;
+  threads.run([operations](Communicator& communicator) {
+    for (uint64_t i = 0; i < operations; ++i) {
       Guarded buffer(400);
       ASSERT_EQ(allReduce(communicator, buffer, i % 100, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos),
                 Code::Ok);
@@ -123,19 +125,100 @@ TEST(History, KeepsTheLastOperations) {
   });
   for (int rank = 0; rank < 2; ++rank) {
     const History& history = threads[rank].history();
-    EXPECT_EQ(history.lastEntered(), 300u);
-    EXPECT_EQ(history.lastDone(), 300u);
+    EXPECT_EQ(history.lastEntered(), operations);
+    EXPECT_EQ(history.lastDone(), operations);
     HistoryRow row;
     EXPECT_FALSE(history.read(1, row)) << "overwritten";
-    EXPECT_FALSE(history.read(301, row)) << "not yet";
+    EXPECT_FALSE(history.read(44, row)) << "overwritten";
+    EXPECT_FALSE(history.read(operations + 1, row)) << "not yet";
     ASSERT_TRUE(history.read(251, row));
     EXPECT_EQ(row.count, 50u);
     EXPECT_EQ(row.state, OperationState::Done);
     EXPECT_EQ(OperationCode::decode(row.code).collective, Collective::AllReduce);
   }
   HistoryRow a, b;
-  ASSERT_TRUE(threads[0].history().read(300, a) && threads[1].history().read(300, b));
+  ASSERT_TRUE(threads[0].history().read(operations, a) && threads[1].history().read(operations, b));
   EXPECT_EQ(a.fingerprint, b.fingerprint);
+}
+
+// Of ranks of which each is late in every other operation: the one that waits knows for whom.
+TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
+  constexpr int kOperations = 6;
+  const int64_t before = monotonicNanos();
+  RankThreads threads(2);
+  threads.run([](Communicator& communicator) {
+    for (int i = 0; i < kOperations; ++i) {
+      if (i % 2 == communicator.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      Guarded buffer(400);
+      ASSERT_EQ(allReduce(communicator, buffer, 8, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos), Code::Ok);
+    }
+  });
+  const int64_t after = monotonicNanos();
+  for (int rank = 0; rank < 2; ++rank) {
+    int64_t last = before - 1000;
+    for (uint64_t sequence = 1; sequence <= kOperations; ++sequence) {
+      HistoryRow row;
+      ASSERT_TRUE(threads[rank].history().read(sequence, row));
+      EXPECT_GE(row.begun, last) << "sequence=" << sequence;
+      EXPECT_GE(row.ended, row.begun) << "sequence=" << sequence;
+      last = row.ended - 1000;  // the conversion of each row has its own error
+      EXPECT_EQ(Choice::decode(row.choice).algorithm, Algorithm::Direct);
+      const bool waits = (sequence - 1) % 2 != static_cast<uint64_t>(rank);
+      if (!waits) continue;
+      EXPECT_GE(row.ended - row.begun, 15'000'000) << "sequence=" << sequence;
+      EXPECT_GE(row.waitedNanos, 15'000'000) << "sequence=" << sequence;
+      EXPECT_LE(row.waitedNanos, row.ended - row.begun + 1000) << "sequence=" << sequence;
+      EXPECT_EQ(row.waitedFor, 1 - rank);
+    }
+    EXPECT_LE(last, after + 1000);
+  }
+}
+
+TEST(History, HasNoTimesWhereNothingIsRecorded) {
+  History history(0);
+  EXPECT_EQ(history.size(), History::kMinRecords);
+  Operation operation;
+  operation.sequence = 1;
+  history.begin(operation);
+  history.end(operation, true);
+  HistoryRow row;
+  ASSERT_TRUE(history.read(1, row));
+  EXPECT_EQ(row.begun, 0);
+  EXPECT_EQ(row.ended, 0);
+}
+
+TEST(TransferHistory, HasSendsAndReceivesOfARank) {
+  TransferHistory history(300, false);
+  const uint64_t groups = 512 + 10;
+  for (uint64_t i = 1; i <= groups; ++i) {
+    const PointToPointTask tasks[] = {{PointToPointTask::Kind::Send, 3, nullptr, i, 0},
+                                      {PointToPointTask::Kind::Send, 4, nullptr, 10, 0},
+                                      {PointToPointTask::Kind::Recv, 2, nullptr, 7, 0}};
+    history.begin(17, tasks);
+    LongWaits waits;
+    if (i % 2 == 0) waits.add(5'000, 2);
+    if (i != groups) history.end(true, waits);
+  }
+  TransferRow row;
+  EXPECT_EQ(history.last(), groups);
+  EXPECT_FALSE(history.read(10, row)) << "overwritten";
+  EXPECT_FALSE(history.read(groups + 1, row)) << "not yet";
+  ASSERT_TRUE(history.read(groups, row));
+  EXPECT_EQ(row.state, OperationState::Running);
+  EXPECT_EQ(row.ended, 0);
+  EXPECT_EQ(row.waitedFor, -1);
+  ASSERT_TRUE(history.read(groups - 2, row));
+  EXPECT_EQ(row.state, OperationState::Done);
+  EXPECT_EQ(row.after, 17u);
+  EXPECT_EQ(row.sends, 2);
+  EXPECT_EQ(row.to, 3);
+  EXPECT_EQ(row.sentBytes, groups - 2 + 10);
+  EXPECT_EQ(row.receives, 1);
+  EXPECT_EQ(row.from, 2);
+  EXPECT_EQ(row.receivedBytes, 7u);
+  EXPECT_GE(row.ended, row.begun);
+  EXPECT_EQ(row.waitedNanos, 5'000);
+  EXPECT_EQ(row.waitedFor, 2);
 }
 
 TEST(Refusals, LeaveTheCommunicatorUsable) {

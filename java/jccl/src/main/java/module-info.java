@@ -3,6 +3,7 @@
 module io.jccl {
     requires org.slf4j;
     requires java.xml;
+    requires static jdk.jfr;
     requires static jcuda;
     requires static transitive org.jspecify;
 

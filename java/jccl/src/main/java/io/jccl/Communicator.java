@@ -319,6 +319,12 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     /** The memory that this communicator holds in this process now. */
     MemoryUsage memoryUsage();
 
+    /**
+     * What this communicator has done in this process since it was initialised; after {@link #close()} what it had done then.
+     * Costs nothing while nobody calls it.
+     */
+    CommunicatorMetrics metrics();
+
     /** What joins this rank to each other rank, in rank order. */
     List<PeerTransport> transports();
 

@@ -5,6 +5,7 @@ import io.jccl.cli.launch.RunCommand;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
+import io.jccl.cli.trace.TraceCommand;
 import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
 import io.jccl.cli.verify.CopyCommand;
@@ -35,6 +36,7 @@ import picocli.CommandLine.ScopeType;
             PerfCommand.class,
             RunCommand.class,
             TopoCommand.class,
+            TraceCommand.class,
             TuneCommand.class,
             MeasurementRankCommand.class,
             DoctorCommand.class,

@@ -15,6 +15,7 @@ public final class Registry {
             NetworkSettings.all(),
             IbSettings.all(),
             TopologySettings.all(),
+            RecorderSettings.all(),
             CommandSettings.all()));
 
     private Registry() {}

@@ -16,6 +16,7 @@ import io.jccl.bootstrap.ReportKind;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
+import io.jccl.events.LogContext;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
@@ -79,7 +80,7 @@ public final class CommunicatorInitializer {
     public static InitializedCommunicator initialize(UniqueId id, int rank, int size, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
         HostCosts costs = HostCosts.of(settings);
-        Timeline timeline = new Timeline(System::nanoTime);
+        Timeline timeline = new Timeline("init", System::nanoTime);
         Bootstrap membership = Bootstrap.join(id, rank, size, InitSettings.bootstrap(settings));
         return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
     }
@@ -93,7 +94,7 @@ public final class CommunicatorInitializer {
         Settings settings = InitSettings.load(config);
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
-        Timeline timeline = new Timeline(System::nanoTime);
+        Timeline timeline = new Timeline("init", System::nanoTime);
         Launch launch = LauncherEnvironment.detect(System.getenv());
         Bootstrap membership = Bootstrap.join(launch, generation, options);
         return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
@@ -102,7 +103,7 @@ public final class CommunicatorInitializer {
     /** Initialises communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
     public static Optional<InitializedCommunicator> split(InitializedCommunicator parent, int color, int key) {
         Settings settings = InitSettings.load(parent.config());
-        Timeline timeline = new Timeline(System::nanoTime);
+        Timeline timeline = new Timeline("split", System::nanoTime);
         try {
             return parent.membership()
                     .split(color, key, InitSettings.bootstrap(settings))
@@ -145,7 +146,19 @@ public final class CommunicatorInitializer {
                 .initialize();
     }
 
+    @SuppressWarnings("try") // a context of log records is there to be current
     private InitializedCommunicator initialize() {
+        try (LogContext logs = LogContext.of(context.rank(), id())) {
+            return initializeLogged();
+        }
+    }
+
+    /** A short name, the same on all ranks. */
+    private String id() {
+        return HexFormat.of().formatHex(membership.sessionId(), 0, 4);
+    }
+
+    private InitializedCommunicator initializeLogged() {
         boolean initialized = false;
         String why = "its log says why";
         try {
@@ -179,7 +192,7 @@ public final class CommunicatorInitializer {
             context.barrier();
             timeline.step("barrier");
             InitializedCommunicator communicator = new InitializedCommunicator(
-                    HexFormat.of().formatHex(membership.sessionId(), 0, 4),
+                    id(),
                     context.rank(),
                     context.size(),
                     config,
@@ -196,6 +209,7 @@ public final class CommunicatorInitializer {
                     membership);
             logReady(communicator, peers, connections);
             initialized = true;
+            timeline.end(id(), context.rank(), context.size(), "");
             return communicator;
         } catch (TransportException e) {
             why = e.getMessage();
@@ -211,6 +225,7 @@ public final class CommunicatorInitializer {
             throw e;
         } finally {
             if (!initialized) {
+                timeline.end(id(), context.rank(), context.size(), why);
                 membership.giveUp(why);
                 acquired.forEach(Runnable::run);
             }

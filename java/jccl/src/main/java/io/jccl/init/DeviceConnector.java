@@ -8,6 +8,7 @@ import io.jccl.bootstrap.RankList;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
+import io.jccl.config.RecorderSettings;
 import io.jccl.config.Settings;
 import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.init.EngineConnector.Connections;
@@ -360,6 +361,7 @@ final class DeviceConnector {
         config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();
         config[NativeDeviceCommunicator.NVLS_SLOT_BYTES] = settings.get(AlgorithmSettings.NVLS_CHUNKSIZE);
         config[NativeDeviceCommunicator.DESCRIPTORS] = descriptors ? 1 : 0;
+        config[NativeDeviceCommunicator.RECORDED_OPERATIONS] = settings.get(RecorderSettings.RECORDER_OPERATIONS);
         return config;
     }
 }

@@ -4,6 +4,7 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.config.IbSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
+import io.jccl.config.RecorderSettings;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
@@ -45,6 +46,7 @@ final class EngineConfig {
         config[NativeCommunicator.CONNECT_TIMEOUT_NANOS] =
                 settings.get(TimeSettings.INIT_TIMEOUT).toNanos();
         config[NativeCommunicator.PEER_TIMEOUT_NANOS] = peerTimeout(settings).toNanos();
+        config[NativeCommunicator.RECORDED_OPERATIONS] = settings.get(RecorderSettings.RECORDER_OPERATIONS);
         ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
         config[NativeCommunicator.COMM_ID_HI] = id.getLong();
         config[NativeCommunicator.COMM_ID_LO] = id.getLong();

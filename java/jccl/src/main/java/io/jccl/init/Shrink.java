@@ -42,7 +42,7 @@ final class Shrink {
     InitializedCommunicator initialize(boolean needsMajority) {
         try {
             Settings settings = InitSettings.load(parent.config());
-            Timeline timeline = new Timeline(System::nanoTime);
+            Timeline timeline = new Timeline("shrink", System::nanoTime);
             Bootstrap membership = parent.membership()
                     .shrink(excluded, parent.rendezvousAddresses(), needsMajority, InitSettings.bootstrap(settings));
             InitializedCommunicator child = CommunicatorInitializer.after(parent, membership, settings, timeline);

@@ -1,17 +1,25 @@
 package io.jccl.init;
 
+import io.jccl.events.CommunicatorSpan;
+import io.jccl.events.JfrEvents;
 import java.util.function.LongSupplier;
 
-/** How long each step took, for one line of the log. */
+/** How long each step of an initialisation took, for one line of the log and for an event of JDK Flight Recorder. */
 final class Timeline {
 
+    private final CommunicatorSpan span;
     private final LongSupplier clock;
     private final long begin;
     private final StringBuilder text = new StringBuilder(160);
     private long last;
 
-    /** Starts now, by a clock in nanoseconds. */
-    Timeline(LongSupplier clock) {
+    /**
+     * Starts now, by a clock in nanoseconds.
+     *
+     * @param phase what initialises the communicator: init, split or shrink
+     */
+    Timeline(String phase, LongSupplier clock) {
+        this.span = JfrEvents.beginCommunicator(phase);
         this.clock = clock;
         this.begin = clock.getAsLong();
         this.last = begin;
@@ -22,6 +30,11 @@ final class Timeline {
         long now = clock.getAsLong();
         text.append(' ').append(name).append('=').append(millis(now - last));
         last = now;
+    }
+
+    /** The communicator is initialised, or cannot be: why, or an empty text. */
+    void end(String communicator, int rank, int size, String failure) {
+        span.end(communicator, rank, size, describe(), failure);
     }
 
     /** For example {@code total=12.1ms bootstrap=8.0ms plan=0.4ms}. */

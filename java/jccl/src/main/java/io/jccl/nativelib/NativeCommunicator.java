@@ -112,8 +112,10 @@ public final class NativeCommunicator {
     public static final int SHARING_RANKS = 32;
     /** The processors of these ranks; default CORES. */
     public static final int SHARED_CORES = 33;
+    /** How many operations {@link #history} keeps at least, rounded up to a power of two; 0: 256, without times. */
+    public static final int RECORDED_OPERATIONS = 34;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 34;
+    public static final int CONFIG_LENGTH = 35;
 
     // Indexes into the texts of create().
 
@@ -159,8 +161,28 @@ public final class NativeCommunicator {
 
     // Rows of history() and waiting().
 
-    /** Longs in a row of {@link #history}: sequence, fingerprint, operation, root, count, state. */
-    public static final int HISTORY_LENGTH = 6;
+    /**
+     * Longs in a row of {@link #history}: sequence, fingerprint, operation, root, count, state; when it began and ended, by
+     * {@link System#nanoTime}, 0 where not known; the nanoseconds of its long waits, and the peer of the longest, -1 if there
+     * was none; the choice as {@link #run} returns it, without chunkBytes.
+     */
+    public static final int HISTORY_LENGTH = 11;
+    /** In a row of {@link #history}: when the operation began. */
+    public static final int HISTORY_BEGUN = 6;
+    /** The same: when it ended. */
+    public static final int HISTORY_ENDED = 7;
+    /** The same: how long it has waited, in waits that were long. */
+    public static final int HISTORY_WAITED = 8;
+    /** The same: for which peer the longest. */
+    public static final int HISTORY_WAITED_FOR = 9;
+    /** The same: how it is executed. */
+    public static final int HISTORY_CHOICE = 10;
+    /**
+     * Longs in a row of {@link #transfers}: number, sequence of the operation before, state; how many are sent, to whom the
+     * first, bytes of all; how many are received, from whom the first, bytes of all; then as in a row of {@link #history}: when
+     * it began and ended, how long it has waited and for whom.
+     */
+    public static final int TRANSFERS_LENGTH = 13;
     /** State of an operation in flight. */
     public static final int STATE_RUNNING = 1;
     /** State of an operation that is done. */
@@ -434,6 +456,24 @@ public final class NativeCommunicator {
 
     /** The record of an operation (see {@link #HISTORY_LENGTH}); empty when it is no longer, or not yet, on record. */
     static native long[] history(long comm, long sequence);
+
+    /**
+     * The record of a group of sends and receives (see {@link #TRANSFERS_LENGTH}) by its number among this rank's; empty when
+     * it is no longer, or not yet, on record.
+     */
+    static native long[] transfers(long comm, long number);
+
+    /** The number of the last group of sends and receives that has begun; the first is 1. */
+    static native long lastTransfers(long comm);
+
+    /** Longs of {@link #counters} for each {@link io.jccl.Collective}: operations, bytes, nanoseconds, operations in place. */
+    public static final int COLLECTIVE_COUNTERS = 4;
+
+    /** Then, for each {@link io.jccl.TransportKind}: bytes sent, as they lie in slots; long waits; their nanoseconds. */
+    public static final int TRANSPORT_COUNTERS = 3;
+
+    /** What operations that ended well have counted since the communicator was made. */
+    static native long[] counters(long comm);
 
     /** The sequence number of the last operation entered; the first is 1. */
     static native long lastEntered(long comm);

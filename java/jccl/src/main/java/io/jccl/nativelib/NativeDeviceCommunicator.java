@@ -40,8 +40,10 @@ public final class NativeDeviceCommunicator {
     public static final int DESCRIPTORS = 10;
     /** Bytes of a slot for NVLS; the same on all ranks. */
     public static final int NVLS_SLOT_BYTES = 11;
+    /** As {@link NativeCommunicator#RECORDED_OPERATIONS}. */
+    public static final int RECORDED_OPERATIONS = 12;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 12;
+    public static final int CONFIG_LENGTH = 13;
 
     /** Of {@link #query}: the operation is not over. */
     public static final int PENDING = 0;

@@ -243,6 +243,21 @@ public final class NativeEngine extends Engine {
         return rows(() -> NativeCommunicator.memoryUsage(handle));
     }
 
+    /** The record of a group of sends and receives, or an empty array; see {@link NativeCommunicator#transfers}. */
+    public long[] transfers(long number) {
+        return rows(() -> NativeCommunicator.transfers(handle, number));
+    }
+
+    /** The number of the group of sends and receives that has begun last, 0 before the first. */
+    public long lastTransfers() {
+        return ask(0, () -> NativeCommunicator.lastTransfers(handle));
+    }
+
+    /** What was counted; empty once this is destroyed. See {@link NativeCommunicator#counters}. */
+    public long[] counters() {
+        return rows(() -> NativeCommunicator.counters(handle));
+    }
+
     /** Keeps memory registered with adapters; see {@link NativeCommunicator#keepMemory}. */
     public long keepMemory(long address, long bytes) {
         return NativeCommunicator.keepMemory(handle, address, bytes);

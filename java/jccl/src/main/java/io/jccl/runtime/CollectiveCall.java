@@ -29,14 +29,7 @@ final class CollectiveCall extends BufferCall {
 
     /** The bytes of the largest buffer of any rank if the count were this. */
     long bytesOf(long elements, int size) {
-        return elements * type().bytes() * (hasBlockPerRank() ? size : 1);
-    }
-
-    private boolean hasBlockPerRank() {
-        return switch (collective()) {
-            case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
-            default -> false;
-        };
+        return Signatures.elements(collective(), elements, size) * type().bytes();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.Communicator;
+import io.jccl.CommunicatorMetrics;
 import io.jccl.DataBuffer;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
@@ -14,10 +15,15 @@ import io.jccl.StreamOperations;
 import io.jccl.TimedOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.events.CommunicatorSpan;
+import io.jccl.events.JfrEvents;
+import io.jccl.events.LogContext;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.Arguments;
 import io.jccl.nativelib.DeviceEngine;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -28,11 +34,13 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** A communicator: passes every call to the class that implements it. */
+@SuppressWarnings("try") // a context of log records is there to be current
 public final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
     private final InitializedCommunicator initialized;
     private final FailureState failures;
     private final OperationQueue queue;
+    private final FlightRecorder recorder;
     private final HostBackend host;
     private final Backend device; // null where this rank has no device
     private final Issuing<Work> issuing;
@@ -41,24 +49,28 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private final Watchdog.Watched queueCheck;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
+    private volatile long[] counted = {}; // when it was closed
 
     private CommunicatorImpl(InitializedCommunicator initialized) {
         this.initialized = initialized;
         Optional<DeviceEngine> deviceEngine = initialized.device().isPresent()
                 ? Optional.of(initialized.device().get().engine())
                 : Optional.empty();
+        this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
         this.failures = new FailureState(
+                initialized.id(),
                 initialized.rank(),
                 initialized.engine(),
                 initialized.device(),
                 initialized.membership().control());
         String name = "jccl-" + initialized.id() + "-rank" + initialized.rank();
         long timeoutNanos = Deadlines.nanos(initialized.timeout());
-        this.queue = new OperationQueue(name, initialized.engine(), failures, timeoutNanos);
+        OperationEvents events = new OperationEvents(initialized.id(), initialized.rank(), initialized.size(), status);
+        this.queue = new OperationQueue(name, initialized.engine(), events, failures, timeoutNanos);
+        this.recorder = new FlightRecorder(initialized, status, queue.issues());
         this.host = new HostBackend(queue, initialized.choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
         this.issuing = new IssuingOn(null, null);
-        this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
         this.queueCheck = now -> queue.check();
         ControlNetwork control = initialized.membership().control();
         StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
@@ -93,7 +105,12 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     private void start() {
         failures.describeWith(this::inFlight);
-        initialized.membership().control().start(status, failures::onFailure);
+        failures.dumpWith(recorder::onFailure);
+        initialized.membership().control().start(status, agreed -> {
+            try (LogContext logs = queue.events().logContext()) {
+                failures.onFailure(agreed);
+            }
+        });
         queue.start();
         Watchdog.SHARED.add(queueCheck);
         for (StallDetector<?> stall : stalls) {
@@ -102,6 +119,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     }
 
     private void unwatch() {
+        counted = initialized.engine().counters();
         Watchdog.SHARED.remove(queueCheck);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.remove(stall);
@@ -208,7 +226,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         if (buffer.memory() != DataBuffer.Memory.DEVICE) {
             buffer.address(); // throws if its memory is closed
             begin().close(); // throws if this is closed or has failed
-            return new HostRegistrar(this, host).register(buffer);
+            try (LogContext logs = queue.events().logContext()) {
+                return new HostRegistrar(this, host).register(buffer);
+            }
         }
         if (device == null) {
             throw new DeviceException(
@@ -216,7 +236,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                             + " rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
         begin().close(); // throws if this is closed or has failed
-        return BufferRegistration.of(this, device, buffer);
+        try (LogContext logs = queue.events().logContext()) {
+            return BufferRegistration.of(this, device, buffer);
+        }
     }
 
     /** Executes what no operation may be issued beside; also after a failure. */
@@ -319,6 +341,22 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                 : new MemoryUsage(row[0], row[1], row[2], stagingBytes);
     }
 
+    /**
+     * Writes what this rank remembers of its last operations, for {@code jccl trace}; any thread may call it at any time.
+     *
+     * @return the file
+     * @throws IOException if it cannot be written
+     */
+    Path dump(Path folder) throws IOException {
+        return recorder.dump(folder, Optional.ofNullable(failures.current()).map(Failure::first));
+    }
+
+    @Override
+    public CommunicatorMetrics metrics() {
+        long[] now = initialized.engine().counters(); // empty after destroy()
+        return Metrics.of(now.length == 0 ? counted : now, failures.current() != null);
+    }
+
     @Override
     public List<PeerTransport> transports() {
         return initialized.transports();
@@ -328,7 +366,18 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     public void close() {
         queue.requireOutsideUserCode();
         if (closing.compareAndSet(false, true)) {
-            Closing.close(initialized, queue, host, device, failures, this::unwatch, () -> closed = true);
+            CommunicatorSpan span = JfrEvents.beginCommunicator("close");
+            try (LogContext logs = queue.events().logContext()) {
+                Closing.close(initialized, queue, host, device, failures, this::unwatch, () -> closed = true);
+            } finally {
+                Failure failure = failures.current();
+                span.end(
+                        id(),
+                        rank(),
+                        size(),
+                        "",
+                        failure == null ? "" : String.valueOf(failure.first().getMessage()));
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 package io.jccl.runtime;
 
+import io.jccl.events.LogContext;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -88,7 +89,14 @@ final class CommunicatorThread implements Runnable {
     }
 
     @Override
+    @SuppressWarnings("try") // a context of log records is there to be current
     public void run() {
+        try (LogContext logs = queue.events().logContext()) {
+            runUntilStopped();
+        }
+    }
+
+    private void runUntilStopped() {
         while (!stopping || !futures.isEmpty()) {
             try {
                 poll();

@@ -3,7 +3,6 @@ package io.jccl.runtime;
 import io.jccl.ChannelWait;
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.RankOperation;
 import io.jccl.TransportKind;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
@@ -36,29 +35,31 @@ final class EngineStatus implements StatusSource {
                 engine.lastEntered(), device.isPresent() ? device.get().lastEntered() : 0);
     }
 
-    /** Reads {@code {sequence, fingerprint, signature, root, count, state}}. */
     @Override
     public Optional<OperationRecord> recordAt(long sequence) {
+        return recorded(sequence).map(it -> {
+            boolean isExchange = it.operation().collective() == Collective.SEND_RECV;
+            return new OperationRecord(isExchange ? 0 : it.fingerprint(), it.operation());
+        });
+    }
+
+    /** What this rank's history has at a sequence number, also of the device's sequence; any thread may ask. */
+    Optional<RecordedOperation> recorded(long sequence) {
         Optional<? extends Engine> asked = LastEntered.isOnDevice(sequence) ? device : Optional.of(engine);
         long number = LastEntered.plain(sequence);
         long[] row = asked.isPresent() ? asked.get().history(number) : new long[0];
-        return row.length == 0 ? Optional.empty() : Optional.of(record(number, row));
+        return row.length == 0 ? Optional.empty() : Optional.of(RecordedOperation.of(rank, number, row));
     }
 
-    private OperationRecord record(long number, long[] row) {
-        int signature = (int) row[2];
-        Collective collective = Signatures.collective(signature);
-        RankOperation operation = new RankOperation(
-                rank,
-                number,
-                RankOperation.State.values()[(int) row[5]],
-                collective,
-                collective == Collective.BARRIER ? null : Signatures.type(signature),
-                Signatures.op(signature),
-                row[4],
-                (int) row[3]);
-        long fingerprint = collective == Collective.SEND_RECV ? 0 : row[1];
-        return new OperationRecord(fingerprint, operation);
+    /** What this rank's history has of sends and receives, by their number; any thread may ask. */
+    Optional<RecordedTransfers> transfers(long number) {
+        long[] row = engine.transfers(number);
+        return row.length == 0 ? Optional.empty() : Optional.of(RecordedTransfers.of(row));
+    }
+
+    /** The sends and receives that have begun last. */
+    Optional<RecordedTransfers> lastTransfers() {
+        return transfers(engine.lastTransfers());
     }
 
     /** Reads rows of {@code {channel, peer, transport, waitFor, protocol, step, sequence}}. */

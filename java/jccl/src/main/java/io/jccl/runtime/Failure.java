@@ -9,13 +9,20 @@ import io.jccl.JcclException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Why a communicator failed. The first caller gets the exception itself, later ones a new one that it caused. */
 final class Failure {
 
+    private static final Duration MAX_DUMP = Duration.ofSeconds(1);
+    private static final long MIN_SLEEP_NANOS = 100_000;
+    private static final long MAX_SLEEP_NANOS = 5_000_000;
+
     private final JcclException first;
     private final boolean byInterrupt;
+    private final CompletableFuture<Void> dumped = new CompletableFuture<>();
     private final AtomicBoolean thrown = new AtomicBoolean();
 
     Failure(JcclException first) {
@@ -30,6 +37,16 @@ final class Failure {
     /** The failure of a communicator whose operation was interrupted on this rank. */
     static Failure byInterrupt(JcclException first) {
         return new Failure(first, true);
+    }
+
+    /** To be completed when the dump of this rank's last operations is written, or none will be. */
+    CompletableFuture<Void> dumped() {
+        return dumped;
+    }
+
+    /** For a moment: a program that ends with the exception must not end before the dump is written. */
+    private void awaitDump() {
+        IdleStrategy.await(dumped::isDone, Deadlines.after(MAX_DUMP), MIN_SLEEP_NANOS, MAX_SLEEP_NANOS);
     }
 
     /** What went wrong, whether or not it was thrown. */
@@ -50,7 +67,11 @@ final class Failure {
         if (byInterrupt && Thread.currentThread().isInterrupted()) {
             return new InterruptedCommunicationException(first.getMessage(), first);
         }
-        return thrown.compareAndSet(false, true) ? first : like(first, first.getMessage(), first);
+        if (thrown.compareAndSet(false, true)) {
+            awaitDump();
+            return first;
+        }
+        return like(first, first.getMessage(), first);
     }
 
     /** An exception of the same class and with the same facts. */

@@ -10,6 +10,7 @@ import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.FailureReport;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
+import io.jccl.events.JfrEvents;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -43,6 +45,7 @@ final class FailureState {
 
     private static final int COORDINATOR = 0;
 
+    private final String communicator;
     private final int rank;
     private final NativeEngine engine;
     private final Optional<ConnectedDevice> device;
@@ -50,8 +53,16 @@ final class FailureState {
     private final AtomicReference<Failure> failure = new AtomicReference<>();
     private final CompletableFuture<JcclException> failed = new CompletableFuture<>(); // for listeners
     private volatile Supplier<String> inFlight = () -> "";
+    private volatile BiConsumer<JcclException, CompletableFuture<Void>> dump =
+            (cause, written) -> written.complete(null);
 
-    FailureState(int rank, NativeEngine engine, Optional<ConnectedDevice> device, ControlNetwork control) {
+    FailureState(
+            String communicator,
+            int rank,
+            NativeEngine engine,
+            Optional<ConnectedDevice> device,
+            ControlNetwork control) {
+        this.communicator = communicator;
         this.rank = rank;
         this.engine = engine;
         this.device = device;
@@ -61,6 +72,20 @@ final class FailureState {
     /** Says which operation is in flight and since when, for messages; an empty text if none is. */
     void describeWith(Supplier<String> description) {
         inFlight = description;
+    }
+
+    /** Notes what this rank remembers, when it fails; see {@link FlightRecorder#onFailure}. */
+    void dumpWith(BiConsumer<JcclException, CompletableFuture<Void>> recorder) {
+        dump = recorder;
+    }
+
+    private void report(JcclException cause) {
+        JfrEvents.failed(
+                communicator,
+                rank,
+                cause.getClass().getSimpleName(),
+                String.valueOf(cause.getMessage()),
+                DumpText.ranksOf(cause).toString());
     }
 
     /** Why the communicator failed, or null. */
@@ -205,8 +230,10 @@ final class FailureState {
 
     private Failure fail(Failure mine) {
         if (failure.compareAndSet(null, mine)) {
+            dump.accept(mine.first(), mine.dumped()); // before waits end: where they stood is what a dump is for
             engine.abort(NativeCommunicator.ABORTED);
             device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
+            report(mine.first());
             failed.complete(mine.first());
             return mine;
         }

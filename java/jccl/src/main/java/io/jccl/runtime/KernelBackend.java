@@ -4,6 +4,8 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.DeviceStream;
+import io.jccl.events.JfrEvents;
+import io.jccl.events.OperationSpan;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.nativelib.DeviceEngine;
@@ -41,6 +43,7 @@ final class KernelBackend implements Backend {
         private volatile long number; // of the engine; 0: not put on the stream
         private long sequence; // among the collectives, or of the one before; published by number
         private long executed; // the choice that it was put on the stream with; published by number
+        private OperationSpan span; // null unless events are recorded; published by number
 
         KernelWork(KernelBackend backend, OperationCall call, long deadline, long stream) {
             super(backend, call, deadline);
@@ -67,6 +70,9 @@ final class KernelBackend implements Backend {
     @Override
     public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
         KernelWork work = new KernelWork(this, call, deadline, stream == null ? engine.ownStream() : stream.handle());
+        if (JfrEvents.recordsOperations()) {
+            work.span = JfrEvents.beginOperation();
+        }
         long outcome = execute(work, work.mayTake);
         if (outcome == NativeCommunicator.INVALID) {
             throw new IllegalArgumentException(call.describe() + ": " + engine.lastError());
@@ -168,6 +174,7 @@ final class KernelBackend implements Backend {
         if (status < NativeCommunicator.OK) {
             Failure failure = failure(work, status, work.mayTake);
             if (work.ending.compareAndSet(false, true)) {
+                report(work, false);
                 work.fail(failure);
             }
         }
@@ -185,9 +192,16 @@ final class KernelBackend implements Backend {
         return status;
     }
 
+    private void report(KernelWork work, boolean succeeded) {
+        if (work.span != null) {
+            queue.events().ended(work.span, work.sequence, succeeded, work);
+        }
+    }
+
     /** What is thrown when it has ended fails it. */
     private void end(KernelWork work) {
         try {
+            report(work, true);
             work.succeed(work.executed);
         } catch (Throwable e) {
             work.fail(failures.broken(describe(work), e));

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.InterruptedCommunicationException;
+import io.jccl.events.JfrEvents;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import java.lang.invoke.MethodHandles;
@@ -49,6 +50,8 @@ final class OperationQueue {
     }
 
     private final NativeEngine engine;
+    private final OperationEvents events;
+    private final IssueTimes issues = new IssueTimes();
     private final FailureState failures;
     private final long timeoutNanos;
     private final CommunicatorThread thread;
@@ -74,8 +77,9 @@ final class OperationQueue {
     private OperationWork tail = sentinel;
     private OperationWork inFlight; // for the watchdog, through IN_FLIGHT
 
-    OperationQueue(String name, NativeEngine engine, FailureState failures, long timeoutNanos) {
+    OperationQueue(String name, NativeEngine engine, OperationEvents events, FailureState failures, long timeoutNanos) {
         this.engine = engine;
+        this.events = events;
         this.failures = failures;
         this.timeoutNanos = timeoutNanos;
         this.thread = new CommunicatorThread(name, this);
@@ -87,6 +91,16 @@ final class OperationQueue {
 
     NativeEngine engine() {
         return engine;
+    }
+
+    /** What makes events of operations. */
+    OperationEvents events() {
+        return events;
+    }
+
+    /** When operations were issued that had to wait for others. */
+    IssueTimes issues() {
+        return issues;
     }
 
     /** Takes the right to issue; {@link #endIssue} gives it back. */
@@ -110,6 +124,9 @@ final class OperationQueue {
 
     /** Appends an operation to the list; the caller has the right to issue. */
     void enqueue(OperationWork operation) {
+        if (!tail.isOver()) {
+            operation.queued(System.nanoTime());
+        }
         tail.link(operation);
         tail = operation;
         thread.wakeIfAsleep();
@@ -334,7 +351,12 @@ final class OperationQueue {
             try {
                 long end = Deadlines.earlier(deadline, operation.deadline());
                 long mayTake = end == Deadlines.NONE ? timeoutNanos : Deadlines.left(end);
-                long outcome = operation.backend().execute(operation, mayTake);
+                long outcome = JfrEvents.recordsOperations()
+                        ? events.execute(operation, mayTake)
+                        : operation.backend().execute(operation, mayTake);
+                if (operation.issuedNanos() != 0) {
+                    issues.keep(engine.lastEntered(), operation.issuedNanos());
+                }
                 if (outcome >= NativeCommunicator.OK) {
                     operation.succeed(outcome);
                     return;

@@ -38,6 +38,7 @@ public non-sealed class OperationWork implements Work {
     private final Backend backend;
     private final OperationCall call;
     private final long deadline;
+    private long issuedNanos; // 0: nothing was in the queue before it
     private int executed; // algorithm, protocol and channels of the packed choice; published by state
     private Failure failure; // published by state
 
@@ -71,6 +72,16 @@ public non-sealed class OperationWork implements Work {
 
     final String describe() {
         return backend.describe(this);
+    }
+
+    /** It waits behind others, in the queue since then. */
+    final void queued(long nanos) {
+        issuedNanos = nanos;
+    }
+
+    /** When it was issued, if it then waited in the queue behind others; else 0. */
+    final long issuedNanos() {
+        return issuedNanos;
     }
 
     final OperationWork next() {

@@ -40,6 +40,14 @@ final class Signatures {
         return collective(signature).reduces() && op < OPS.length ? OPS[op] : null;
     }
 
+    /** The elements of the largest buffer of any rank, of so many ranks. */
+    static long elements(Collective collective, long count, int size) {
+        return switch (collective) {
+            case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> count * size;
+            default -> count;
+        };
+    }
+
     /**
      * An operation with counts per rank.
      *

@@ -38,6 +38,7 @@ class JavaLayersTest {
             Map.entry("io.jccl.bootstrap", 1),
             Map.entry("io.jccl.cuda", 1),
             Map.entry("io.jccl.device", 0),
+            Map.entry("io.jccl.events", 0),
             Map.entry("io.jccl.nativelib", 0),
             Map.entry("io.jccl.config", 0),
             Map.entry(INTERNAL, 0),
@@ -62,6 +63,14 @@ class JavaLayersTest {
             .should()
             .dependOnClassesThat()
             .resideInAPackage("jcuda..");
+
+    @ArchTest
+    static final ArchRule JFR_STAYS_IN_ITS_PACKAGE = noClasses()
+            .that()
+            .resideOutsideOfPackage("io.jccl.events")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("jdk.jfr..");
 
     @ArchTest
     static final ArchRule NATIVE_METHODS_STAY_IN_THEIR_PACKAGE = methods()

@@ -1,0 +1,109 @@
+package io.jccl.cli.trace;
+
+import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.output.Json;
+import io.jccl.cli.output.OutputFile;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code jccl trace}. */
+@Command(
+        name = "trace",
+        description = {
+            "Compares what the ranks of a job dumped, and merges it into one timeline.",
+            "",
+            "Ranks write their last operations to JCCL_DUMP_DIR when their communicator fails or times out, or when jccl ps "
+                    + "--dump asks. This says in which operation they differ first, who never entered, who entered last, and "
+                    + "where channels waited. The timeline is for https://ui.perfetto.dev or chrome://tracing.",
+            ""
+        },
+        footer = {"", "Example:  jccl trace /tmp/dumps -o timeline.json"},
+        sortOptions = false)
+public final class TraceCommand implements Callable<Integer> {
+
+    @Parameters(paramLabel = "DIR", description = "the folder with the dumps of all ranks")
+    private Path folder;
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE",
+            description =
+                    "writes the timeline there; - is standard output, and the comparison then goes to standard error")
+    private String output;
+
+    private TraceCommand() {}
+
+    @Override
+    public Integer call() {
+        boolean toFile = output != null && OutputFile.isFile(output);
+        if (toFile) {
+            OutputFile.requireWritable("output", Path.of(output));
+        }
+        DumpReader.Found found = DumpReader.readAll(folder);
+        PrintStream text = output == null || toFile ? System.out : System.err;
+        List<TimelineWriter.Group> groups = groups(found.dumps());
+        groups.forEach(group -> text.print(describe(group)));
+        found.problems().forEach(problem -> System.err.println("jccl trace: " + problem));
+        if (output != null) {
+            write(groups, toFile);
+        }
+        return found.problems().isEmpty() ? ExitCode.SUCCESS : ExitCode.FAILURE;
+    }
+
+    /** The communicators, in the order of their first dumps. */
+    private static List<TimelineWriter.Group> groups(List<Dump> dumps) {
+        Map<String, List<Dump>> sessions =
+                dumps.stream().collect(Collectors.groupingBy(Dump::session, TreeMap::new, Collectors.toList()));
+        return sessions.values().stream()
+                .map(ofSession -> ofSession.stream()
+                        .sorted(Comparator.comparingInt(Dump::rank))
+                        .toList())
+                .sorted(Comparator.comparingLong(ofSession -> ofSession.get(0).wallNanos()))
+                .map(ofSession -> new TimelineWriter.Group(ofSession, Clocks.of(ofSession)))
+                .toList();
+    }
+
+    private static String describe(TimelineWriter.Group group) {
+        List<Dump> dumps = group.dumps();
+        Dump first = dumps.get(0);
+        List<String> lines = new ArrayList<>();
+        lines.add("communicator=" + first.communicator() + " size=" + first.size() + " dumps=" + dumps.size() + ", "
+                + group.clocks().describe());
+        dumps.stream()
+                .filter(dump -> dump.failure().isPresent())
+                .findFirst()
+                .ifPresent(dump -> lines.add("  failure at rank=" + dump.rank() + ": "
+                        + dump.failure().get().lines().findFirst().orElse("")));
+        new Comparison(dumps, group.clocks()).findings().forEach(line -> lines.add("  " + line));
+        return String.join("\n", lines) + "\n";
+    }
+
+    private void write(List<TimelineWriter.Group> groups, boolean toFile) {
+        String timeline = Json.line(json -> TimelineWriter.write(groups, json));
+        if (!toFile) {
+            System.out.println(timeline);
+            return;
+        }
+        try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(Path.of(output)))) {
+            out.write(timeline.getBytes(StandardCharsets.UTF_8));
+            out.write('\n');
+        } catch (IOException e) {
+            throw OutputFile.unwritable("output", output, e);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package io.jccl.cli.trace;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Makes dumps for tests: a rank's file by what it did. */
+final class Dumps {
+
+    private static final String SESSION = "00112233445566778899aabbccddeeff";
+
+    private final int rank;
+    private final int size;
+    private final List<String> operations = new ArrayList<>();
+    private final List<String> waits = new ArrayList<>();
+    private String clock = "clock-a";
+    private long shift;
+    private long wallError;
+    private long taken = 1_000_000_000;
+
+    private Dumps(int rank, int size) {
+        this.rank = rank;
+        this.size = size;
+    }
+
+    static Dumps of(int rank, int size) {
+        return new Dumps(rank, size);
+    }
+
+    /** The rank has another clock, which is ahead by so much, and whose host's time of day is wrong by so much. */
+    Dumps clock(String name, long ahead, long wrong) {
+        clock = name;
+        shift = ahead;
+        wallError = wrong;
+        return this;
+    }
+
+    /** When the dump was made. */
+    Dumps taken(long nanos) {
+        taken = nanos;
+        return this;
+    }
+
+    /** An operation of the next number; times by the first clock, an end of 0: it is under way. */
+    Dumps operation(String collective, String arguments, long begun, long ended) {
+        long sequence = operations.size() + 1;
+        String fingerprint = String.format("%016x", (collective + arguments + sequence).hashCode() & 0xffffffffL);
+        operations.add("{\"sequence\":" + sequence + ",\"collective\":\"" + collective + "\"," + arguments
+                + "\"bytes\":4096,\"state\":\"" + (ended == 0 ? "running" : "done") + "\",\"fingerprint\":\""
+                + fingerprint
+                + "\",\"algorithm\":\"ring\",\"protocol\":\"simple\",\"channels\":1,\"in_place\":false,\"issued\":"
+                + (begun + shift) + ",\"begun\":" + (begun + shift)
+                + (ended == 0 ? "" : ",\"ended\":" + (ended + shift)) + "}");
+        return this;
+    }
+
+    Dumps allReduce(long begun, long ended) {
+        return operation("all_reduce", "\"type\":\"float32\",\"op\":\"sum\",\"count\":1024,", begun, ended);
+    }
+
+    Dumps waitsFor(int peer) {
+        waits.add("{\"channel\":0,\"peer\":" + peer
+                + ",\"transport\":\"shm\",\"receiving\":true,\"protocol\":\"simple\",\"step\":7}");
+        return this;
+    }
+
+    String text() {
+        return "{\"version\":1,\"communicator\":\"00112233\",\"session\":\"" + SESSION + "\",\"rank\":" + rank
+                + ",\"size\":" + size + ",\"host\":\"host-" + clock + "\",\"pid\":" + (100 + rank)
+                + ",\"clock\":{\"id\":\"" + clock + "\",\"nanos\":" + (taken + shift) + ",\"wall_nanos\":"
+                + (1_700_000_000_000_000_000L + taken + wallError) + "},\"operations\":[" + String.join(",", operations)
+                + "],\"device_operations\":[],\"transfers\":[],\"waits\":[" + String.join(",", waits) + "]}\n";
+    }
+
+    Dump dump(Path folder) throws IOException {
+        return DumpReader.read(write(folder));
+    }
+
+    Path write(Path folder) throws IOException {
+        return Files.writeString(folder.resolve("jccl-00112233-rank" + rank + "-" + (100 + rank) + ".json"), text());
+    }
+}

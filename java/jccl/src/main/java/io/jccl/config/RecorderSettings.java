@@ -1,0 +1,39 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.integer;
+import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.path;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** The flight recorder: what a rank remembers of its last operations, and where it dumps that. */
+public final class RecorderSettings {
+
+    private static final SettingGroup GROUP = new SettingGroup("Flight recorder");
+
+    /** How many operations a rank remembers. */
+    public static final Setting<Integer> RECORDER_OPERATIONS = GROUP.add(
+            "JCCL_RECORDER_OPERATIONS",
+            "",
+            integer(0, 1 << 20),
+            1024,
+            "How many operations of a communicator each rank remembers with their times, at least, and how many groups of"
+                    + " sends and receives; rounded up to a power of two, 64 bytes each. `0`: 256 operations without times.");
+
+    /** Where ranks dump what they remember. */
+    public static final Setting<Optional<Path>> DUMP_DIR = GROUP.add(
+            "JCCL_DUMP_DIR",
+            "",
+            optional(path("a folder, which is made where it is missing")),
+            Optional.empty(),
+            "The folder where each rank writes its last operations when its communicator fails or times out, for"
+                    + " `jccl trace`; all ranks may share it. Without one nothing is written.");
+
+    private RecorderSettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

@@ -1,0 +1,158 @@
+package io.jccl.runtime;
+
+import io.jccl.JcclException;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.config.RecorderSettings;
+import io.jccl.config.Settings;
+import io.jccl.device.HostIdentity;
+import io.jccl.events.LogContext;
+import io.jccl.init.InitializedCommunicator;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Dumps what the engines remember of this rank's last operations, for {@code jccl trace}: when the communicator fails, where
+ * {@code JCCL_DUMP_DIR} names a folder, and when somebody asks. A dump that cannot be written is a line of the log.
+ */
+final class FlightRecorder {
+
+    /** The most operations of each kind in a dump, whatever the engines remember: some megabytes. */
+    static final int MAX_DUMPED = 16_384;
+
+    private static final Logger LOG = LoggerFactory.getLogger(FlightRecorder.class);
+
+    private final InitializedCommunicator communicator;
+    private final EngineStatus status;
+    private final IssueTimes issues;
+
+    FlightRecorder(InitializedCommunicator communicator, EngineStatus status, IssueTimes issues) {
+        this.communicator = communicator;
+        this.status = status;
+        this.issues = issues;
+    }
+
+    /**
+     * Notes what this rank remembers, at once, and writes it in the background.
+     *
+     * @param written completed when the dump is written, or none will be
+     */
+    void onFailure(JcclException failure, CompletableFuture<Void> written) {
+        try {
+            Optional<Path> folder = Settings.load(communicator.config()).get(RecorderSettings.DUMP_DIR);
+            if (folder.isEmpty()) {
+                written.complete(null);
+                return;
+            }
+            Snapshot snapshot = snapshot();
+            Thread writer = new Thread(() -> write(folder.get(), snapshot, failure, written), "jccl-dump");
+            writer.setDaemon(true);
+            writer.start();
+        } catch (RuntimeException | Error e) { // no memory, no thread: the failure itself must be reported
+            LOG.warn("communicator={} rank={}: no dump is written", communicator.id(), communicator.rank(), e);
+            written.complete(null);
+        }
+    }
+
+    @SuppressWarnings("try") // a context of log records is there to be current
+    private void write(Path folder, Snapshot snapshot, JcclException failure, CompletableFuture<Void> written) {
+        try (LogContext logs = LogContext.of(communicator.rank(), communicator.id())) {
+            Path file = write(folder, snapshot, Optional.of(failure));
+            LOG.info(
+                    "communicator={} rank={}: wrote its last operations to {}; `jccl trace {}` compares those of all ranks",
+                    communicator.id(),
+                    communicator.rank(),
+                    file,
+                    folder);
+        } catch (IOException | RuntimeException e) {
+            LOG.warn(
+                    "communicator={} rank={}: its last operations cannot be written to JCCL_DUMP_DIR={} ({}); name a folder"
+                            + " with space that this process may write to",
+                    communicator.id(),
+                    communicator.rank(),
+                    folder,
+                    e.toString());
+        } finally {
+            written.complete(null);
+        }
+    }
+
+    /**
+     * Writes a dump now.
+     *
+     * @param failure why the communicator has failed, if it has
+     * @return the file
+     * @throws IOException if it cannot be written
+     */
+    Path dump(Path folder, Optional<JcclException> failure) throws IOException {
+        return write(folder, snapshot(), failure);
+    }
+
+    /** The file appears as a whole, or not at all. */
+    private Path write(Path folder, Snapshot snapshot, Optional<JcclException> failure) throws IOException {
+        try {
+            Files.createDirectories(folder);
+        } catch (FileAlreadyExistsException e) {
+            throw new IOException(folder + " is no folder", e);
+        }
+        String name = "jccl-" + communicator.id() + "-rank" + communicator.rank() + "-"
+                + ProcessHandle.current().pid();
+        Path file = folder.resolve(name + ".json");
+        Path part = Files.createTempFile(folder, name, ".part");
+        try {
+            Files.writeString(part, DumpText.of(communicator, snapshot, issues, failure));
+            Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(part);
+        }
+        return file;
+    }
+
+    private Snapshot snapshot() {
+        Instant now = Instant.now();
+        long nanoTime = System.nanoTime();
+        LastEntered last = status.lastEntered();
+        return new Snapshot(
+                nanoTime,
+                now.getEpochSecond() * 1_000_000_000 + now.getNano(),
+                last(last.host(), status::recorded),
+                last(last.device(), number -> status.recorded(LastEntered.onDevice(number))),
+                last(communicator.engine().lastTransfers(), status::transfers),
+                status.waitingRows());
+    }
+
+    /** The records up to a number as far as there are any, in their order. */
+    private static <T> List<T> last(long number, LongFunction<Optional<T>> recorded) {
+        List<T> found = new ArrayList<>();
+        for (long at = number; at > 0 && found.size() < MAX_DUMPED; at--) {
+            Optional<T> one = recorded.apply(at);
+            if (one.isEmpty()) {
+                break;
+            }
+            found.add(one.get());
+        }
+        Collections.reverse(found);
+        return found;
+    }
+
+    /** Distinguishes clocks: {@link System#nanoTime} counts alike in all processes of a host and a time namespace. */
+    static String clock() {
+        String host = HostIdentity.host();
+        try {
+            return host + " " + Files.readSymbolicLink(Path.of("/proc/self/ns/time"));
+        } catch (IOException | UnsupportedOperationException e) {
+            return host; // an older kernel has no time namespaces
+        }
+    }
+}

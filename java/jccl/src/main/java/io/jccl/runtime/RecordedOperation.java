@@ -1,0 +1,80 @@
+package io.jccl.runtime;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.RankOperation;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.tuning.Choice;
+
+/**
+ * An operation as the engine's history has it. Times are those of {@link System#nanoTime}, {@link #UNKNOWN} where not known.
+ *
+ * @param operation what it is, and how far it has come
+ * @param fingerprint what ranks compare
+ * @param begunNanos when it began
+ * @param endedNanos when it ended
+ * @param waitedNanos what its long waits took; short ones are not measured
+ * @param waitedFor the peer of the longest of them, or -1
+ * @param choice how it is executed, packed as {@link Choice} does, without the bytes of a chunk
+ */
+record RecordedOperation(
+        RankOperation operation,
+        long fingerprint,
+        long begunNanos,
+        long endedNanos,
+        long waitedNanos,
+        int waitedFor,
+        long choice) {
+
+    /** Of a time. */
+    static final long UNKNOWN = 0;
+
+    /** From a row of {@link NativeCommunicator#history}; the operation's number may be another than the engine's. */
+    static RecordedOperation of(int rank, long number, long[] row) {
+        int signature = (int) row[2];
+        Collective collective = Signatures.collective(signature);
+        RankOperation operation = new RankOperation(
+                rank,
+                number,
+                RankOperation.State.values()[(int) row[5]],
+                collective,
+                collective == Collective.BARRIER ? null : Signatures.type(signature),
+                Signatures.op(signature),
+                row[4],
+                (int) row[3]);
+        return new RecordedOperation(
+                operation,
+                row[1],
+                row[NativeCommunicator.HISTORY_BEGUN],
+                row[NativeCommunicator.HISTORY_ENDED],
+                row[NativeCommunicator.HISTORY_WAITED],
+                (int) row[NativeCommunicator.HISTORY_WAITED_FOR],
+                row[NativeCommunicator.HISTORY_CHOICE]);
+    }
+
+    Algorithm algorithm() {
+        return Choice.algorithm(choice);
+    }
+
+    Protocol protocol() {
+        return Choice.protocol(choice);
+    }
+
+    int channels() {
+        return Choice.channels(choice);
+    }
+
+    /** Whether buffers were read and written in place. */
+    boolean inPlace() {
+        return (choice >>> 16 & NativeCommunicator.FLAG_ZERO_COPY_USED) != 0;
+    }
+
+    /** The bytes of the largest buffer of a rank, of so many ranks. */
+    long bytes(int size) {
+        return operation.type() == null
+                ? 0
+                : Signatures.elements(operation.collective(), operation.count(), size)
+                        * operation.type().bytes();
+    }
+}

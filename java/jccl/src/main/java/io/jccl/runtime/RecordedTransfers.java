@@ -1,0 +1,54 @@
+package io.jccl.runtime;
+
+import io.jccl.RankOperation;
+
+/**
+ * Sends and receives that were executed together, as the engine's history has them. Times as in {@link RecordedOperation}.
+ *
+ * @param number its number among those of this rank
+ * @param after the sequence number of the collective before
+ * @param state how far it has come
+ * @param sends how many messages this rank sends
+ * @param to who gets the first, or -1
+ * @param sentBytes the bytes of all of them
+ * @param receives how many it receives
+ * @param from who sends the first, or -1
+ * @param receivedBytes the bytes of all of them
+ * @param begunNanos when they began
+ * @param endedNanos when they ended
+ * @param waitedNanos what their long waits took
+ * @param waitedFor the peer of the longest, or -1
+ */
+record RecordedTransfers(
+        long number,
+        long after,
+        RankOperation.State state,
+        int sends,
+        int to,
+        long sentBytes,
+        int receives,
+        int from,
+        long receivedBytes,
+        long begunNanos,
+        long endedNanos,
+        long waitedNanos,
+        int waitedFor) {
+
+    /** From a row of {@link io.jccl.nativelib.NativeCommunicator#transfers}. */
+    static RecordedTransfers of(long[] row) {
+        return new RecordedTransfers(
+                row[0],
+                row[1],
+                RankOperation.State.values()[(int) row[2]],
+                (int) row[3],
+                (int) row[4],
+                row[5],
+                (int) row[6],
+                (int) row[7],
+                row[8],
+                row[9],
+                row[10],
+                row[11],
+                (int) row[12]);
+    }
+}

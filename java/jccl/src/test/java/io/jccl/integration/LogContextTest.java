@@ -1,0 +1,101 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import io.jccl.Communicator;
+import io.jccl.UniqueId;
+import io.jccl.events.LogContext;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
+import org.slf4j.MDC;
+
+/** The rank and the communicator in log records. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("try") // contexts are there to be current
+class LogContextTest {
+
+    /** Keeps what the mapped diagnostic context was. */
+    private static final class Contexts extends AppenderBase<ILoggingEvent> {
+
+        private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
+
+        @Override
+        protected void append(ILoggingEvent event) {
+            event.getMDCPropertyMap(); // of the thread that logs
+            events.add(event);
+        }
+    }
+
+    @Test
+    void recordsOfInitialisationHaveRankAndCommunicatorAndTheCallersContextStays() throws Exception {
+        Logger logger = (Logger) LoggerFactory.getLogger("io.jccl.init");
+        Contexts contexts = new Contexts();
+        contexts.start();
+        logger.addAppender(contexts);
+        MDC.put(LogContext.RANK, "the caller's");
+        MDC.put("request", "7");
+        String name;
+        try {
+            UniqueId id = UniqueId.create();
+            CompletableFuture<Void> other = CompletableFuture.runAsync(
+                    () -> Communicator.init(id, 1, 2).close(), task -> new Thread(task).start());
+            try (Communicator comm = Communicator.init(id, 0, 2)) {
+                name = comm.id();
+                assertThat(MDC.getCopyOfContextMap())
+                        .isEqualTo(Map.of(LogContext.RANK, "the caller's", "request", "7"));
+            }
+            assertThat(MDC.getCopyOfContextMap()).isEqualTo(Map.of(LogContext.RANK, "the caller's", "request", "7"));
+            other.get(60, TimeUnit.SECONDS);
+        } finally {
+            MDC.clear();
+            logger.detachAppender(contexts);
+        }
+        for (int rank = 0; rank < 2; rank++) {
+            String mine = Integer.toString(rank);
+            assertThat(contexts.events)
+                    .filteredOn(event -> event.getFormattedMessage()
+                            .matches("communicator=" + name + " rank=" + mine + " .* ready: .*"))
+                    .hasSize(1)
+                    .allSatisfy(event -> assertThat(event.getMDCPropertyMap())
+                            .containsEntry(LogContext.RANK, mine)
+                            .containsEntry(LogContext.COMMUNICATOR, name));
+        }
+    }
+
+    @Test
+    void continuationsOfTheCommunicatorsThreadHaveItsContext() throws Exception {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                String seen = comm.barrier()
+                        .toFuture()
+                        .thenApply(done -> MDC.get(LogContext.RANK) + " " + MDC.get(LogContext.COMMUNICATOR))
+                        .get(30, TimeUnit.SECONDS);
+                String thread = comm.rank() + " " + comm.id();
+                assertThat(seen).isIn(thread, "null null"); // this thread's, if the future was complete before
+            });
+        }
+    }
+
+    @Test
+    void nestedContextsComeBackOneByOne() {
+        try (LogContext outer = LogContext.of(3, "one")) {
+            try (LogContext inner = LogContext.of(0)) {
+                assertThat(MDC.get(LogContext.RANK)).isEqualTo("0");
+                assertThat(MDC.get(LogContext.COMMUNICATOR)).isNull();
+            }
+            assertThat(MDC.get(LogContext.RANK)).isEqualTo("3");
+            assertThat(MDC.get(LogContext.COMMUNICATOR)).isEqualTo("one");
+        }
+        assertThat(MDC.get(LogContext.RANK)).isNull();
+        assertThat(MDC.get(LogContext.COMMUNICATOR)).isNull();
+    }
+}

@@ -1,0 +1,130 @@
+// The last groups of sends and receives of a communicator, for the flight recorder. They have no place in the sequence, as
+// not all ranks take part, so each rank counts its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/exchange_tasks.h"
+#include "engine/history.h"
+
+namespace jccl {
+
+// A copy of a record, for readers; see HistoryRow.
+struct TransferRow {
+  uint64_t number = 0;  // from 1
+  uint64_t after = 0;   // the sequence number of the operation before
+  OperationState state = OperationState::None;
+  int32_t sends = 0;
+  int32_t to = -1;  // of the first
+  uint64_t sentBytes = 0;
+  int32_t receives = 0;
+  int32_t from = -1;
+  uint64_t receivedBytes = 0;
+  int64_t begun = 0;
+  int64_t ended = 0;
+  int64_t waitedNanos = 0;
+  int32_t waitedFor = -1;
+};
+
+// Written and read as History.
+class TransferHistory {
+ public:
+  // `operations` and `alone` as of History; 0: none is recorded.
+  TransferHistory(uint64_t operations, bool alone)
+      : records_(operations == 0 ? 0 : std::bit_ceil(std::max(operations, History::kMinRecords))),
+        timing_(History::timingOf(operations, alone)) {}
+
+  void begin(uint64_t after, std::span<const PointToPointTask> tasks) {
+    if (records_.empty()) return;
+    const uint64_t number = last_.load(std::memory_order_relaxed) + 1;
+    Record& record = at(number);
+    record.number.store(~uint64_t{0}, std::memory_order_relaxed);
+    TransferRow row;
+    for (const PointToPointTask& task : tasks) {
+      const bool sends = task.kind == PointToPointTask::Kind::Send;
+      (sends ? row.sentBytes : row.receivedBytes) += task.bytes;
+      if ((sends ? row.sends : row.receives)++ == 0) (sends ? row.to : row.from) = task.peer;
+    }
+    record.after.store(after, std::memory_order_release);
+    record.sends.store(row.sends, std::memory_order_release);
+    record.to.store(row.to, std::memory_order_release);
+    record.sentBytes.store(row.sentBytes, std::memory_order_release);
+    record.receives.store(row.receives, std::memory_order_release);
+    record.from.store(row.from, std::memory_order_release);
+    record.receivedBytes.store(row.receivedBytes, std::memory_order_release);
+    record.begun.store(History::time(timing_), std::memory_order_release);
+    record.ended.store(0, std::memory_order_release);
+    record.waitedNanos.store(0, std::memory_order_release);
+    record.state.store(OperationState::Running, std::memory_order_release);
+    record.number.store(number, std::memory_order_release);
+    last_.store(number, std::memory_order_release);
+  }
+
+  // Of what has begun last. Returns how long it took, as History::time() counts; 0 where not known.
+  int64_t end(bool ok, const LongWaits& waits) {
+    if (records_.empty()) return 0;
+    Record& record = at(last_.load(std::memory_order_relaxed));
+    const int64_t now = History::time(timing_);
+    record.ended.store(now, std::memory_order_release);
+    if (waits.nanos != 0) {
+      record.waitedNanos.store(waits.nanos, std::memory_order_release);
+      record.waitedFor.store(waits.peer, std::memory_order_release);
+    }
+    record.state.store(ok ? OperationState::Done : OperationState::Failed, std::memory_order_release);
+    return now - record.begun.load(std::memory_order_relaxed);
+  }
+
+  // The number of the group that has begun last; 0: none has.
+  uint64_t last() const { return last_.load(std::memory_order_acquire); }
+
+  // Returns whether it is still on record.
+  bool read(uint64_t number, TransferRow& row) const {
+    if (number == 0 || records_.empty()) return false;
+    const Record& record = records_[number & (records_.size() - 1)];
+    if (record.number.load(std::memory_order_acquire) != number) return false;
+    row.number = number;
+    row.after = record.after.load(std::memory_order_acquire);
+    row.sends = record.sends.load(std::memory_order_acquire);
+    row.to = record.to.load(std::memory_order_acquire);
+    row.sentBytes = record.sentBytes.load(std::memory_order_acquire);
+    row.receives = record.receives.load(std::memory_order_acquire);
+    row.from = record.from.load(std::memory_order_acquire);
+    row.receivedBytes = record.receivedBytes.load(std::memory_order_acquire);
+    row.begun = History::nanos(timing_, record.begun.load(std::memory_order_acquire));
+    row.ended = History::nanos(timing_, record.ended.load(std::memory_order_acquire));
+    row.waitedNanos = record.waitedNanos.load(std::memory_order_acquire);
+    row.waitedFor = row.waitedNanos == 0 ? -1 : record.waitedFor.load(std::memory_order_acquire);
+    row.state = record.state.load(std::memory_order_acquire);
+    return record.number.load(std::memory_order_acquire) == number;
+  }
+
+ private:
+  struct alignas(64) Record {
+    std::atomic<uint64_t> number{0};
+    std::atomic<uint64_t> after{0};
+    std::atomic<uint64_t> sentBytes{0};
+    std::atomic<uint64_t> receivedBytes{0};
+    std::atomic<int64_t> begun{0};
+    std::atomic<int64_t> ended{0};
+    std::atomic<int64_t> waitedNanos{0};
+    std::atomic<int32_t> sends{0};
+    std::atomic<int32_t> receives{0};
+    std::atomic<int32_t> to{-1};
+    std::atomic<int32_t> from{-1};
+    std::atomic<int32_t> waitedFor{-1};
+    std::atomic<OperationState> state{OperationState::None};
+  };
+
+  Record& at(uint64_t number) { return records_[number & (records_.size() - 1)]; }
+
+  std::vector<Record> records_;
+  const History::Timing timing_;
+  std::atomic<uint64_t> last_{0};
+};
+
+}  // namespace jccl
