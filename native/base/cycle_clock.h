@@ -21,14 +21,17 @@ class CycleClock {
   // A time in this clock's unit, never 0.
   static int64_t ticks() { return usesCounter_ ? counter() : monotonicNanos(); }
 
+  // A sum of durations. The rate is fixed when this is first called, so that what only grows in ticks only grows in
+  // nanoseconds too.
+  static int64_t durationNanos(int64_t ticks);
+
   // Converts times that have passed into CLOCK_MONOTONIC's nanoseconds. The rate is that between the start of the process
   // and the construction, so there is nothing to calibrate.
   class Converter {
    public:
     Converter();
-    int64_t nanos(int64_t ticks) const { return nanos_ - durationNanos(ticks_ - ticks); }
-    int64_t durationNanos(int64_t ticks) const {
-      return static_cast<int64_t>(static_cast<double>(ticks) * nanosPerTick_);
+    int64_t nanos(int64_t ticks) const {
+      return nanos_ - static_cast<int64_t>(static_cast<double>(ticks_ - ticks) * nanosPerTick_);
     }
 
    private:

@@ -54,8 +54,6 @@ class History {
     Record& record = at(operation.sequence);
     record.sequence.store(~uint64_t{0}, std::memory_order_relaxed);
     record.begun.store(time(timing_), std::memory_order_release);
-    record.ended.store(0, std::memory_order_release);
-    record.waitedMicros.store(0, std::memory_order_release);
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
     record.code.store(operation.code.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
@@ -71,12 +69,14 @@ class History {
   // `operation` as it began. Returns how long it took, as time() counts; 0 where not known.
   int64_t end(const Operation& operation, bool ok, const LongWaits& waits = {}, bool inPlace = false) {
     Record& record = at(operation.sequence);
+    int64_t now = 0;
     int64_t took = 0;
     if (timing_ == Timing::Exact || (timing_ == Timing::Coarse && operation.bytes >= kTimedBytes)) {
-      const int64_t now = time(timing_);
-      record.ended.store(now, std::memory_order_release);
+      now = time(timing_);
       took = now - record.begun.load(std::memory_order_relaxed);
     }
+    record.ended.store(now, std::memory_order_release);
+    record.waitedMicros.store(0, std::memory_order_release);
     if (__builtin_expect(waits.nanos != 0, 0)) {
       const int64_t micros = std::min<int64_t>(waits.nanos / 1000, UINT32_MAX);
       record.waitedMicros.store(static_cast<uint32_t>(micros), std::memory_order_release);
@@ -106,10 +106,15 @@ class History {
     row.count = record.count.load(std::memory_order_acquire);
     row.choice = record.choice.load(std::memory_order_acquire);
     row.begun = nanos(timing_, record.begun.load(std::memory_order_acquire));
-    row.ended = nanos(timing_, record.ended.load(std::memory_order_acquire));
-    row.waitedNanos = int64_t{record.waitedMicros.load(std::memory_order_acquire)} * 1000;
-    row.waitedFor = row.waitedNanos == 0 ? -1 : record.waitedFor.load(std::memory_order_acquire);
     row.state = record.state.load(std::memory_order_acquire);
+    row.ended = 0;
+    row.waitedNanos = 0;
+    row.waitedFor = -1;
+    if (row.state != OperationState::Running) {
+      row.ended = nanos(timing_, record.ended.load(std::memory_order_acquire));
+      row.waitedNanos = int64_t{record.waitedMicros.load(std::memory_order_acquire)} * 1000;
+      if (row.waitedNanos != 0) row.waitedFor = record.waitedFor.load(std::memory_order_acquire);
+    }
     return record.sequence.load(std::memory_order_acquire) == sequence;
   }
 
@@ -125,7 +130,7 @@ class History {
   }
 
   static int64_t durationNanos(Timing timing, int64_t duration) {
-    return timing != Timing::Exact ? duration : CycleClock::Converter().durationNanos(duration);
+    return timing != Timing::Exact ? duration : CycleClock::durationNanos(duration);
   }
 
   static int64_t nanos(Timing timing, int64_t time) {

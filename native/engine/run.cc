@@ -58,12 +58,11 @@ Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int6
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
-  control_.longWaits = {};
   transfers_.begin(sequence_, tasks);
   lastChoice_ = {Algorithm::Direct, moveMessages(Collective::SendRecv, tasks), 1, 0, 0};
   if (control_.progress != nullptr) control_.progress->kick();
   const Code code = failure();
-  const int64_t ticks = transfers_.end(code == Code::Ok, control_.longWaits);
+  const int64_t ticks = transfers_.end(code == Code::Ok, control_.waitsOfOperation());
   if (code != Code::Ok) return code;
   size_t bytes = 0;
   for (const PointToPointTask& task : tasks) {
@@ -145,7 +144,6 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
   control_.sequence.store(operation.sequence, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
-  control_.longWaits = {};
   const bool updates = operation.sequence % kOperationsPerUpdate == 0;
   if (control_.policy.oversubscribed) {
     control_.core = coreSharing_.begin();
@@ -162,7 +160,7 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
 Code Communicator::finish(const Operation& operation, bool inPlace) {
   if (control_.progress != nullptr) control_.progress->kick();
   const Code code = failure();
-  const int64_t ticks = history_.end(operation, code == Code::Ok, control_.longWaits, inPlace);
+  const int64_t ticks = history_.end(operation, code == Code::Ok, control_.waitsOfOperation(), inPlace);
   if (code == Code::Ok) counters_.count(operation.code.collective, operation.bytes, ticks, inPlace);
   return code;
 }

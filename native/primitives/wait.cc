@@ -28,11 +28,16 @@ constexpr uint32_t kWaitsUntilFullSpin = 1024;
 // Adds a wait to those of the operation, however it ends. The clock is that of the wait's own last reading.
 class LongWaitGuard {
  public:
-  LongWaitGuard(WaitControl& control, bool isCaller, const WaitPlace& place, const int64_t& now)
-      : control_(control), isCaller_(isCaller), place_(place), now_(now), start_(now) {}
+  LongWaitGuard(WaitControl& control, bool isCaller, int64_t operationStart, const WaitPlace& place, const int64_t& now)
+      : control_(control),
+        isCaller_(isCaller),
+        operationStart_(operationStart),
+        place_(place),
+        now_(now),
+        start_(now) {}
   ~LongWaitGuard() {
     const int64_t waited = now_ - start_;
-    if (isCaller_) control_.longWaits.add(waited, place_.peer);
+    if (isCaller_) control_.longWaits.add(operationStart_, waited, place_.peer);
     if (waited < kLongWaitNanos || place_.transport == TransportKind::None) return;
     auto& over = control_.longWaitsOver[static_cast<int>(place_.transport)];
     over.count.fetch_add(1, std::memory_order_relaxed);
@@ -42,6 +47,7 @@ class LongWaitGuard {
  private:
   WaitControl& control_;
   const bool isCaller_;
+  const int64_t operationStart_;
   const WaitPlace& place_;
   const int64_t& now_;
   const int64_t start_;
@@ -99,7 +105,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
   const int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
   WaitPhases phases(spinNanos_, control_.policy.yieldNanos);
   int64_t now = start;
-  const LongWaitGuard waited(control_, placed_, place, now);
+  const LongWaitGuard waited(control_, placed_, operationStart, place, now);
   for (;;) {
     if (ready(context)) break;
     if (control_.failed()) return false;

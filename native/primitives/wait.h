@@ -55,13 +55,19 @@ struct WaitControl {
   std::atomic<uint64_t> sequence{0};
   std::atomic<int64_t> timeoutNanos{0};
   std::atomic<int64_t> startNanos{0};  // 0 until a wait has read the clock
-  LongWaits longWaits;                 // of the thread that runs the operation, which alone uses this
+  LongWaits longWaits;                 // of the thread that runs operations, which alone uses this
 
   // Of all operations, of the threads that run them; read by any.
   struct {
     std::atomic<int64_t> count{0};
     std::atomic<int64_t> nanos{0};
   } longWaitsOver[kTransportKinds];
+
+  // Those of the operation in flight.
+  LongWaits waitsOfOperation() const {
+    const int64_t start = startNanos.load(std::memory_order_relaxed);
+    return __builtin_expect(start == 0, 1) || longWaits.operationStart != start ? LongWaits{} : longWaits;
+  }
 
   bool failed() const { return failure.load(std::memory_order_relaxed) != 0; }
 

@@ -40,11 +40,13 @@ inline constexpr int kTransportKinds = 4;  // without None
 
 // What the long waits of an operation took; short ones read no clock.
 struct LongWaits {
+  int64_t operationStart = 0;  // which operation: WaitControl::startNanos
   int64_t nanos = 0;
   int64_t longestNanos = 0;
   int32_t peer = -1;  // of the longest
 
-  void add(int64_t waited, int32_t waitedFor) {
+  void add(int64_t start, int64_t waited, int32_t waitedFor) {
+    if (operationStart != start) *this = {start};
     nanos += waited;
     if (waited <= longestNanos) return;
     longestNanos = waited;

@@ -196,7 +196,7 @@ TEST(TransferHistory, HasSendsAndReceivesOfARank) {
                                       {PointToPointTask::Kind::Recv, 2, nullptr, 7, 0}};
     history.begin(17, tasks);
     LongWaits waits;
-    if (i % 2 == 0) waits.add(5'000, 2);
+    if (i % 2 == 0) waits.add(1, 5'000, 2);
     if (i != groups) history.end(true, waits);
   }
   TransferRow row;

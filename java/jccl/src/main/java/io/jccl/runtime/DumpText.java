@@ -60,7 +60,7 @@ final class DumpText {
         array("device_operations", snapshot.deviceOperations(), one -> operation(one, false));
         array("transfers", snapshot.transfers(), this::transfers);
         array("waits", snapshot.waits(), this::wait);
-        return json.line().endObject() + "\n";
+        return json.endObjectOnItsLine() + "\n";
     }
 
     private static String hostName() {

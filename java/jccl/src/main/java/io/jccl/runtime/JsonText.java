@@ -30,7 +30,7 @@ final class JsonText {
         return this;
     }
 
-    /** Begins another line. */
+    /** What follows is on another line. */
     JsonText line() {
         if (follows) {
             text.append(',');
@@ -42,6 +42,12 @@ final class JsonText {
 
     /** Ends an object. */
     JsonText endObject() {
+        return close('}');
+    }
+
+    /** Ends an object, on a line of its own. */
+    JsonText endObjectOnItsLine() {
+        text.append('\n');
         return close('}');
     }
 
