@@ -108,14 +108,52 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
         return initAsync(id, rank, size, CommunicatorConfig.defaults());
     }
 
+    /**
+     * Joins a communicator that runs, in a new process or a new thread: waits until its ranks call {@link #reform(Collection,
+     * int)}, for {@code JCCL_INIT_TIMEOUT} at most, and becomes one of its last ranks.
+     *
+     * @param id by which the ranks of the job have met, for its secret
+     * @param members what {@link #memberAddresses()} returned on a rank, or parts of it; one that lives is enough
+     * @throws IllegalArgumentException if an address cannot be read
+     * @throws BootstrapException if this process is refused: it has another secret or another version
+     * @throws CommunicationTimeoutException if no rank took it in in time; shows what each address answered
+     * @throws InterruptedCommunicationException if this thread is interrupted
+     */
+    static Communicator join(UniqueId id, Collection<String> members) {
+        return join(id, members, CommunicatorConfig.defaults());
+    }
+
+    /**
+     * Like {@link #join(UniqueId, Collection)}, with settings.
+     *
+     * @param id by which the ranks of the job have met
+     * @param members what {@link #memberAddresses()} returned on a rank
+     * @param config the settings
+     */
+    static Communicator join(UniqueId id, Collection<String> members, CommunicatorConfig config) {
+        return Providers.provider().join(id, members, config);
+    }
+
     /** This rank, 0 to {@code size() - 1}. */
     int rank();
 
     /** The number of ranks. */
     int size();
 
-    /** A short name of the communicator, the same on all ranks, for logs; without secrets. */
+    /** A short name of the communicator, the same on all ranks, for logs; without secrets. Ends with the generation. */
     String id();
+
+    /**
+     * How often the ranks have reformed this communicator: 0 for one that was initialised, and one more than the communicator
+     * before for what {@link #reform(Collection, int)} and {@link #shrink(Collection)} return. The same on all ranks.
+     */
+    int generation();
+
+    /**
+     * Where processes that {@linkplain #join(UniqueId, Collection) join} find the ranks, a text for each rank, in rank order:
+     * its addresses as {@code host:port,host:port}, the best first. They serve until this communicator is closed.
+     */
+    List<String> memberAddresses();
 
     /**
      * Issues several operations as one. Nothing is issued if the body throws.
@@ -296,6 +334,52 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @param quorum the same on all ranks; without meaning for a communicator that has not failed
      */
     Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum);
+
+    /**
+     * Goes on without some ranks and with new processes: initialises a new communicator of the survivors, in the same order,
+     * and behind them of processes that call {@link #join(UniqueId, Collection)}, or {@link #fromEnvironment()} with {@code
+     * JCCL_JOIN}. Like {@link #shrink(Collection)} also after a failure, and with what is said there about failures, majorities
+     * and the communicator itself. Processes that join do not count towards a majority.
+     *
+     * <pre>{@code
+     * } catch (PeerFailedException e) {
+     *     Set<Integer> survivors = IntStream.range(0, comm.size()).boxed().collect(toSet());
+     *     survivors.removeAll(e.failedRanks());
+     *     Communicator next = comm.reform(survivors, e.failedRanks().size());
+     *     comm.close();
+     *     // the new ranks have no state: send it to them
+     * }</pre>
+     *
+     * <p>All survivors call this with the same arguments; it returns when all have, and all processes have joined. It waits for
+     * these until {@code JCCL_INIT_TIMEOUT}; without them, call it again with fewer. A process that ends while it joins makes
+     * its place free for another, or fails the call on all survivors with a {@link PeerFailedException} that names none of
+     * them: call it again. A rank of a communicator that has not failed, and leaves, just calls {@link #close()}.
+     *
+     * <p>Several processes that join at once are ranked by their {@code JCCL_RANK}, if they have one, then by their coming.
+     * More than there are places wait for the next reform.
+     *
+     * @param survivors ranks of this communicator that go on, this one included
+     * @param joiners how many processes join; 0 for none
+     * @throws IllegalArgumentException if a survivor is null or none of this communicator, this rank is not among them, or the
+     *     number of joiners is negative
+     * @throws BootstrapException if the ranks cannot initialise a communicator, differ in their arguments, or are a minority
+     * @throws CommunicationTimeoutException if ranks stay away, which it names by their ranks in this communicator; or if
+     *     processes do, and it says how many came
+     * @throws PeerFailedException if more ranks fail, or are interrupted; names them by their ranks in this communicator
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
+     */
+    default Communicator reform(Collection<Integer> survivors, int joiners) {
+        return reform(survivors, joiners, Quorum.MAJORITY);
+    }
+
+    /**
+     * Like {@link #reform(Collection, int)}, with a choice of how many ranks must be left.
+     *
+     * @param survivors ranks of this communicator that go on, this one included
+     * @param joiners how many processes join
+     * @param quorum the same on all ranks; without meaning for a communicator that has not failed
+     */
+    Communicator reform(Collection<Integer> survivors, int joiners, Quorum quorum);
 
     /**
      * Fails the communicator, here and on the other ranks, and ends operations in flight with {@link AbortedException}.

@@ -1,6 +1,9 @@
 package io.jccl;
 
-/** How many ranks must be left for {@link Communicator#shrink(java.util.Collection, Quorum)} to go on with them. */
+/**
+ * How many ranks must be left for {@link Communicator#shrink(java.util.Collection, Quorum)} and {@link
+ * Communicator#reform(java.util.Collection, int, Quorum)} to go on with them. Processes that join do not count.
+ */
 public enum Quorum {
     /**
      * More than half of the ranks that are not known to have ended; or exactly half, if the lowest rank is among them. Two

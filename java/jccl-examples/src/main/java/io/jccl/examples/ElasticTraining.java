@@ -1,5 +1,6 @@
 package io.jccl.examples;
 
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.PeerFailedException;
@@ -9,11 +10,17 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
- * Training that goes on when ranks die. The ranks that are left make a communicator of their own, take over the state
- * of the one that is furthest, divide the batch among themselves and go on. No step is lost, and any rank may die, also
- * rank 0.
+ * Training that goes on when ranks die, and takes in processes in their place. The ranks that are left make a communicator
+ * of their own, take over the state of the one that is furthest, divide the batch among themselves and go on. Some steps
+ * later they reform the communicator with processes that join, as {@code jccl run --elastic} starts them; these get the
+ * state, too. No step is lost, and any rank may die, also rank 0.
+ *
+ * <p>The loss of each step is the same, bit for bit, however many ranks there are: a step has the same samples whoever
+ * computes their gradients, and these are added as integers, so that their order does not matter.
  *
  * <p>The model is a logistic regression, trained by gradient descent on a new batch in each step.
  */
@@ -22,18 +29,24 @@ public final class ElasticTraining {
     private static final long SEED = 42;
     private static final int FEATURES = 20;
     private static final double RATE = 0.5;
+    private static final double UNIT = 0x1p-36; // of a gradient as an integer
     private static final int KILLED = 137; // the status of a process that SIGKILL ended
 
     private final int steps;
     private final int batch;
+    private final int rejoinAfter; // steps; 0: never
     private final int dyingStep; // negative: none
-    private double[] weights = new double[FEATURES + 1]; // behind them the loss of the last step
-    private int step; // how many steps are in the weights
+    private double[] state; // the weights, and behind them the loss of each step
+    private int step; // how many steps are in the state
+    private int whole; // how many ranks there shall be
 
-    private ElasticTraining(int steps, int batch, int dyingStep) {
+    private ElasticTraining(int steps, int batch, int rejoinAfter, int dyingStep, int whole) {
         this.steps = steps;
         this.batch = batch;
+        this.rejoinAfter = rejoinAfter;
         this.dyingStep = dyingStep;
+        this.whole = whole;
+        this.state = new double[FEATURES + steps];
     }
 
     /** See {@code --help}. */
@@ -41,6 +54,12 @@ public final class ElasticTraining {
         Options options = new Options(ElasticTraining.class, arguments);
         int steps = options.number("steps", 2000, 1, Integer.MAX_VALUE, "steps of training");
         int batch = options.number("batch", 300, 1, 1_000_000, "samples of a step, of all ranks together");
+        int rejoinAfter = options.number(
+                "rejoin-after",
+                0,
+                0,
+                Integer.MAX_VALUE,
+                "steps after which processes replace ranks that died; 0: never");
         int dyingRank = options.number("dying-rank", -1, -1, 1_000_000, "the rank that dies; -1: none");
         int dyingStep = options.number("dying-step", 1000, 0, Integer.MAX_VALUE, "the step in which it dies");
         options.check();
@@ -52,15 +71,20 @@ public final class ElasticTraining {
                         "dying-rank=" + dyingRank + " dying-step=" + dyingStep + ": expected a rank below "
                                 + comm.size() + " and a step below " + steps);
             }
-            boolean dies = comm.rank() == dyingRank;
-            ElasticTraining training = new ElasticTraining(steps, batch, dies ? dyingStep : -1);
+            boolean dies = comm.rank() == dyingRank && comm.generation() == 0;
+            ElasticTraining training =
+                    new ElasticTraining(steps, batch, rejoinAfter, dies ? dyingStep : -1, comm.size());
             boolean done = false;
             while (!done) {
                 try {
                     training.takeOver(comm);
                     training.run(comm);
-                    comm.barrier().await(); // nobody leaves before all have the last step
-                    done = true;
+                    done = training.step == steps;
+                    if (done) {
+                        comm.barrier().await(); // nobody leaves before all have the last step
+                    } else {
+                        comm = training.replace(comm);
+                    }
                 } catch (PeerFailedException e) {
                     System.out.printf("step %d: ranks %s of %d failed%n", training.step, e.failedRanks(), comm.size());
                     Communicator rest = without(comm, e);
@@ -90,30 +114,56 @@ public final class ElasticTraining {
         }
     }
 
+    /** Takes in processes in the place of those that died; if they do not come in time, all go on without them. */
+    private Communicator replace(Communicator comm) {
+        Set<Integer> all = IntStream.range(0, comm.size()).boxed().collect(Collectors.toSet());
+        int missing = whole - comm.size();
+        try {
+            Communicator next = comm.reform(all, missing);
+            comm.close();
+            return next;
+        } catch (CommunicationTimeoutException e) {
+            if (!e.missingRanks().isEmpty()) {
+                throw e;
+            }
+            System.out.printf("step %d: %d processes did not come%n", step, missing);
+            whole = comm.size();
+            return comm;
+        } catch (PeerFailedException e) {
+            if (!e.failedRanks().isEmpty()) {
+                throw e;
+            }
+            return comm; // a process failed while it joined
+        }
+    }
+
     /**
-     * Copies the weights of the rank that is furthest to all others. When a rank dies, some of the others may have
-     * the result of the last all-reduce and others not.
+     * Copies the state of the rank that is furthest to all others. When a rank dies, some of the others may have
+     * the result of the last all-reduce and others not; processes that joined have nothing.
      */
     private void takeOver(Communicator comm) {
+        whole = (int) comm.allReduce((long) whole, ReduceOp.MAX);
         long furthest = comm.allReduce((long) step, ReduceOp.MAX);
         long root = comm.allReduce((long) (step == furthest ? comm.rank() : comm.size()), ReduceOp.MIN);
-        // Received into memory of its own: if this fails too, the weights are still those of the step.
-        double[] received = new double[weights.length];
-        comm.broadcast(DataBuffer.of(weights), DataBuffer.of(received), (int) root)
+        // Received into memory of its own: if this fails too, the state is still that of the step.
+        double[] received = new double[state.length];
+        comm.broadcast(DataBuffer.of(state), DataBuffer.of(received), (int) root)
                 .await();
-        weights = received;
+        state = received;
         step = (int) furthest;
         if (comm.rank() == 0) {
-            System.out.printf("step %d: %d ranks go on%n", step, comm.size());
+            System.out.printf("step %d: %d ranks go on in generation %d%n", step, comm.size(), comm.generation());
         }
     }
 
     private void run(Communicator comm) {
-        double[] gradient = new double[weights.length]; // behind it the loss
+        long[] gradient = new long[FEATURES + 1]; // behind it the loss
         DataBuffer buffer = DataBuffer.of(gradient);
+        boolean awaitsOthers = rejoinAfter > 0 && comm.size() < whole;
+        int last = awaitsOthers ? (int) Math.min(steps, (long) step + rejoinAfter) : steps;
         int first = (int) ((long) batch * comm.rank() / comm.size());
         int end = (int) ((long) batch * (comm.rank() + 1) / comm.size());
-        while (step < steps) {
+        while (step < last) {
             Arrays.fill(gradient, 0);
             for (int i = first; i < end; i++) {
                 addGradient((long) step * batch + i, gradient);
@@ -123,18 +173,18 @@ public final class ElasticTraining {
             }
             comm.allReduce(buffer, ReduceOp.SUM).await();
             for (int f = 0; f < FEATURES; f++) {
-                weights[f] -= RATE * gradient[f] / batch;
+                state[f] -= RATE * (gradient[f] * UNIT) / batch;
             }
-            weights[FEATURES] = gradient[FEATURES] / batch;
+            state[FEATURES + step] = gradient[FEATURES] * UNIT / batch;
             step++;
             if (comm.rank() == 0 && step % Math.max(1, steps / 10) == 0) {
-                System.out.printf(Locale.ROOT, "step %d: loss %.6f%n", step, weights[FEATURES]);
+                System.out.printf(Locale.ROOT, "step %d: loss %.6f%n", step, state[FEATURES + step - 1]);
             }
         }
     }
 
     /** Makes a sample and adds its gradient and its loss. Replace this by reading your data. */
-    private void addGradient(long number, double[] gradient) {
+    private void addGradient(long number, long[] gradient) {
         SplittableRandom random = new SplittableRandom(SEED + number);
         double[] features = new double[FEATURES];
         double truth = random.nextGaussian();
@@ -142,24 +192,26 @@ public final class ElasticTraining {
         for (int f = 0; f < FEATURES; f++) {
             features[f] = random.nextGaussian();
             truth += features[f] / (f + 1);
-            margin += features[f] * weights[f];
+            margin += features[f] * state[f];
         }
         int label = truth > 0 ? 1 : -1;
         double error = -label / (1 + Math.exp(label * margin));
         for (int f = 0; f < FEATURES; f++) {
-            gradient[f] += error * features[f];
+            gradient[f] += Math.round(error * features[f] / UNIT);
         }
-        gradient[FEATURES] += Math.max(0, -label * margin) + Math.log1p(Math.exp(-Math.abs(margin)));
+        double loss = Math.max(0, -label * margin) + Math.log1p(Math.exp(-Math.abs(margin)));
+        gradient[FEATURES] += Math.round(loss / UNIT);
     }
 
     private void report(Communicator comm) {
         System.out.printf(
                 Locale.ROOT,
-                "finished %d steps as rank %d of %d: loss %.9f, weights %08x%n",
+                "finished %d steps as rank %d of %d in generation %d: loss %.9f, weights and losses of all steps %08x%n",
                 step,
                 comm.rank(),
                 comm.size(),
-                weights[FEATURES],
-                Arrays.hashCode(weights));
+                comm.generation(),
+                state[FEATURES + step - 1],
+                Arrays.hashCode(state));
     }
 }

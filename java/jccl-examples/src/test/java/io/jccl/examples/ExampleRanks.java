@@ -35,7 +35,7 @@ final class ExampleRanks implements AutoCloseable {
         ExampleRanks ranks = new ExampleRanks(Files.createTempDirectory(folder, example.getSimpleName()));
         try {
             for (int rank = 0; rank < size; rank++) {
-                ranks.processes.add(ranks.startRank(rank, size, example, arguments));
+                ranks.processes.add(ranks.startRank(rank, size, false, example, arguments));
             }
             return ranks;
         } catch (IOException e) {
@@ -59,7 +59,15 @@ final class ExampleRanks implements AutoCloseable {
         }
     }
 
-    private Process startRank(int rank, int size, Class<?> example, String... arguments) throws IOException {
+    /** Starts a process that joins; it has the next number here. */
+    int startJoining(int size, Class<?> example, String... arguments) throws IOException {
+        int number = processes.size();
+        processes.add(startRank(number, size, true, example, arguments));
+        return number;
+    }
+
+    private Process startRank(int rank, int size, boolean joins, Class<?> example, String... arguments)
+            throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
@@ -77,7 +85,11 @@ final class ExampleRanks implements AutoCloseable {
                 .putAll(Map.of(
                         "JCCL_RANK", Integer.toString(rank),
                         "JCCL_SIZE", Integer.toString(size),
+                        "JCCL_MEMBER_FILE", folder.resolve("member-" + rank).toString(),
                         "JCCL_RENDEZVOUS", "file:" + folder.resolve("rendezvous")));
+        if (joins) {
+            builder.environment().put("JCCL_JOIN", "file:" + folder);
+        }
         return builder.start();
     }
 

@@ -36,6 +36,8 @@ public final class Bootstrap implements AutoCloseable {
     private final int rank;
     private final int size;
     private final byte[] secret;
+    private final byte[] jobKey;
+    private boolean isPart; // set before anybody else has this
     private final BootstrapOptions options;
     private final CoordinatorConnection client;
     private final CoordinatorServer coordinator;
@@ -46,12 +48,14 @@ public final class Bootstrap implements AutoCloseable {
             int rank,
             int size,
             byte[] secret,
+            byte[] jobKey,
             BootstrapOptions options,
             CoordinatorConnection client,
             CoordinatorServer coordinator) {
         this.rank = rank;
         this.size = size;
         this.secret = secret;
+        this.jobKey = jobKey;
         this.options = options;
         this.client = client;
         this.coordinator = coordinator;
@@ -89,7 +93,7 @@ public final class Bootstrap implements AutoCloseable {
         Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
         RankRegistration.Hello hello =
                 new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
-        return join(() -> server, id.secret(), hello, false, Connector.IfRefused.SERVER_ENDED, options, shared);
+        return join(() -> server, jobKey(id.secret()), hello, false, Connector.IfRefused.SERVER_ENDED, options, shared);
     }
 
     /**
@@ -105,19 +109,58 @@ public final class Bootstrap implements AutoCloseable {
         try (LaunchRendezvous rendezvous = LaunchRendezvous.of(launch, generation, options)) {
             RankRegistration.Hello hello = new RankRegistration.Hello(
                     options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
-            return join(rendezvous, null, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
+            byte[] key = launch.rendezvous() instanceof Launch.Address address
+                    ? jobKey(address.secret().key())
+                    : null; // made from what the file has
+            return join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
         }
     }
 
     /** Joins the group of the remaining ranks; its server may be about to close for an earlier attempt. */
-    static Bootstrap join(Connector.ServerAddress server, RemainingRanks remaining, BootstrapOptions options) {
-        RankRegistration.Hello hello = remaining.hello(new byte[0]);
-        return join(() -> server, server.secret(), hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
+    static Bootstrap join(
+            Connector.ServerAddress server, RemainingRanks remaining, byte[] jobKey, BootstrapOptions options) {
+        RankRegistration.Hello hello = remaining.hello();
+        return join(() -> server, jobKey, hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
+    }
+
+    /** What a process proves that joins a job whose ranks have met by a secret. */
+    static byte[] jobKey(byte[] secret) {
+        return Handshake.derive(secret, "job");
+    }
+
+    /**
+     * Joins a group whose ranks await processes, see {@link #reform}. Waits for that until the initialisation time-out.
+     *
+     * @param members where ranks of the group may be found
+     * @param order the preferred place among processes that join, the least first
+     * @throws BootstrapException if this process is refused; says why
+     * @throws CommunicationTimeoutException if no rank took it in in time; shows what each address answered
+     */
+    public static Bootstrap join(JobMembers members, int order, BootstrapOptions options) {
+        long start = System.nanoTime();
+        long deadline = start + options.initTimeout().toNanos();
+        JoinSearch.Place place = new JoinSearch(members, order, options).await(deadline);
+        try (FrameStream rendezvous = place.rendezvous()) {
+            BootstrapOptions ofGroup = options.withGeneration(place.generation());
+            RankRegistration.Hello hello = new RankRegistration.Hello(
+                    options.version(), place.rank(), place.size(), NO_OLD_RANK, "", new byte[0]);
+            return enter(
+                    rendezvous,
+                    place.welcome(),
+                    place.secret(),
+                    place.jobKey(),
+                    hello,
+                    null,
+                    ofGroup,
+                    null,
+                    start,
+                    deadline);
+        }
     }
 
     private static Bootstrap join(
             Connector.Target target,
-            byte[] knownSecret,
+            byte[] knownJobKey,
             RankRegistration.Hello hello,
             boolean retriesRefusals,
             Connector.IfRefused ifRefused,
@@ -133,7 +176,7 @@ public final class Bootstrap implements AutoCloseable {
         long deadline = start + options.initTimeout().toNanos();
         long initMillis = options.initTimeout().toMillis();
         String who = "rank " + rank;
-        byte[][] used = {knownSecret};
+        byte[][] used = new byte[1][]; // the secret of the rendezvous that was tried last
         Connector.Target noting = () -> {
             Connector.ServerAddress server = target.locate();
             used[0] = server.secret();
@@ -142,13 +185,13 @@ public final class Bootstrap implements AutoCloseable {
         byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
         byte[] offer = new byte[0];
         CoordinatorServer coordinator = null;
-        CoordinatorConnection client = null;
         boolean joined = false;
         FrameStream rendezvous = null;
         byte[] welcome = null;
         try {
             while (welcome == null) {
-                rendezvous = new Connector(Handshake.Purpose.RENDEZVOUS, who, retriesRefusals, ifRefused)
+                rendezvous = new Connector(
+                                Handshake.Purpose.RENDEZVOUS, who, retriesRefusals, ifRefused, options.generation())
                         .connect(noting, deadline);
                 if (rank == 0 && coordinator == null) {
                     List<InterfaceCandidate> candidates = coordinatorCandidates(options, rendezvous.localAddress());
@@ -159,14 +202,44 @@ public final class Bootstrap implements AutoCloseable {
                 }
                 welcome = awaitWelcome(rendezvous, who, hello.with(offer), ifRefused, initMillis, deadline);
             }
-            byte[] rendezvousSecret = used[0];
+            byte[] jobKey = knownJobKey == null ? jobKey(used[0]) : knownJobKey;
             if (coordinator != null) {
                 coordinator.listenTo(rendezvous); // which reports ranks that end before they reach the coordinator
             }
-            CoordinatorAddress accepted = offerOf(who, welcome);
-            byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
-            Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
-            client = CoordinatorConnection.join(server, hello, rendezvous.localAddress(), shared, options, deadline);
+            Bootstrap group =
+                    enter(rendezvous, welcome, used[0], jobKey, hello, coordinator, options, shared, start, deadline);
+            joined = true;
+            return group;
+        } finally {
+            if (rendezvous != null) {
+                rendezvous.close();
+            }
+            if (!joined && coordinator != null) {
+                coordinator.closeSoon();
+            }
+        }
+    }
+
+    /** The second step: from the rendezvous, where all have come, to the coordinator. */
+    private static Bootstrap enter(
+            FrameStream rendezvous,
+            byte[] welcome,
+            byte[] rendezvousSecret,
+            byte[] jobKey,
+            RankRegistration.Hello hello,
+            CoordinatorServer coordinator,
+            BootstrapOptions options,
+            Reactor shared,
+            long start,
+            long deadline) {
+        String who = "rank " + hello.rank();
+        CoordinatorAddress accepted = offerOf(who, welcome);
+        byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
+        Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
+        CoordinatorConnection client =
+                CoordinatorConnection.join(server, hello, rendezvous.localAddress(), shared, options, deadline);
+        boolean joined = false;
+        try {
             if (coordinator == null) {
                 rendezvous.leave();
                 rendezvous.close();
@@ -175,28 +248,20 @@ public final class Bootstrap implements AutoCloseable {
             LOG.debug(
                     "{} of {} joined in {} ms, local address {}",
                     who,
-                    size,
+                    hello.size(),
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
             joined = true;
-            return new Bootstrap(rank, size, secret, options, client, coordinator);
+            return new Bootstrap(hello.rank(), hello.size(), secret, jobKey, options, client, coordinator);
         } finally {
-            if (rendezvous != null) {
-                rendezvous.close();
-            }
             if (!joined) {
-                if (client != null) {
-                    client.close();
-                }
-                if (coordinator != null) {
-                    coordinator.closeSoon();
-                }
+                client.close();
             }
         }
     }
 
     /**
-     * The rendezvous server's answer, or null if another server has replaced it: each attempt to shrink opens one, and
+     * The rendezvous server's answer, or null if another server has replaced it: each attempt to reform opens one, and
      * ranks may be an attempt ahead of the first. If that rank has ended instead, the next connection shows it.
      */
     private static byte[] awaitWelcome(
@@ -285,10 +350,12 @@ public final class Bootstrap implements AutoCloseable {
      * @return the new group, or empty for a negative color
      */
     public Optional<Bootstrap> split(int color, int key, BootstrapOptions childOptions) {
-        return Subgroup.join(client.outOfBand(), color, key, childOptions);
+        Optional<Bootstrap> part = Subgroup.join(client.outOfBand(), color, key, childOptions);
+        part.ifPresent(group -> group.splitFrom(jobKey));
+        return part;
     }
 
-    /** The address of this rank's reserved port, as text for the other ranks' {@link #shrink}. */
+    /** The address of this rank's reserved port, as text for the other ranks' {@link #reform}. */
     public String rendezvousAddress() {
         return reserved().encoded();
     }
@@ -306,29 +373,55 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
+    /** How often the group was reformed. */
+    public int generation() {
+        return options.generation();
+    }
+
+    /** Whether the group was split off from another. */
+    public boolean isPart() {
+        return isPart;
+    }
+
+    /** The group was split off from one of this key. */
+    void splitFrom(byte[] parentJobKey) {
+        System.arraycopy(parentJobKey, 0, jobKey, 0, jobKey.length);
+        isPart = true;
+    }
+
+    /** This rank's reserved port and the job's key, as a process that joins needs them. */
+    public UniqueId memberId() {
+        return UniqueId.of(ReservedPort.decode(rendezvousAddress()), jobKey);
+    }
+
     /**
-     * Initialises a group of the remaining ranks, in the same order. Uses nothing of this group's network, which may
-     * have failed. Every remaining rank calls it.
+     * Initialises a group of the remaining ranks, in the same order, and of processes that join, behind them. Uses nothing
+     * of this group's network, which may have failed. Every remaining rank calls it.
      *
      * @param excluded ranks of this group that are left out, not this one; the same on all ranks
+     * @param joiners how many processes join; the same on all ranks
      * @param rendezvousAddresses the {@link #rendezvousAddress} of every rank of this group
      * @param needsMajority whether a minority of a group that was not aborted is refused
      * @param childOptions the settings of the new group
      * @throws BootstrapException if the ranks do not exclude the same ones, or are a minority
      * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
-    public Bootstrap shrink(
+    public Bootstrap reform(
             SortedSet<Integer> excluded,
+            int joiners,
             List<String> rendezvousAddresses,
             boolean needsMajority,
             BootstrapOptions childOptions) {
-        RemainingRanks remaining = new RemainingRanks(rank, excluded, rendezvousAddresses, childOptions);
+        BootstrapOptions next = childOptions.withGeneration(generation() + 1);
+        RemainingRanks remaining = new RemainingRanks(rank, excluded, joiners, jobKey, rendezvousAddresses, next);
         boolean aborted = control()
                 .agreedFailure()
                 .filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
         boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!client.wasCutOff());
-        return remaining.initialize(reserved(), secret, minority);
+        Bootstrap group = remaining.initialize(reserved(), secret, minority);
+        group.isPart = isPart;
+        return group;
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */

@@ -14,6 +14,8 @@ import java.util.function.LongSupplier;
  * @param interfaces which network interfaces to use, as {@code JCCL_SOCKET_IFNAME} spells it; empty for JCCL's choice
  * @param family {@code AF_INET}, {@code AF_INET6}, or empty for both, IPv4 first
  * @param version what this rank runs: library version and build; ranks of different versions are refused
+ * @param generation how often the group was reformed
+ * @param memberPort where processes that join find this rank while it reforms, beside its reserved port; 0: nowhere else
  * @param clock nanoseconds of a clock that never goes back; tests pass their own
  */
 public record BootstrapOptions(
@@ -25,6 +27,8 @@ public record BootstrapOptions(
         String interfaces,
         String family,
         String version,
+        int generation,
+        int memberPort,
         LongSupplier clock) {
 
     private static final int MAX_VERSION_CHARS = 200;
@@ -73,6 +77,8 @@ public record BootstrapOptions(
                 "",
                 "",
                 version,
+                0,
+                0,
                 System::nanoTime);
     }
 
@@ -87,19 +93,41 @@ public record BootstrapOptions(
                 interfaces,
                 family,
                 version,
+                generation,
+                memberPort,
                 clock);
     }
 
     /** The same with other heartbeats. */
     public BootstrapOptions withHeartbeat(Duration interval, Duration timeout) {
         return new BootstrapOptions(
-                initTimeout, interval, timeout, queryTimeout, closeTimeout, interfaces, family, version, clock);
+                initTimeout,
+                interval,
+                timeout,
+                queryTimeout,
+                closeTimeout,
+                interfaces,
+                family,
+                version,
+                generation,
+                memberPort,
+                clock);
     }
 
     /** The same with other waits of the coordinator: for answers, and for the others when it closes. */
     public BootstrapOptions withWaits(Duration query, Duration close) {
         return new BootstrapOptions(
-                initTimeout, heartbeatInterval, heartbeatTimeout, query, close, interfaces, family, version, clock);
+                initTimeout,
+                heartbeatInterval,
+                heartbeatTimeout,
+                query,
+                close,
+                interfaces,
+                family,
+                version,
+                generation,
+                memberPort,
+                clock);
     }
 
     /** The same with another choice of interfaces and address family. */
@@ -113,6 +141,40 @@ public record BootstrapOptions(
                 names,
                 addressFamily,
                 version,
+                generation,
+                memberPort,
+                clock);
+    }
+
+    /** The same for another generation. */
+    public BootstrapOptions withGeneration(int value) {
+        return new BootstrapOptions(
+                initTimeout,
+                heartbeatInterval,
+                heartbeatTimeout,
+                queryTimeout,
+                closeTimeout,
+                interfaces,
+                family,
+                version,
+                value,
+                memberPort,
+                clock);
+    }
+
+    /** The same with another port for processes that join. */
+    public BootstrapOptions withMemberPort(int value) {
+        return new BootstrapOptions(
+                initTimeout,
+                heartbeatInterval,
+                heartbeatTimeout,
+                queryTimeout,
+                closeTimeout,
+                interfaces,
+                family,
+                version,
+                generation,
+                value,
                 clock);
     }
 
@@ -127,6 +189,8 @@ public record BootstrapOptions(
                 interfaces,
                 family,
                 version,
+                generation,
+                memberPort,
                 value);
     }
 

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.SortedSet;
 
 /** The wire format of status and failure. Reading throws {@link WireException} for bytes that cannot be right. */
-final class Codecs {
+public final class Codecs {
 
     /** The maximum number of waits that a rank reports. */
     static final int MAX_WAITS = 64;
@@ -22,7 +22,7 @@ final class Codecs {
     static final int MAX_TEXT = 2000;
 
     /** The maximum number of ranks of one communicator. */
-    static final int MAX_RANKS = 1 << 16;
+    public static final int MAX_RANKS = 1 << 16;
 
     private static final int NONE = 0xff;
 

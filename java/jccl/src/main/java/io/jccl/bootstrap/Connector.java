@@ -55,6 +55,7 @@ final class Connector {
     /** Where a connection helps but is not needed, addresses that answer nothing are given up after this time. */
     private static final long MAX_UNANSWERED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+    private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int MAX_REFUSALS = 5;
     private static final int MAX_DEAD_ROUNDS = 3;
     private static final long MIN_BACKOFF_MILLIS = 10;
@@ -66,8 +67,10 @@ final class Connector {
     private final String who;
     private final boolean retriesRefusals;
     private final IfRefused ifRefused;
+    private final int generation;
     private final Map<String, String> outcomes = new LinkedHashMap<>();
     private int refusals;
+    private int refusedProofs;
     private int deadRounds; // in a row
     private int tried; // addresses, in this round
     private boolean answered; // an address, in this round
@@ -79,12 +82,14 @@ final class Connector {
      * @param who this rank, for messages
      * @param retriesRefusals whether another server may have the address for now, so that a refusal is retried
      * @param ifRefused what it means that nobody listens there
+     * @param generation of the group
      */
-    Connector(Handshake.Purpose purpose, String who, boolean retriesRefusals, IfRefused ifRefused) {
+    Connector(Handshake.Purpose purpose, String who, boolean retriesRefusals, IfRefused ifRefused, int generation) {
         this.purpose = purpose;
         this.who = who;
         this.retriesRefusals = retriesRefusals;
         this.ifRefused = ifRefused;
+        this.generation = generation;
     }
 
     /**
@@ -163,7 +168,8 @@ final class Connector {
                 outcomes.putIfAbsent(address.toString(), "not tried: no time was left");
                 continue;
             }
-            FrameStream stream = attempt(address, server.secret(), Math.min(connectMillis, left), deadlineNanos);
+            long handshakeEnd = Math.min(deadlineNanos, System.nanoTime() + HANDSHAKE_NANOS);
+            FrameStream stream = attempt(address, server.secret(), Math.min(connectMillis, left), handshakeEnd);
             if (stream != null) {
                 return stream;
             }
@@ -172,7 +178,8 @@ final class Connector {
         return null;
     }
 
-    private FrameStream attempt(InetSocketAddress address, byte[] secret, long connectMillis, long deadlineNanos) {
+    /** One attempt at an address; null if it failed, which {@link #table} shows. */
+    FrameStream attempt(InetSocketAddress address, byte[] secret, long connectMillis, long handshakeEnd) {
         String step = "connect";
         tried++;
         SocketChannel channel = null;
@@ -184,9 +191,8 @@ final class Connector {
             step = "handshake";
             answered = true;
             FrameStream stream = new FrameStream(channel);
-            long handshakeEnd = Math.min(deadlineNanos, System.nanoTime() + TimeUnit.SECONDS.toNanos(5));
-            stream.write(Handshake.greeting(stream.nonce()));
-            byte[] serverNonce = Handshake.nonceOf(stream.read(Handshake.GREETING_BYTES, handshakeEnd));
+            stream.write(Handshake.greeting(stream.nonce(), generation));
+            byte[] serverNonce = Handshake.nonceOf(stream.read(Handshake.GREETING_BYTES, handshakeEnd), generation);
             stream.write(Handshake.rankProof(secret, purpose, stream.nonce(), serverNonce));
             step = "proof";
             byte[] proof = stream.read(Handshake.PROOF_BYTES, handshakeEnd);
@@ -204,6 +210,7 @@ final class Connector {
             }
             refusedFirst |= tried == 1 && e instanceof ConnectException;
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
+            refusedProofs += refused ? 1 : 0;
             refusals += refused || refusals > 0 ? 1 : 0; // a server that refused this rank and is gone never admits it
             outcomes.put(address.toString(), outcome(step, e, refused));
             return null;
@@ -222,16 +229,33 @@ final class Connector {
             case RENDEZVOUS -> "rendezvous server of rank 0";
             case COORDINATOR -> "coordinator of rank 0";
             case RELAY -> "relay above";
+            case JOIN -> "members of the job";
         };
     }
 
-    private String table() {
+    /** Notes what an address has answered. */
+    void note(Object address, String outcome) {
+        outcomes.put(address.toString(), outcome);
+    }
+
+    /** How many proofs of the secret were refused. */
+    int refusedProofs() {
+        return refusedProofs;
+    }
+
+    /** The outcome of every address, a line for each. */
+    String table() {
         return outcomes.entrySet().stream()
                 .map(row -> "\n  " + row.getKey() + "  " + row.getValue())
                 .collect(Collectors.joining());
     }
 
-    private void sleep(long millis) {
+    /**
+     * Waits before another attempt.
+     *
+     * @throws InterruptedCommunicationException if this thread is interrupted
+     */
+    void sleep(long millis) {
         try {
             Thread.sleep(millis);
         } catch (InterruptedException e) {
@@ -240,7 +264,7 @@ final class Connector {
         }
     }
 
-    private InterruptedCommunicationException interrupted(Exception e) {
+    InterruptedCommunicationException interrupted(Exception e) {
         return new InterruptedCommunicationException(who + " was interrupted while it looked for the " + name(), e);
     }
 }

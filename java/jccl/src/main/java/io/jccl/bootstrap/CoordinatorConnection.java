@@ -62,12 +62,16 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         int rank = hello.rank();
         String who = "rank " + rank;
         Reactor reactor = shared != null ? shared : new Reactor("jccl-control-" + rank, options.clock());
-        Relay relay = new Relay(rank, hello.size(), reactor, server.secret());
+        Relay relay = new Relay(rank, hello.size(), reactor, server.secret(), options.generation());
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
             RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
             FrameStream stream = new Connector(
-                            Handshake.Purpose.COORDINATOR, who, false, Connector.IfRefused.RANK_ZERO_ENDED)
+                            Handshake.Purpose.COORDINATOR,
+                            who,
+                            false,
+                            Connector.IfRefused.RANK_ZERO_ENDED,
+                            options.generation())
                     .connect(() -> server, deadline);
             try {
                 long initMillis = options.initTimeout().toMillis();

@@ -54,7 +54,12 @@ final class CoordinatorServer implements Closeable, Server.Service {
         this.registration = new RankRegistration(options.version(), size);
         this.gathers = new PendingGathers(size);
         this.answers = new GatherAnswers(size);
-        this.server = new Server(Handshake.Purpose.COORDINATOR, address, 0, secret, clock, this);
+        this.server = new Server(
+                new Handshake.Key(Handshake.Purpose.COORDINATOR, secret, options.generation()),
+                address,
+                0,
+                clock,
+                this);
         server.start();
     }
 

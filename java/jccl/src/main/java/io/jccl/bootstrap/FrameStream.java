@@ -58,10 +58,11 @@ final class FrameStream implements AutoCloseable {
         return bytes;
     }
 
-    private record Frame(FrameType type, WireReader body) {}
+    /** A message. */
+    record Frame(FrameType type, WireReader body) {}
 
     /** A frame that has begun by the deadline is read to its end, so that a late one is never cut in two. */
-    private Frame readFrame(long deadlineNanos) throws IOException {
+    Frame readFrame(long deadlineNanos) throws IOException {
         byte[] first = read(1, deadlineNanos);
         long restNanos = Math.max(deadlineNanos, System.nanoTime() + GRACE_NANOS);
         ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES)
@@ -135,11 +136,12 @@ final class FrameStream implements AutoCloseable {
         }
     }
 
-    private void writeFrame(FrameType type, WireWriter content) throws IOException {
+    void writeFrame(FrameType type, WireWriter content) throws IOException {
         write(FrameLink.encode(type, content.toBytes()).array());
     }
 
-    private static byte[] welcome(String who, Frame frame, int size) {
+    /** What a server says when all are there, or the exception that it reports. */
+    static byte[] welcome(String who, Frame frame, int size) {
         WireReader body = frame.body();
         switch (frame.type()) {
             case WELCOME -> {

@@ -50,7 +50,16 @@ enum FrameType {
     /** {@code <} empty: requests a heartbeat now. */
     ASK,
     /** {@code >} number of the last answer from the relay above, from which no more come. */
-    UNRELAYED;
+    UNRELAYED,
+    /**
+     * {@code <} generation, rank, size, secret of the rendezvous: a process that joins has a place. Its {@code HELLO}
+     * has its preferred place as its rank, and 0 for the size; {@link #WELCOME} follows.
+     */
+    ADMITTED,
+    /** {@code <} addresses: the rank that leads, where a process that joins shall ask. */
+    LEADER,
+    /** {@code <} text: why a process that joins has no place now. */
+    LATER;
 
     /** Bytes before a body. */
     static final int HEADER_BYTES = 5;

@@ -10,15 +10,16 @@ import java.util.Arrays;
  * How both ends of a connection prove that they know the secret, without showing it:
  *
  * <pre>
- *   rank   > server   greeting(8) nonceC(32)
- *   server > rank     greeting(8) nonceS(32)
+ *   rank   > server   greeting(12) nonceC(32)
+ *   server > rank     greeting(12) nonceS(32)
  *   rank   > server   HMAC(secret, "rank"   | purpose | nonceC | nonceS)
  *   server > rank     HMAC(secret, "server" | purpose | nonceC | nonceS)
  * </pre>
  *
  * <p>The rank proves first, so that an unauthenticated peer gets no proof to work on. A recorded handshake is worth
  * nothing, because both nonces are fresh. A proof for the rendezvous server does not serve for the coordinator, as its
- * purpose differs. The greeting is six letters and the version of this handshake. Stateless; safe for use by any
+ * purpose differs. The greeting is six letters, the version of this handshake, and the generation of the group, which
+ * names the reason where an older rank is refused; nothing relies on it. Stateless; safe for use by any
  * thread.
  */
 final class Handshake {
@@ -27,13 +28,24 @@ final class Handshake {
     enum Purpose {
         RENDEZVOUS,
         COORDINATOR,
-        RELAY
+        RELAY,
+        JOIN
     }
 
-    static final int VERSION = 1;
+    /**
+     * What a server asks for.
+     *
+     * @param generation of the group, which its greeting says; {@link #ANY_GENERATION} if all may connect
+     */
+    record Key(Purpose purpose, byte[] secret, int generation) {}
+
+    /** Says a process that joins, and does not know which generation there is. */
+    static final int ANY_GENERATION = -1;
+
+    static final int VERSION = 2;
     static final int NONCE_BYTES = 32;
     static final int PROOF_BYTES = 32;
-    static final int GREETING_BYTES = 8 + NONCE_BYTES;
+    static final int GREETING_BYTES = 12 + NONCE_BYTES;
 
     private static final byte[] MAGIC = "JCCLBS".getBytes(StandardCharsets.US_ASCII);
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -47,9 +59,14 @@ final class Handshake {
     }
 
     static byte[] greeting(byte[] nonce) {
+        return greeting(nonce, ANY_GENERATION);
+    }
+
+    static byte[] greeting(byte[] nonce, int generation) {
         return ByteBuffer.allocate(GREETING_BYTES)
                 .put(MAGIC)
                 .putShort((short) VERSION)
+                .putInt(generation)
                 .put(nonce)
                 .array();
     }
@@ -68,7 +85,22 @@ final class Handshake {
             throw new WireException("handshake version=" + version + ": expected " + VERSION
                     + "; use the same JCCL version on all ranks");
         }
-        return Arrays.copyOfRange(greeting, MAGIC.length + 2, GREETING_BYTES);
+        return Arrays.copyOfRange(greeting, GREETING_BYTES - NONCE_BYTES, GREETING_BYTES);
+    }
+
+    /**
+     * The nonce of a greeting of a group's generation. Each generation has its own secret: this only names the reason.
+     *
+     * @throws WireException if this is no greeting, or one of another version or generation
+     */
+    static byte[] nonceOf(byte[] greeting, int generation) {
+        byte[] nonce = nonceOf(greeting);
+        int theirs = ByteBuffer.wrap(greeting).getInt(MAGIC.length + 2);
+        if (theirs != generation && theirs != ANY_GENERATION && generation != ANY_GENERATION) {
+            throw new WireException("generation=" + theirs + ": expected generation=" + generation
+                    + "; the communicator was reformed, and this side or the other is of one before");
+        }
+        return nonce;
     }
 
     static byte[] rankProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {

@@ -44,8 +44,17 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
 
         /** The key of a generation of groups. */
         byte[] key(int generation) {
+            return Handshake.derive(bytes(), "rendezvous generation " + generation);
+        }
+
+        /** The key of what all groups of the job have in common. */
+        byte[] key() {
+            return Handshake.derive(bytes(), "job");
+        }
+
+        private byte[] bytes() {
             byte[] label = text.getBytes(StandardCharsets.UTF_8);
-            return Handshake.derive(label.length == 0 ? new byte[1] : label, "rendezvous generation " + generation);
+            return label.length == 0 ? new byte[1] : label;
         }
 
         @Override

@@ -92,7 +92,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         }
         RendezvousServer.Started started = RendezvousServer.open(options);
         try {
-            write(file, started.id());
+            write(file, started.id().toText());
         } catch (IOException e) {
             started.server().close();
             throw new BootstrapException(
@@ -103,18 +103,24 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     }
 
     /** Only the owner may read the file, and it appears whole. */
-    private static void write(Path file, UniqueId id) throws IOException {
+    static void write(Path file, String text) throws IOException {
         Path half = file.resolveSibling(
                 file.getFileName() + ".new-" + ProcessHandle.current().pid());
         Files.deleteIfExists(half);
         Files.createFile(half, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        Files.writeString(half, id.toText(), StandardOpenOption.WRITE);
+        Files.writeString(half, text, StandardOpenOption.WRITE);
         Files.move(half, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
     private static Connector.ServerAddress read(Path file) throws IOException {
+        UniqueId id = readId(file);
+        return new Connector.ServerAddress(id.addresses(), id.secret());
+    }
+
+    /** The id in a file that nobody else can have written. */
+    static UniqueId readId(Path file) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-            throw new NoSuchFileException(file.toString(), null, "rank 0 has not written it yet");
+            throw new NoSuchFileException(file.toString(), null, "it is not written yet");
         }
         Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file, LinkOption.NOFOLLOW_LINKS);
         if (permissions.contains(PosixFilePermission.GROUP_WRITE)
@@ -131,8 +137,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
             throw new IOException("file=" + file + " is too long for an id");
         }
         try {
-            UniqueId id = UniqueId.parse(Files.readString(file));
-            return new Connector.ServerAddress(id.addresses(), id.secret());
+            return UniqueId.parse(Files.readString(file).lines().findFirst().orElse(""));
         } catch (IllegalArgumentException e) {
             throw new IOException("file=" + file + ": " + e.getMessage(), e);
         }

@@ -298,28 +298,31 @@ public final class LauncherEnvironment {
         if (slash >= 0 && secret.isEmpty()) {
             throw badRendezvous(address, "the secret behind / is empty");
         }
-        int colon = address.lastIndexOf(':');
-        if (colon <= 0 || (address.indexOf(':') != colon && !address.startsWith("["))) {
-            throw badRendezvous(address, "no port, or an IPv6 address without brackets");
-        }
-        String host = address.substring(0, colon);
-        if (host.startsWith("[")) {
-            if (!host.endsWith("]")) {
-                throw badRendezvous(address, "a bracket is not closed");
-            }
-            host = host.substring(1, host.length() - 1);
-        }
-        int port;
-        try {
-            port = Integer.parseInt(address.substring(colon + 1));
-        } catch (NumberFormatException e) {
-            throw badRendezvous(address, "the port is not a number");
-        }
-        if (host.isBlank() || port < 1 || port > 65535) {
-            throw badRendezvous(address, "the host is empty or the port is not 1 to 65535");
-        }
+        HostPort place = HostPort.parse(address, why -> badRendezvous(address, why));
         boolean guessable = secret.isEmpty();
-        return new Launch.Address(host, port, new Launch.Secret(guessable ? "jccl " + address : secret), guessable);
+        Launch.Secret made = new Launch.Secret(guessable ? "jccl " + address : secret);
+        return new Launch.Address(place.host(), place.port(), made, guessable);
+    }
+
+    /**
+     * The secret of the launch, for a process that joins.
+     *
+     * @param environment the variables, as {@link System#getenv()}
+     * @throws BootstrapException if there is none
+     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     */
+    static Launch.Secret secret(Map<String, String> environment) {
+        Optional<Launch.Rendezvous> explicit =
+                new LauncherEnvironment(environment).get(RENDEZVOUS).map(LauncherEnvironment::parseRendezvous);
+        Optional<Launch.Rendezvous> rendezvous =
+                explicit.isPresent() ? explicit : find(environment).map(Launch::rendezvous);
+        if (rendezvous.isPresent() && rendezvous.get() instanceof Launch.Address address) {
+            return address.secret();
+        }
+        throw new BootstrapException("JCCL_JOIN names addresses, and " + RENDEZVOUS
+                + (rendezvous.isPresent() ? " is a file, which has no secret for them" : " is not set")
+                + ": set " + RENDEZVOUS
+                + "=HOST:PORT/SECRET as for the ranks of the job, or JCCL_JOIN=file:/DIRECTORY");
     }
 
     private static IllegalArgumentException badRendezvous(String text, String why) {

@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -68,11 +69,34 @@ final class RankRegistration {
     }
 
     private final String version;
+    private final Joiners joiners;
     private final Map<Integer, SortedMap<Integer, Member>> bySize = new HashMap<>();
     private final Map<FrameLink, int[]> places = new HashMap<>(); // link to rank, size
     private final Set<Integer> notified = new HashSet<>(); // ranks that were sent the failure
     private int size;
     private byte[] failure;
+
+    /** Processes that join: they have the last ranks, and register when all have come. */
+    interface Joiners {
+
+        /** How many are awaited. */
+        int awaited();
+
+        /** How many have come. */
+        int present();
+    }
+
+    private static final Joiners NO_JOINERS = new Joiners() {
+        @Override
+        public int awaited() {
+            return 0;
+        }
+
+        @Override
+        public int present() {
+            return 0;
+        }
+    };
 
     /**
      * An empty registration.
@@ -81,8 +105,14 @@ final class RankRegistration {
      * @param size how many they are, or 0 to learn it from rank 0
      */
     RankRegistration(String version, int size) {
+        this(version, size, NO_JOINERS);
+    }
+
+    /** An empty registration of a size, processes that join included. */
+    RankRegistration(String version, int size, Joiners joiners) {
         this.version = version;
         this.size = size;
+        this.joiners = joiners;
     }
 
     /**
@@ -112,10 +142,18 @@ final class RankRegistration {
         return complete();
     }
 
+    /** Why a rank, or a process that joins, is refused that runs another version; null if it is the same. */
+    String refusal(String who, String theirVersion) {
+        return theirVersion.equals(version)
+                ? null
+                : who + " runs version=\"" + theirVersion + "\", the group runs version=\"" + version
+                        + "\": use the same JCCL on all ranks";
+    }
+
     private String refusal(String theirVersion, int rank, int theirSize, boolean again) {
-        if (!theirVersion.equals(version)) {
-            return "rank=" + rank + " runs version=\"" + theirVersion + "\", the group runs version=\"" + version
-                    + "\": use the same JCCL on all ranks";
+        String otherVersion = refusal("rank=" + rank, theirVersion);
+        if (otherVersion != null) {
+            return otherVersion;
         }
         if (theirSize < 1 || theirSize > Codecs.MAX_RANKS || rank < 0 || rank >= theirSize || again) {
             return "rank=" + rank + " size=" + theirSize + ": expected a size of 1 to " + Codecs.MAX_RANKS
@@ -190,8 +228,20 @@ final class RankRegistration {
             return;
         }
         int ofSize = size == 0 ? place[1] : size;
-        SortedSet<Integer> missing = missing(ofSize);
-        fail(Cause.MISSING, missing, RankList.late(missing, ofSize, "", time) + REMEDY);
+        int ranks = ofSize - joiners.awaited();
+        SortedSet<Integer> missing = missingRanks(ofSize);
+        List<String> late = new ArrayList<>();
+        if (!missing.isEmpty()) {
+            late.add(RankList.late(missing, ranks, "", time));
+        }
+        if (joiners.present() < joiners.awaited()) {
+            late.add(joinersText() + " within " + time);
+        }
+        fail(Cause.MISSING, missing, String.join("; ", late) + REMEDY);
+    }
+
+    private String joinersText() {
+        return joiners.present() + " of " + joiners.awaited() + " processes came to join";
     }
 
     /**
@@ -222,7 +272,12 @@ final class RankRegistration {
         return failure != null;
     }
 
-    SortedSet<Integer> missing(int ofSize) {
+    /** Those of the missing ranks that are not of processes that join. */
+    SortedSet<Integer> missingRanks(int ofSize) {
+        return missing(ofSize).headSet(ofSize - joiners.awaited());
+    }
+
+    private SortedSet<Integer> missing(int ofSize) {
         SortedMap<Integer, Member> present = bySize.getOrDefault(ofSize, new TreeMap<>());
         SortedSet<Integer> missing = new TreeSet<>();
         for (int rank = 0; rank < ofSize; rank++) {
@@ -236,9 +291,13 @@ final class RankRegistration {
     /** The ranks that are waited for: {@code rank 0 waits for ranks {3,7}}. */
     private String waits(int theirSize) {
         int ofSize = size == 0 ? theirSize : size;
-        SortedSet<Integer> missing = missing(ofSize);
+        SortedSet<Integer> missing = missingRanks(ofSize);
+        if (missing.isEmpty() && joiners.awaited() > 0) {
+            return "rank 0 waits for processes that join: " + joinersText() + REMEDY;
+        }
         String waiting = missing.contains(0) ? "the rendezvous server waits for ranks " : "rank 0 waits for ranks ";
-        return waiting + RankList.text(missing) + ", arrived=" + (ofSize - missing.size()) + " size=" + ofSize + REMEDY;
+        int ranks = ofSize - joiners.awaited();
+        return waiting + RankList.text(missing) + ", arrived=" + (ranks - missing.size()) + " size=" + ranks + REMEDY;
     }
 
     /** A line with the missing ranks, for the log; empty if no rank has come yet. */

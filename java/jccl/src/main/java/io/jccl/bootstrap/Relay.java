@@ -41,16 +41,18 @@ final class Relay implements Server.Service {
     private final int size;
     private final Reactor reactor;
     private final byte[] secret;
+    private final int generation;
     private final List<FrameLink> below = new ArrayList<>();
     private Server server; // null: no ranks below
     private FrameLink above; // null: none
 
     /** A rank's place, where nobody is connected yet. */
-    Relay(int rank, int size, Reactor reactor, byte[] secret) {
+    Relay(int rank, int size, Reactor reactor, byte[] secret, int generation) {
         this.rank = rank;
         this.size = size;
         this.reactor = reactor;
         this.secret = secret;
+        this.generation = generation;
     }
 
     /** Whether there are ranks that the coordinator does not serve itself. */
@@ -79,8 +81,12 @@ final class Relay implements Server.Service {
         }
         List<InterfaceCandidate> candidates = NetworkInterfaces.preferring(NetworkInterfaces.usable(options), local);
         InetSocketAddress any = new InetSocketAddress(NetworkInterfaces.bindAddress(candidates), 0);
-        reactor.invoke(() -> server =
-                new Server(Handshake.Purpose.RELAY, reactor, Server.listening(any), secret, options.clock(), this));
+        reactor.invoke(() -> server = new Server(
+                new Handshake.Key(Handshake.Purpose.RELAY, secret, generation),
+                reactor,
+                Server.listening(any),
+                options.clock(),
+                this));
         return RendezvousServer.encodeAddresses(NetworkInterfaces.withPort(candidates, server.port(), MAX_ADDRESSES));
     }
 
@@ -94,7 +100,7 @@ final class Relay implements Server.Service {
         try {
             Connector.ServerAddress target =
                     new Connector.ServerAddress(RendezvousServer.decodeAddresses(addresses), secret);
-            stream = new Connector(Handshake.Purpose.RELAY, who, false, Connector.IfRefused.RANK_ZERO_ENDED)
+            stream = new Connector(Handshake.Purpose.RELAY, who, false, Connector.IfRefused.RANK_ZERO_ENDED, generation)
                     .connect(() -> target, deadline);
             stream.awaitWelcome(who, hello, false, 0, deadline);
             take(stream, receiver);

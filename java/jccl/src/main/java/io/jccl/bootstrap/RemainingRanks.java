@@ -6,6 +6,7 @@ import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
@@ -15,12 +16,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /**
  * The remaining ranks of a group, and how they initialise a group of their own. The old network may be gone, and rank 0
  * with it: so every rank opens a rendezvous server on its {@link ReservedPort}, and all register at the first rank's,
- * see {@link ShrinkRendezvous}.
+ * see {@link ReformRendezvous}.
  */
 final class RemainingRanks {
 
@@ -33,6 +35,8 @@ final class RemainingRanks {
     private final List<Integer> left;
     private final SortedSet<Integer> excluded;
     private final List<String> rendezvousAddresses;
+    private final int joiners;
+    private final byte[] jobKey;
     private final BootstrapOptions options;
 
     /**
@@ -40,10 +44,21 @@ final class RemainingRanks {
      *
      * @param rank this rank of the old group
      * @param excluded ranks of the old group that are left out; not this one
+     * @param joiners how many processes join
+     * @param jobKey what they prove
      * @param rendezvousAddresses of all ranks of the old group, see {@link ReservedPort}
+     * @param options of the new group, with its generation
      */
-    RemainingRanks(int rank, SortedSet<Integer> excluded, List<String> rendezvousAddresses, BootstrapOptions options) {
+    RemainingRanks(
+            int rank,
+            SortedSet<Integer> excluded,
+            int joiners,
+            byte[] jobKey,
+            List<String> rendezvousAddresses,
+            BootstrapOptions options) {
         this.rank = rank;
+        this.joiners = joiners;
+        this.jobKey = jobKey;
         this.size = rendezvousAddresses.size();
         this.excluded = excluded;
         this.rendezvousAddresses = rendezvousAddresses;
@@ -68,12 +83,55 @@ final class RemainingRanks {
         return left.get(0) == rank;
     }
 
+    /** How many processes join. */
+    int joiners() {
+        return joiners;
+    }
+
+    /** How many ranks the new group has. */
+    int newSize() {
+        return left.size() + joiners;
+    }
+
+    /** The generation of the new group. */
+    int generation() {
+        return options.generation();
+    }
+
+    /** What processes prove that join. */
+    Handshake.Key joinKey() {
+        return new Handshake.Key(Handshake.Purpose.JOIN, jobKey, generation());
+    }
+
+    /** Where processes that join find this rank too; 0: nowhere else. */
+    int memberPort() {
+        return options.memberPort();
+    }
+
+    /** What this rank listens on; null for all addresses. */
+    InetAddress bindAddress() {
+        return NetworkInterfaces.bindAddress(NetworkInterfaces.usable(options));
+    }
+
+    LongSupplier clock() {
+        return options.clock();
+    }
+
+    /** Where processes that join find the rank that leads. */
+    byte[] leaderAddresses() {
+        return RendezvousServer.encodeAddresses(addresses(left.get(0)));
+    }
+
     List<InetSocketAddress> addresses(int oldRank) {
         return ReservedPort.decode(rendezvousAddresses.get(oldRank));
     }
 
-    /** What all remaining ranks must have in common: the ranks that they exclude. */
+    /** What all remaining ranks must have in common: the ranks that they exclude, and how many processes they await. */
     String key() {
+        return excludedText() + (joiners == 0 ? "" : " and awaits joiners=" + joiners);
+    }
+
+    private String excludedText() {
         String text = RankList.text(excluded);
         if (text.length() <= MAX_KEY_CHARS && !text.endsWith("more")) {
             return text;
@@ -82,36 +140,40 @@ final class RemainingRanks {
         return text + " hash=" + HexFormat.of().formatHex(Handshake.derive(all, "excluded"));
     }
 
-    RankRegistration.Hello hello(byte[] blob) {
-        return new RankRegistration.Hello(options.version(), left.indexOf(rank), left.size(), rank, key(), blob);
+    RankRegistration.Hello hello() {
+        return new RankRegistration.Hello(options.version(), left.indexOf(rank), newSize(), rank, key(), new byte[0]);
+    }
+
+    /** The hello of a process that joins. */
+    RankRegistration.Hello hello(int newRank) {
+        return new RankRegistration.Hello(options.version(), newRank, newSize(), -1, key(), new byte[0]);
     }
 
     /**
      * Initialises the new group.
      *
      * @param own this rank's port
-     * @param secret of the old group
+     * @param secret of the old group; that of the rendezvous depends on it and on the generation
      * @param isMinority whether this rank, which leads, refuses to continue with so few
      * @throws BootstrapException if the ranks do not exclude the same ones
      * @throws io.jccl.PeerFailedException if ranks have ended; names them by their ranks in the new group
      * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
     Bootstrap initialize(ReservedPort own, byte[] secret, boolean isMinority) {
-        byte[] rendezvousSecret = Handshake.derive(secret, "shrink");
+        byte[] rendezvousSecret = Handshake.derive(secret, "reform generation " + generation());
         Connector.ServerAddress leader = new Connector.ServerAddress(addresses(left.get(0)), rendezvousSecret);
         RendezvousServer server = own.open(options, rendezvousSecret, this);
         if (isMinority) {
             String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
                     + ", and of ranks " + RankList.text(excluded)
                     + " so many may live that they can have gone on without"
-                    + " these: join a new communicator, or call shrink(excludedRanks, Quorum.ANY) if you know that they"
-                    + " have not";
+                    + " these: join a new communicator, or ask for Quorum.ANY if you know that they have not";
             server.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
             throw new BootstrapException(text);
         }
         boolean lingers = true;
         try {
-            Bootstrap group = Bootstrap.join(leader, this, options);
+            Bootstrap group = Bootstrap.join(leader, this, jobKey, options);
             server.complete();
             return group;
         } catch (JcclException e) {

@@ -32,7 +32,7 @@ final class RendezvousServer implements Closeable, Server.Service {
     private final RankRegistration registration;
     private final LongSupplier clock;
     private final long idleLimitNanos;
-    private final ShrinkRendezvous shrink; // null: the group comes from no other
+    private final ReformRendezvous reform; // null: the group comes from no other
     private long lastLogNanos;
     private long endNanos;
     private boolean welcomed;
@@ -49,13 +49,13 @@ final class RendezvousServer implements Closeable, Server.Service {
     }
 
     /**
-     * Starts a rendezvous server for a shrink.
+     * Starts a rendezvous server where a communicator is reformed.
      *
      * @param acceptor listens; stays open
-     * @param shrink what the server does for a shrink
+     * @param reform what the server does for that
      */
-    RendezvousServer(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ShrinkRendezvous shrink) {
-        this(options, acceptor, false, secret, shrink);
+    RendezvousServer(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ReformRendezvous reform) {
+        this(options, acceptor, false, secret, reform);
     }
 
     private RendezvousServer(
@@ -63,16 +63,20 @@ final class RendezvousServer implements Closeable, Server.Service {
             ServerSocketChannel acceptor,
             boolean ownsAcceptor,
             byte[] secret,
-            ShrinkRendezvous shrink) {
-        registration = new RankRegistration(options.version(), shrink == null ? 0 : shrink.size());
+            ReformRendezvous reform) {
+        registration = reform == null
+                ? new RankRegistration(options.version(), 0)
+                : new RankRegistration(options.version(), reform.size(), reform.admission());
         idleLimitNanos = options.initTimeout().toNanos() + LINGER_NANOS;
         clock = options.clock();
         lastLogNanos = clock.getAsLong();
         endNanos = lastLogNanos + idleLimitNanos;
-        this.shrink = shrink;
-        server = new Server(Handshake.Purpose.RENDEZVOUS, acceptor, ownsAcceptor, secret, options.clock(), this);
-        if (shrink != null) {
-            shrink.begin(registration, server.reactor(), secret, lastLogNanos);
+        this.reform = reform;
+        Handshake.Key key = new Handshake.Key(Handshake.Purpose.RENDEZVOUS, secret, options.generation());
+        server = new Server(key, acceptor, ownsAcceptor, options.clock(), this);
+        if (reform != null) {
+            reform.begin(registration, server.reactor(), secret, lastLogNanos);
+            reform.admission().open(server, registration, secret, this);
         }
         server.start();
     }
@@ -109,13 +113,11 @@ final class RendezvousServer implements Closeable, Server.Service {
         switch (type) {
             case HELLO -> {
                 RankRegistration.Hello hello = RankRegistration.Hello.read(body);
-                boolean mine = shrink == null || shrink.admits(link, hello, clock.getAsLong());
+                boolean mine = reform == null || reform.admits(link, hello, clock.getAsLong());
                 if (mine && !welcomed) {
-                    boolean all = registration.join(link, hello);
+                    registration.join(link, hello);
                     LOG.debug("rank={} has come: size={} port={}", hello.rank(), hello.size(), server.port());
-                    if (all) {
-                        welcome();
-                    }
+                    welcomeIfAllCame();
                 }
             }
             case FIN -> {
@@ -134,7 +136,17 @@ final class RendezvousServer implements Closeable, Server.Service {
         }
     }
 
-    private void welcome() {
+    /** Called when a rank, or a process that joins, has come. */
+    void welcomeIfAllCame() {
+        if (welcomed || registration.failed()) {
+            return;
+        }
+        if (reform != null) {
+            reform.admission().admitIfAllCame();
+        }
+        if (!registration.complete()) {
+            return;
+        }
         welcomed = true;
         WireWriter content = new WireWriter().blob(registration.blob(0));
         for (FrameLink link : registration.links()) {
@@ -149,7 +161,7 @@ final class RendezvousServer implements Closeable, Server.Service {
         registration.lose(link, why);
         if (welcomed) {
             endIfAllLeft();
-        } else if (registration.failed() && shrink == null) {
+        } else if (registration.failed() && reform == null) {
             endNanos = clock.getAsLong() + LINGER_NANOS;
         }
     }
@@ -158,16 +170,16 @@ final class RendezvousServer implements Closeable, Server.Service {
         if (!welcomed || !registration.isEmpty()) {
             return;
         }
-        if (shrink == null) {
+        if (reform == null) {
             server.close(); // on its own thread: ends after this poll
         } else {
-            shrink.complete();
+            reform.complete();
         }
     }
 
     /** The group is initialised. Safe for use by any thread. */
     void complete() {
-        server.reactor().execute(shrink::complete);
+        server.reactor().execute(reform::complete);
     }
 
     /** Sends the failure to all ranks that are here, and to those that still come. Safe for use by any thread. */
@@ -180,8 +192,8 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     @Override
     public long onTick(long now) {
-        if (shrink != null) {
-            shrink.tick(now);
+        if (reform != null) {
+            reform.tick(now);
         }
         if (now - endNanos >= 0) {
             server.close();
@@ -192,7 +204,7 @@ final class RendezvousServer implements Closeable, Server.Service {
                 LOG.info("{}", progress);
             }
         }
-        return shrink == null ? TICK_NANOS : ShrinkRendezvous.TICK_NANOS;
+        return reform == null ? TICK_NANOS : ReformRendezvous.TICK_NANOS;
     }
 
     @Override

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A port that a rank keeps for the rendezvous server of a shrink. The ranks exchange these addresses during
+ * A port that a rank keeps for the rendezvous server with which a communicator is reformed. The ranks exchange these addresses during
  * initialisation, because the old network may be gone when they need them.
  *
  * <p>The port listens as long as the rank is in the group, and nobody accepts until there is a rendezvous server. If
@@ -23,7 +23,7 @@ final class ReservedPort implements Closeable {
 
     private final ServerSocketChannel acceptor;
     private final String encoded;
-    private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // shrinks that failed, by key
+    private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // attempts that failed, by key
     private RendezvousServer server; // the last one
 
     /**
@@ -60,7 +60,7 @@ final class ReservedPort implements Closeable {
     /** Starts a rendezvous server on the port, and ends the one before. */
     synchronized RendezvousServer open(BootstrapOptions options, byte[] secret, RemainingRanks remaining) {
         closeServer();
-        server = new RendezvousServer(options, acceptor, secret, new ShrinkRendezvous(remaining, earlier));
+        server = new RendezvousServer(options, acceptor, secret, new ReformRendezvous(remaining, earlier));
         return server;
     }
 

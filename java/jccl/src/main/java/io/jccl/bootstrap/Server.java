@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -50,8 +51,10 @@ final class Server implements Closeable {
     /** How many connections the kernel keeps until they are accepted. */
     static final int BACKLOG = 1024;
 
-    private final byte[] secret;
-    private final Handshake.Purpose purpose;
+    /** A connection that proves this key belongs to this owner. */
+    private record Entrance(Handshake.Key key, FrameLink.Owner owner) {}
+
+    private final List<Entrance> entrances = new ArrayList<>();
     private final Service service;
     private final LongSupplier clock;
     private final Reactor reactor;
@@ -71,14 +74,8 @@ final class Server implements Closeable {
      * @param port 0 for any
      * @throws BootstrapException if the port cannot be had
      */
-    Server(
-            Handshake.Purpose purpose,
-            InetAddress address,
-            int port,
-            byte[] secret,
-            LongSupplier clock,
-            Service service) {
-        this(purpose, listening(new InetSocketAddress(address, port)), true, secret, clock, service);
+    Server(Handshake.Key key, InetAddress address, int port, LongSupplier clock, Service service) {
+        this(key, listening(new InetSocketAddress(address, port)), true, clock, service);
     }
 
     /**
@@ -86,38 +83,24 @@ final class Server implements Closeable {
      *
      * @param ownsAcceptor whether the channel is closed in the end
      */
-    Server(
-            Handshake.Purpose purpose,
-            ServerSocketChannel acceptor,
-            boolean ownsAcceptor,
-            byte[] secret,
-            LongSupplier clock,
-            Service service) {
-        this(purpose, newReactor(purpose, clock), true, acceptor, ownsAcceptor, secret, clock, service);
+    Server(Handshake.Key key, ServerSocketChannel acceptor, boolean ownsAcceptor, LongSupplier clock, Service service) {
+        this(key, newReactor(key.purpose(), clock), true, acceptor, ownsAcceptor, clock, service);
     }
 
     /** Serves a channel that listens by somebody else's reactor, on its thread or before it starts. */
-    Server(
-            Handshake.Purpose purpose,
-            Reactor reactor,
-            ServerSocketChannel acceptor,
-            byte[] secret,
-            LongSupplier clock,
-            Service service) {
-        this(purpose, reactor, false, acceptor, true, secret, clock, service);
+    Server(Handshake.Key key, Reactor reactor, ServerSocketChannel acceptor, LongSupplier clock, Service service) {
+        this(key, reactor, false, acceptor, true, clock, service);
     }
 
     private Server(
-            Handshake.Purpose purpose,
+            Handshake.Key key,
             Reactor reactor,
             boolean ownsReactor,
             ServerSocketChannel acceptor,
             boolean ownsAcceptor,
-            byte[] secret,
             LongSupplier clock,
             Service service) {
-        this.purpose = purpose;
-        this.secret = secret.clone();
+        alsoServe(key, service);
         this.clock = clock;
         this.service = service;
         this.acceptor = acceptor;
@@ -165,6 +148,11 @@ final class Server implements Closeable {
                             + " files (ulimit -n) too low?",
                     e);
         }
+    }
+
+    /** Takes connections for another purpose too; before {@link #start}. */
+    void alsoServe(Handshake.Key key, FrameLink.Owner owner) {
+        entrances.add(new Entrance(key, owner));
     }
 
     void start() {
@@ -311,29 +299,42 @@ final class Server implements Closeable {
         }
 
         private boolean startsWrong() {
-            byte[] ours = Handshake.greeting(serverNonce);
+            byte[] ours = greeting();
             int n = Math.min(expected.position(), 6);
             return !Arrays.equals(expected.array(), 0, n, ours, 0, n);
         }
 
+        private byte[] greeting() {
+            return Handshake.greeting(serverNonce, generation());
+        }
+
+        private int generation() {
+            return entrances.get(0).key().generation();
+        }
+
         private void greet() throws IOException {
             try {
-                rankNonce = Handshake.nonceOf(expected.array());
+                rankNonce = Handshake.nonceOf(expected.array(), generation());
             } finally {
-                write(Handshake.greeting(serverNonce)); // also to another version, which can then name this one
+                write(greeting()); // also to another version or generation, which can then name this one
             }
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
 
         private void verify() throws IOException {
-            byte[] expectedProof = Handshake.rankProof(secret, purpose, rankNonce, serverNonce);
-            if (!Handshake.same(expectedProof, expected.array())) {
+            Entrance proved = null;
+            for (Entrance one : entrances) {
+                byte[] proof = Handshake.rankProof(one.key().secret(), one.key().purpose(), rankNonce, serverNonce);
+                proved = Handshake.same(proof, expected.array()) ? one : proved;
+            }
+            if (proved == null) {
                 throw new WireException("its proof of the secret is wrong");
             }
-            write(Handshake.serverProof(secret, purpose, rankNonce, serverNonce));
+            Handshake.Key mine = proved.key();
+            write(Handshake.serverProof(mine.secret(), mine.purpose(), rankNonce, serverNonce));
             unauthenticated.remove(this);
             resume();
-            new FrameLink(reactor, channel, service); // takes over the key
+            new FrameLink(reactor, channel, proved.owner()); // takes over the selection key
         }
 
         /** A few bytes into an empty send buffer always fit. */

@@ -56,6 +56,34 @@ public final class LaunchSettings {
             "Where rank 0 waits for the others: `HOST:PORT/SECRET`, with a secret that only the ranks know; `HOST:PORT` in"
                     + " a network that is trusted; or `file:/PATH`, a file that rank 0 writes and all ranks can read.");
 
+    /** Where ranks are found that a process joins. */
+    public static final Setting<Optional<String>> JOIN = GROUP.add(
+            "JCCL_JOIN",
+            "",
+            optional(text("HOST:PORT,HOST:PORT,... of ranks, or file:/DIRECTORY")),
+            Optional.empty(),
+            "Makes `Communicator.fromEnvironment` join a job that runs, in the place of its rank and size: the addresses of"
+                    + " ranks, with the secret of the job in `JCCL_RENDEZVOUS=HOST:PORT/SECRET`; or `file:/DIRECTORY` of"
+                    + " the ranks' `JCCL_MEMBER_FILE`. `JCCL_RANK`, if set, says in which order processes join.");
+
+    /** Where processes that join find this rank. */
+    public static final Setting<Integer> MEMBER_PORT = GROUP.add(
+            "JCCL_MEMBER_PORT",
+            "",
+            integer(0, 65_535),
+            0,
+            "The port, plus `JCCL_LOCAL_RANK` if that is set, where processes that join find this rank while it calls"
+                    + " `reform`, so that a launcher can name it in `JCCL_JOIN`; 0: none that is known in advance.");
+
+    /** Where this rank writes how to find it. */
+    public static final Setting<Optional<String>> MEMBER_FILE = GROUP.add(
+            "JCCL_MEMBER_FILE",
+            "",
+            optional(text("a path whose last part begins with member-")),
+            Optional.empty(),
+            "The file into which this rank writes how processes that join find it, with the secret of the job, readable for"
+                    + " its user only. All ranks have files of their own, named `member-...`, in one directory.");
+
     /** Which host this rank is on. */
     public static final Setting<Optional<String>> HOST_ID = GROUP.add(
             "JCCL_HOST_ID",

@@ -10,9 +10,12 @@ import io.jccl.TransportException;
 import io.jccl.UniqueId;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.JobMembers;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.bootstrap.MemberFile;
 import io.jccl.bootstrap.ReportKind;
+import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
@@ -31,9 +34,11 @@ import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
 import io.jccl.tuning.HostCosts;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
@@ -92,12 +97,47 @@ public final class CommunicatorInitializer {
      */
     public static InitializedCommunicator fromEnvironment(int generation, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
+        Optional<String> members = settings.get(LaunchSettings.JOIN);
+        if (members.isPresent()) {
+            return join(JobMembers.parse(members.get(), System.getenv()), config, settings);
+        }
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
         Launch launch = LauncherEnvironment.detect(System.getenv());
         Bootstrap membership = Bootstrap.join(launch, generation, options);
         return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+    }
+
+    /** Initialises the communicator of a job that awaits this process; see {@link io.jccl.Communicator#join}. */
+    public static InitializedCommunicator join(UniqueId id, Collection<String> members, CommunicatorConfig config) {
+        return join(JobMembers.of(id, members), config, InitSettings.load(config));
+    }
+
+    /** A rank may end while the communicator is initialised; then the others call reform again, and this goes on. */
+    private static InitializedCommunicator join(JobMembers members, CommunicatorConfig config, Settings settings) {
+        HostCosts costs = HostCosts.of(settings);
+        BootstrapOptions options = InitSettings.bootstrap(settings);
+        int order = settings.get(LaunchSettings.RANK).orElse(Integer.MAX_VALUE);
+        long deadline = System.nanoTime() + options.initTimeout().toNanos();
+        BootstrapOptions left = options;
+        while (true) {
+            Timeline timeline = new Timeline("join", System::nanoTime);
+            try {
+                Bootstrap membership = Bootstrap.join(members, order, left);
+                return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+            } catch (PeerFailedException e) {
+                long nanos = deadline - System.nanoTime();
+                if (nanos <= 0) {
+                    throw e;
+                }
+                left = options.withInitTimeout(Duration.ofNanos(nanos));
+                LOG.info(
+                        "a rank failed while this process joined; it asks the members={} again: {}",
+                        members,
+                        e.getMessage());
+            }
+        }
     }
 
     /** Initialises communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
@@ -116,10 +156,13 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** Initialises a communicator of the remaining ranks of one; see {@link io.jccl.Communicator#shrink}. */
-    public static InitializedCommunicator shrink(
-            InitializedCommunicator parent, SortedSet<Integer> excluded, boolean needsMajority) {
-        return new Shrink(parent, excluded).initialize(needsMajority);
+    /**
+     * Initialises a communicator of the remaining ranks of one and of processes that join; see {@link
+     * io.jccl.Communicator#reform}.
+     */
+    public static InitializedCommunicator reform(
+            InitializedCommunicator parent, SortedSet<Integer> excluded, int joiners, boolean needsMajority) {
+        return new Reform(parent, excluded, joiners).initialize(needsMajority);
     }
 
     /**
@@ -135,7 +178,7 @@ public final class CommunicatorInitializer {
                 .filter(agreed -> agreed.failedRanks().contains(communicator.rank()))
                 .ifPresent(agreed -> {
                     throw new BootstrapException("communicator=" + communicator.id() + " rank=" + communicator.rank()
-                            + " cannot be shrunk here: " + agreed.text());
+                            + " cannot be shrunk or reformed here: " + agreed.text());
                 });
     }
 
@@ -155,7 +198,8 @@ public final class CommunicatorInitializer {
 
     /** A short name, the same on all ranks. */
     private String id() {
-        return HexFormat.of().formatHex(membership.sessionId(), 0, 4);
+        String name = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
+        return membership.generation() == 0 ? name : name + "-g" + membership.generation();
     }
 
     private InitializedCommunicator initializeLogged() {
@@ -207,6 +251,10 @@ public final class CommunicatorInitializer {
                     stagedDevice,
                     peers.rendezvousAddresses(),
                     membership);
+            Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
+            if (memberFile.isPresent() && !membership.isPart()) {
+                MemberFile.write(Path.of(memberFile.get()), membership);
+            }
             logReady(communicator, peers, connections);
             initialized = true;
             timeline.end(id(), context.rank(), context.size(), "");

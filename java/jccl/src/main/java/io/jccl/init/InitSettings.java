@@ -4,6 +4,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.IbSettings;
+import io.jccl.config.LaunchSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.Setting;
@@ -59,6 +60,7 @@ final class InitSettings {
             IbSettings.IB_SPLIT_DATA_ON_QPS);
 
     private static final int MAX_SOURCE = 200;
+    private static final int MAX_PORT = 65_535;
 
     private InitSettings() {}
 
@@ -79,7 +81,19 @@ final class InitSettings {
                 .withHeartbeat(
                         settings.get(TimeSettings.HEARTBEAT_INTERVAL), settings.get(TimeSettings.HEARTBEAT_TIMEOUT))
                 .withInterfaces(
-                        settings.get(NetworkSettings.SOCKET_IFNAME), settings.get(NetworkSettings.SOCKET_FAMILY));
+                        settings.get(NetworkSettings.SOCKET_IFNAME), settings.get(NetworkSettings.SOCKET_FAMILY))
+                .withMemberPort(memberPort(settings));
+    }
+
+    private static int memberPort(Settings settings) {
+        int base = settings.get(LaunchSettings.MEMBER_PORT);
+        int port =
+                base == 0 ? 0 : base + settings.get(LaunchSettings.LOCAL_RANK).orElse(0);
+        if (port > MAX_PORT) {
+            throw new IllegalArgumentException("JCCL_MEMBER_PORT=" + base + " JCCL_LOCAL_RANK=" + (port - base)
+                    + ": expected a sum of at most " + MAX_PORT);
+        }
+        return port;
     }
 
     /**

@@ -5,6 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -24,6 +25,9 @@ public interface JcclProvider {
 
     /** See {@link Communicator#fromEnvironment(CommunicatorConfig)}. */
     Communicator fromEnvironment(CommunicatorConfig config);
+
+    /** See {@link Communicator#join(UniqueId, Collection, CommunicatorConfig)}. */
+    Communicator join(UniqueId id, Collection<String> members, CommunicatorConfig config);
 
     /** The address of the first byte (not of the position) of a direct buffer. */
     long directAddress(Buffer buffer);

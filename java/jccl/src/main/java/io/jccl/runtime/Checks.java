@@ -4,6 +4,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
 import io.jccl.Reduction;
+import io.jccl.bootstrap.Codecs;
 import io.jccl.bootstrap.RankList;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.internal.Arguments;
@@ -57,6 +58,34 @@ final class Checks {
                     + ": a rank that is left out does not call this; it closes its communicator");
         }
         return excluded;
+    }
+
+    /** Ranks that are not among the survivors of a communicator that is reformed, as this rank of it says. */
+    static SortedSet<Integer> leaving(Collection<Integer> survivors, int joiners, int rank, int size) {
+        String expected = "ranks of this communicator, this one included";
+        SortedSet<Integer> staying = new TreeSet<>();
+        for (Integer each : Arguments.required("survivors", survivors, expected)) {
+            staying.add(Arguments.required("survivors", each, expected));
+        }
+        if (!staying.isEmpty() && (staying.first() < 0 || staying.last() >= size)) {
+            throw new IllegalArgumentException("survivors=" + RankList.text(staying) + " size=" + size
+                    + ": expected ranks from 0 to " + (size - 1));
+        }
+        if (!staying.contains(rank)) {
+            throw new IllegalArgumentException("survivors=" + RankList.text(staying) + " rank=" + rank
+                    + ": a rank that leaves does not call this; it closes its communicator");
+        }
+        if (joiners < 0 || joiners > Codecs.MAX_RANKS - staying.size()) {
+            throw new IllegalArgumentException("joiners=" + joiners + " survivors=" + RankList.text(staying)
+                    + ": expected 0 to " + (Codecs.MAX_RANKS - staying.size()) + " processes");
+        }
+        SortedSet<Integer> leaving = new TreeSet<>();
+        for (int each = 0; each < size; each++) {
+            if (!staying.contains(each)) {
+                leaving.add(each);
+            }
+        }
+        return leaving;
     }
 
     static void op(ReduceOp op, DataType type) {

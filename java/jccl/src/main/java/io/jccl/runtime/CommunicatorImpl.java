@@ -15,6 +15,7 @@ import io.jccl.StreamOperations;
 import io.jccl.TimedOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.bootstrap.JobMembers;
 import io.jccl.events.CommunicatorSpan;
 import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
@@ -284,22 +285,52 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     }
 
     @Override
+    public int generation() {
+        return initialized.membership().generation();
+    }
+
+    @Override
+    public List<String> memberAddresses() {
+        return initialized.rendezvousAddresses().stream().map(JobMembers::text).toList();
+    }
+
+    @Override
     public Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum) {
+        boolean needsMajority = needsMajority(quorum);
+        return reform(
+                "shrink", Checks.excluded(excludedRanks, initialized.rank(), initialized.size()), 0, needsMajority);
+    }
+
+    @Override
+    public Communicator reform(Collection<Integer> survivors, int joiners, Quorum quorum) {
+        boolean needsMajority = needsMajority(quorum);
+        return reform(
+                "reform",
+                Checks.leaving(survivors, joiners, initialized.rank(), initialized.size()),
+                joiners,
+                needsMajority);
+    }
+
+    private boolean needsMajority(Quorum quorum) {
         Arguments.required(
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
         boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
         if (needsMajority) {
             CommunicatorInitializer.requireNotLeftOut(initialized);
         }
-        SortedSet<Integer> excluded = Checks.excluded(excludedRanks, initialized.rank(), initialized.size());
+        return needsMajority;
+    }
+
+    private Communicator reform(String call, SortedSet<Integer> excluded, int joiners, boolean needsMajority) {
         beginUnlessClosed();
         try {
-            drain("shrink");
+            drain(call);
             if (device != null && failures.current() == null) {
                 device.drain();
             }
             return started(VirtualThreads.callOnPlatformThread(
-                    "jccl-shrink", () -> CommunicatorInitializer.shrink(initialized, excluded, needsMajority)));
+                    "jccl-" + call,
+                    () -> CommunicatorInitializer.reform(initialized, excluded, joiners, needsMajority)));
         } finally {
             queue.endIssue();
         }
@@ -384,6 +415,6 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     @Override
     public String toString() {
         return "Communicator[id=" + initialized.id() + ", rank=" + initialized.rank() + ", size=" + initialized.size()
-                + "]";
+                + ", generation=" + generation() + "]";
     }
 }

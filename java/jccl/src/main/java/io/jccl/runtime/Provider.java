@@ -11,6 +11,7 @@ import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -60,6 +61,16 @@ public final class Provider implements JcclProvider {
         int number = launched.getAndIncrement();
         return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
                 "jccl-init", () -> CommunicatorInitializer.fromEnvironment(number, config)));
+    }
+
+    @Override
+    public Communicator join(UniqueId id, Collection<String> members, CommunicatorConfig config) {
+        Arguments.required("id", id, "the id by which the ranks of the job have met");
+        Arguments.required("members", members, "what Communicator.memberAddresses() returned on a rank of the job");
+        members.forEach(one -> Arguments.required("members", one, "addresses as host:port,host:port"));
+        Arguments.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
+        return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
+                "jccl-init", () -> CommunicatorInitializer.join(id, members, config)));
     }
 
     @Override

@@ -184,7 +184,7 @@ class GroupInitializationTest {
                 Ranks.together(List.of(joining(id, 0, 3, Ranks.options()), joining(id, 1, 3, Ranks.options()), () -> {
                     long deadline = System.nanoTime() + Ranks.SOON.toNanos();
                     Connector connector = new Connector(
-                            Handshake.Purpose.RENDEZVOUS, "rank 2", false, Connector.IfRefused.SERVER_ENDED);
+                            Handshake.Purpose.RENDEZVOUS, "rank 2", false, Connector.IfRefused.SERVER_ENDED, 0);
                     try (FrameStream rendezvous = connector.connect(() -> server, deadline)) {
                         RankRegistration.Hello hello = new RankRegistration.Hello("test 1", 2, 3, -1, "", new byte[0]);
                         rendezvous.awaitWelcome("rank 2", hello, false, Ranks.SOON.toMillis(), deadline);

@@ -41,7 +41,10 @@ final class LocalRanks implements AutoCloseable {
     private final ExecutorService threads;
     private final List<Communicator> communicators;
 
-    private LocalRanks(ExecutorService threads, List<Communicator> communicators) {
+    private final UniqueId id;
+
+    private LocalRanks(UniqueId id, ExecutorService threads, List<Communicator> communicators) {
+        this.id = id;
         this.threads = threads;
         this.communicators = communicators;
     }
@@ -67,7 +70,7 @@ final class LocalRanks implements AutoCloseable {
                 int mine = rank;
                 tasks.add(() -> Communicator.init(id, mine, size, configs.apply(mine)));
             }
-            return new LocalRanks(threads, results(threads, tasks));
+            return new LocalRanks(id, threads, results(threads, tasks));
         } catch (Throwable e) {
             threads.shutdownNow();
             throw e;
@@ -78,6 +81,11 @@ final class LocalRanks implements AutoCloseable {
         Thread thread = new Thread(work, "test-rank");
         thread.setDaemon(true);
         return thread;
+    }
+
+    /** By which the ranks have met. */
+    UniqueId id() {
+        return id;
     }
 
     int size() {

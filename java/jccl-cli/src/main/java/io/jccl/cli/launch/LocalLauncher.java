@@ -1,5 +1,6 @@
 package io.jccl.cli.launch;
 
+import io.jccl.bootstrap.MemberFile;
 import io.jccl.cli.output.Colour;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.ProcessorSet;
@@ -30,7 +31,10 @@ public final class LocalLauncher {
 
     private record Exit(int rank, int status) {}
 
+    private static final long TICK_MILLIS = 50;
+
     private final Job job;
+    private final Elastic elastic; // null: the job ends when a rank fails
     private final PrintStream out;
     private final PrintStream err;
     private final List<Process> processes = new ArrayList<>();
@@ -43,7 +47,17 @@ public final class LocalLauncher {
      * @param err where the ranks' standard error goes if it is prefixed, and the launcher's own messages
      */
     public LocalLauncher(Job job, PrintStream out, PrintStream err) {
+        this(job, null, out, err);
+    }
+
+    /**
+     * A job that goes on when processes fail.
+     *
+     * @param elastic how; null if it does not
+     */
+    public LocalLauncher(Job job, Elastic elastic, PrintStream out, PrintStream err) {
         this.job = job;
+        this.elastic = elastic;
         this.out = out;
         this.err = err;
     }
@@ -59,9 +73,9 @@ public final class LocalLauncher {
         Runtime.getRuntime().addShutdownHook(reaper);
         try {
             for (int rank = 0; rank < job.ranks(); rank++) {
-                start(rank, directory);
+                start(rank, false, directory);
             }
-            return await();
+            return elastic == null ? await() : awaitElastic(directory);
         } finally {
             end(directory);
             joinCopiers();
@@ -74,7 +88,8 @@ public final class LocalLauncher {
         directory.close();
     }
 
-    private void start(int rank, JobDirectory directory) throws IOException {
+    /** @param joins whether it is started again, and joins the ranks that are left */
+    private void start(int rank, boolean joins, JobDirectory directory) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(job.command());
         Map<String, String> environment = builder.environment();
         environment.putAll(job.environment());
@@ -82,6 +97,14 @@ public final class LocalLauncher {
         environment.put("JCCL_SIZE", Integer.toString(job.ranks()));
         environment.put("JCCL_LOCAL_RANK", Integer.toString(rank));
         environment.put("JCCL_RENDEZVOUS", directory.rendezvous());
+        if (elastic != null) {
+            environment.put(
+                    "JCCL_MEMBER_FILE",
+                    MemberFile.of(directory.resolve(""), rank).toString());
+        }
+        if (joins) {
+            environment.put("JCCL_JOIN", "file:" + directory.resolve(""));
+        }
         boolean plain = job.output() == Job.Output.PLAIN || job.output() == Job.Output.FIRST_RANK && rank == 0;
         builder.redirectInput(rank == 0 ? Redirect.INHERIT : Redirect.from(new File("/dev/null")));
         if (plain) {
@@ -147,6 +170,19 @@ public final class LocalLauncher {
             }
         }
         return outcome;
+    }
+
+    private Outcome awaitElastic(JobDirectory directory) throws IOException, InterruptedException {
+        ElasticJob elasticJob = new ElasticJob(
+                job.ranks(), elastic, directory.resolve(""), (rank, joins) -> start(rank, joins, directory), this::say);
+        while (elasticJob.outcome().isEmpty()) {
+            Exit exit = exits.poll(TICK_MILLIS, TimeUnit.MILLISECONDS);
+            if (exit != null) {
+                elasticJob.ended(exit.rank(), exit.status(), System.nanoTime());
+            }
+            elasticJob.tick(System.nanoTime());
+        }
+        return elasticJob.outcome().get();
     }
 
     private Exit pollUntil(long end) throws InterruptedException {

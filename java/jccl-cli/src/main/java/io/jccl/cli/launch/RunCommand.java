@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -25,22 +27,44 @@ import picocli.CommandLine.Spec;
             "",
             "Each process finds its place in JCCL_RANK, JCCL_SIZE, JCCL_LOCAL_RANK and JCCL_RENDEZVOUS, which "
                     + "Communicator.fromEnvironment() reads. When a rank ends with a status other than 0 the others are "
-                    + "ended, and that status is passed on. INT, TERM and HUP end the job.",
+                    + "ended, and that status is passed on. INT, TERM and HUP end the job. With --elastic a process that fails "
+                    + "is started again instead, and joins.",
             ""
         },
         footer = {"", "Example:  jccl run -n 4 -- java -cp app.jar Train"},
         sortOptions = false)
 public final class RunCommand implements Callable<Integer> {
 
+    private static final Pattern ELASTIC = Pattern.compile("([0-9]{1,6}):([0-9]{1,6})");
+    private static final Duration MIN_BACKOFF = Duration.ofMillis(100);
+    private static final Duration MAX_BACKOFF = Duration.ofSeconds(10);
+
     @Spec
     private CommandSpec spec;
 
     @Option(
             names = {"-n", "--ranks"},
-            required = true,
             paramLabel = "N",
-            description = "how many processes to start")
+            description = "how many processes to start; with --elastic MAX of them if this is not given")
+    private Integer given;
+
     private int ranks;
+
+    @Option(
+            names = "--elastic",
+            paramLabel = "MIN:MAX",
+            description =
+                    "start a process that fails again, so that it joins the others (JCCL_JOIN), which call reform; end the job "
+                            + "when fewer than MIN live")
+    private String elastic;
+
+    @Option(
+            names = "--restarts",
+            paramLabel = "N",
+            defaultValue = "10",
+            description =
+                    "with --elastic: how often processes are started again, all together (default: ${DEFAULT-VALUE})")
+    private int restarts;
 
     @Option(
             names = "--bind",
@@ -83,9 +107,15 @@ public final class RunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        ranks = given == null ? 0 : given;
+        Elastic policy = elastic == null ? null : policy();
+        if (given == null && policy == null) {
+            throw new ParameterException(
+                    spec.commandLine(), "ranks=(not given): set the number of processes with -n N");
+        }
         Job job = job();
         try {
-            Outcome outcome = new LocalLauncher(job, System.out, System.err).run();
+            Outcome outcome = new LocalLauncher(job, policy, System.out, System.err).run();
             if (outcome.status() != 0) {
                 System.err.println(
                         "jccl run: rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status()));
@@ -95,6 +125,21 @@ public final class RunCommand implements Callable<Integer> {
             System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + e.getMessage());
             return 127; // as a shell says it
         }
+    }
+
+    /** Reads what {@code --elastic} and {@code -n} say. */
+    private Elastic policy() {
+        Matcher range = ELASTIC.matcher(elastic);
+        int min = range.matches() ? Integer.parseInt(range.group(1)) : 0;
+        int max = range.matches() ? Integer.parseInt(range.group(2)) : -1;
+        ranks = given == null ? max : given;
+        if (min < 1 || max < min || ranks < min || ranks > max || restarts < 0) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "elastic=" + elastic + (given == null ? "" : " ranks=" + given) + " restarts=" + restarts
+                            + ": expected MIN:MAX with 1 <= MIN <= MAX, -n from MIN to MAX, and 0 restarts or more");
+        }
+        return new Elastic(min, restarts, MIN_BACKOFF, MAX_BACKOFF);
     }
 
     private Job job() {

@@ -12,10 +12,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The leader's connection to a rank that has not come to {@link ShrinkRendezvous}. The operating system of a living
- * rank accepts it; the rank itself answers once it shrinks too. For one thread, that of the reactor.
+ * The leader's connection to a rank that has not come to {@link ReformRendezvous}. The operating system of a living
+ * rank accepts it; the rank itself answers once it reforms too. For one thread, that of the reactor.
  */
-final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
+final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
 
     /** What the leader learns. */
     interface Result {
@@ -36,6 +36,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
     private final Reactor reactor;
     private final List<InetSocketAddress> addresses;
     private final byte[] secret;
+    private final int generation;
     private final RankRegistration.Hello hello;
     private final Result result;
     private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
@@ -48,15 +49,17 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
     private long nowNanos; // at the last tick
     private long deadlineNanos; // of the attempt, or of the back-off; 0: none
 
-    ShrinkProbe(
+    ReformProbe(
             Reactor reactor,
             List<InetSocketAddress> addresses,
             byte[] secret,
+            int generation,
             RankRegistration.Hello hello,
             Result result) {
         this.reactor = reactor;
         this.addresses = addresses;
         this.secret = secret;
+        this.generation = generation;
         this.hello = hello;
         this.result = result;
     }
@@ -113,7 +116,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
         if (serverNonce != null) {
             introduce();
         } else {
-            serverNonce = Handshake.nonceOf(expected.array());
+            serverNonce = Handshake.nonceOf(expected.array(), generation);
             write(Handshake.rankProof(secret, Handshake.Purpose.RENDEZVOUS, nonce, serverNonce));
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
@@ -121,7 +124,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
 
     private void greet() throws IOException {
         connected = true;
-        write(Handshake.greeting(nonce));
+        write(Handshake.greeting(nonce, generation));
     }
 
     private void introduce() throws IOException {

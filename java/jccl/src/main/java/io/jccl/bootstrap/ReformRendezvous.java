@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a {@link RendezvousServer} does for a shrink. Every remaining rank runs such a server on its reserved port. The
+ * What a {@link RendezvousServer} does where a communicator is reformed. Every remaining rank runs such a server on its reserved port. The
  * ranks register at that of the lowest rank, the leader; the leader asks the ranks that have not come at theirs. So the
  * leader finds a rank that has ended although nobody else is connected to it, and ranks that exclude different ones,
  * which have different leaders. For one thread, that of the server.
@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * <p>A rank may be an attempt ahead of the leader, or behind: the server sends it the result of its attempt, or it
  * waits.
  */
-final class ShrinkRendezvous {
+final class ReformRendezvous {
 
     static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -35,9 +35,10 @@ final class ShrinkRendezvous {
     private record Waiting(FrameLink link, RankRegistration.Hello hello, long since) {}
 
     private final RemainingRanks remaining;
+    private final Admission admission;
     private final Map<String, RankRegistration> earlier; // attempts that failed, by key
     private final List<Waiting> waiting = new ArrayList<>();
-    private final Map<Integer, ShrinkProbe> probes = new HashMap<>(); // by old rank
+    private final Map<Integer, ReformProbe> probes = new HashMap<>(); // by old rank
     private final SortedSet<Integer> lost = new TreeSet<>(); // old ranks
     private boolean completed;
     private String different; // which ranks exclude different ones; null: none are known
@@ -49,13 +50,19 @@ final class ShrinkRendezvous {
     private long nowNanos; // at the last tick
 
     /** @param earlier the attempts of this communicator that failed, by key; this one is added */
-    ShrinkRendezvous(RemainingRanks remaining, Map<String, RankRegistration> earlier) {
+    ReformRendezvous(RemainingRanks remaining, Map<String, RankRegistration> earlier) {
         this.remaining = remaining;
         this.earlier = earlier;
+        this.admission = new Admission(remaining);
     }
 
     int size() {
-        return remaining.left().size();
+        return remaining.newSize();
+    }
+
+    /** What the server does with processes that join. */
+    Admission admission() {
+        return admission;
     }
 
     void begin(RankRegistration ofServer, Reactor serverReactor, byte[] serverSecret, long now) {
@@ -69,6 +76,7 @@ final class ShrinkRendezvous {
     /** The group is initialised; for a while, ranks that exclude others and wait for ranks of it are refused. */
     void complete() {
         completed = true;
+        admission.close("the ranks have gone on without it");
         earlier.remove(remaining.key());
     }
 
@@ -93,7 +101,9 @@ final class ShrinkRendezvous {
     void tick(long now) {
         nowNanos = now;
         waiting.removeIf(this::isPartOfTheDifference);
+        admission.tick();
         if (registration.failed()) {
+            admission.close("the ranks that reform the communicator start again, or give up");
             return;
         }
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
@@ -129,7 +139,8 @@ final class ShrinkRendezvous {
     }
 
     private void different(Waiting other) {
-        String text = "the ranks that are left exclude different ones:\n  rank " + remaining.rank() + " excludes "
+        String text = "the ranks that are left exclude different ones:\n  rank "
+                + remaining.rank() + " excludes "
                 + remaining.key() + "\n  rank " + other.hello().oldRank() + " excludes "
                 + other.hello().key();
         RankRegistration.refuse(other.link(), text);
@@ -141,7 +152,7 @@ final class ShrinkRendezvous {
     private void probe(long now) {
         SortedSet<Integer> missing = new TreeSet<>();
         registration
-                .missing(size())
+                .missingRanks(size())
                 .forEach(rank -> missing.add(remaining.left().get(rank)));
         missing.remove(remaining.rank());
         probes.entrySet().removeIf(probe -> {
@@ -156,24 +167,25 @@ final class ShrinkRendezvous {
         }
     }
 
-    private ShrinkProbe newProbe(int rank) {
-        RankRegistration.Hello hello = remaining.hello(new byte[0]);
-        return new ShrinkProbe(reactor, remaining.addresses(rank), secret, hello, new ShrinkProbe.Result() {
-            @Override
-            public void ended() {
-                lose(rank);
-            }
+    private ReformProbe newProbe(int rank) {
+        RankRegistration.Hello hello = remaining.hello();
+        return new ReformProbe(
+                reactor, remaining.addresses(rank), secret, remaining.generation(), hello, new ReformProbe.Result() {
+                    @Override
+                    public void ended() {
+                        lose(rank);
+                    }
 
-            @Override
-            public void refused(String text) {
-                fail(text);
-            }
+                    @Override
+                    public void refused(String text) {
+                        fail(text);
+                    }
 
-            @Override
-            public void failed(Cause cause, String text) {
-                registration.fail(cause, List.of(remaining.left().indexOf(rank)), text);
-            }
-        });
+                    @Override
+                    public void failed(Cause cause, String text) {
+                        registration.fail(cause, List.of(remaining.left().indexOf(rank)), text);
+                    }
+                });
     }
 
     private void lose(int rank) {

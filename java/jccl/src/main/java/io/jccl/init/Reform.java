@@ -16,23 +16,26 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Initialises a communicator of the remaining ranks of one. Exceptions count the old ranks. */
-final class Shrink {
+/** Initialises a communicator of the remaining ranks of one, and of processes that join. Exceptions count the old ranks. */
+final class Reform {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Shrink.class);
+    private static final Logger LOG = LoggerFactory.getLogger(Reform.class);
 
     private final InitializedCommunicator parent;
     private final SortedSet<Integer> excluded;
+    private final int joiners;
     private final List<Integer> left;
 
     /**
-     * Ranks leave a communicator.
+     * Ranks leave a communicator, and processes join.
      *
      * @param excluded the ranks that leave; not this one
+     * @param joiners how many processes join
      */
-    Shrink(InitializedCommunicator parent, SortedSet<Integer> excluded) {
+    Reform(InitializedCommunicator parent, SortedSet<Integer> excluded, int joiners) {
         this.parent = parent;
         this.excluded = excluded;
+        this.joiners = joiners;
         this.left = IntStream.range(0, parent.size())
                 .filter(rank -> !excluded.contains(rank))
                 .boxed()
@@ -42,18 +45,25 @@ final class Shrink {
     InitializedCommunicator initialize(boolean needsMajority) {
         try {
             Settings settings = InitSettings.load(parent.config());
-            Timeline timeline = new Timeline("shrink", System::nanoTime);
+            Timeline timeline = new Timeline("reform", System::nanoTime);
             Bootstrap membership = parent.membership()
-                    .shrink(excluded, parent.rendezvousAddresses(), needsMajority, InitSettings.bootstrap(settings));
+                    .reform(
+                            excluded,
+                            joiners,
+                            parent.rendezvousAddresses(),
+                            needsMajority,
+                            InitSettings.bootstrap(settings));
             InitializedCommunicator child = CommunicatorInitializer.after(parent, membership, settings, timeline);
             LOG.info(
-                    "communicator={} rank={} goes on as communicator={} rank={} size={} without {}",
+                    "communicator={} rank={} goes on as communicator={} rank={} size={} generation={} without {}, with {} processes that joined",
                     parent.id(),
                     parent.rank(),
                     child.id(),
                     child.rank(),
                     child.size(),
-                    RankList.text(excluded));
+                    membership.generation(),
+                    RankList.text(excluded),
+                    joiners);
             return child;
         } catch (CommunicationTimeoutException e) {
             throw new CommunicationTimeoutException(described(e), oldRanks(e.missingRanks()), e);
@@ -67,12 +77,16 @@ final class Shrink {
     }
 
     private SortedSet<Integer> oldRanks(Set<Integer> newRanks) {
-        return newRanks.stream().map(left::get).collect(Collectors.toCollection(TreeSet::new));
+        return newRanks.stream()
+                .filter(rank -> rank < left.size())
+                .map(left::get)
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     private String described(Exception problem) {
         return "communicator=" + parent.id() + " rank=" + parent.rank() + " could not go on as one of "
                 + RankList.text(left) + " without " + RankList.text(excluded)
+                + (joiners == 0 ? "" : " and with " + joiners + " processes that join, as the last ranks")
                 + "; call this again on all ranks that are left, and exclude the same ones, those that failed meanwhile too."
                 + " In what follows these ranks count anew from 0: " + problem.getMessage();
     }

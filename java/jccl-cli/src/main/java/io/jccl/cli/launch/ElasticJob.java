@@ -1,0 +1,132 @@
+package io.jccl.cli.launch;
+
+import io.jccl.bootstrap.MemberFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Decides about a job whose processes are started again when they fail, and join those that are left. A process is a
+ * member once it has written its {@link MemberFile}. Time is a parameter, so this has no threads.
+ */
+final class ElasticJob {
+
+    /** Starts a process. */
+    interface Starter {
+        void start(int process, boolean joins) throws IOException;
+    }
+
+    private enum State {
+        RUNS,
+        /** Runs, started again, and is no member yet. */
+        JOINS,
+        /** Is started again soon. */
+        WAITS,
+        ENDED,
+        LOST
+    }
+
+    private static final class Slot {
+        private State state = State.RUNS;
+        private int failures; // in a row, since it was a member
+        private long startAt;
+    }
+
+    private final Elastic elastic;
+    private final Path directory;
+    private final Starter starter;
+    private final Consumer<String> log;
+    private final List<Slot> slots = new ArrayList<>();
+    private int restarts;
+    private Outcome failure = new Outcome(0, -1);
+
+    /** All processes have been started. */
+    ElasticJob(int processes, Elastic elastic, Path directory, Starter starter, Consumer<String> log) {
+        this.elastic = elastic;
+        this.directory = directory;
+        this.starter = starter;
+        this.log = log;
+        for (int i = 0; i < processes; i++) {
+            slots.add(new Slot());
+        }
+    }
+
+    private int count(State state) {
+        return (int) slots.stream().filter(slot -> slot.state == state).count();
+    }
+
+    private int running() {
+        return count(State.RUNS) + count(State.JOINS);
+    }
+
+    private Path file(int process) {
+        return MemberFile.of(directory, process);
+    }
+
+    /** A process has ended. */
+    void ended(int process, int status, long now) throws IOException {
+        Slot slot = slots.get(process);
+        Optional<String> member = MemberFile.describe(file(process));
+        Files.deleteIfExists(file(process));
+        String who =
+                "process " + process + member.map(rank -> ", " + rank + ",").orElse("");
+        if (status == 0) {
+            slot.state = State.ENDED;
+            slots.stream().filter(one -> one.state == State.WAITS).forEach(one -> one.state = State.LOST);
+            return;
+        }
+        failure = new Outcome(status, process);
+        slot.failures = member.isPresent() ? 1 : slot.failures + 1;
+        String text = who + " ended with " + Outcome.describe(status) + "; ";
+        slot.state = State.LOST;
+        if (count(State.ENDED) > 0) {
+            text += "others have ended well, so it is not started again; ";
+        } else if (restarts == elastic.restarts()) {
+            text += "all restarts=" + restarts + " are used; ";
+        } else {
+            restarts++;
+            Duration wait = elastic.backoff(slot.failures);
+            slot.state = State.WAITS;
+            slot.startAt = now + wait.toNanos();
+            text += "it starts again in " + wait.toMillis() + " ms and joins, restart " + restarts + " of "
+                    + elastic.restarts() + "; ";
+        }
+        log.accept(text + running() + " of " + slots.size() + " processes live");
+    }
+
+    /** Starts what is due, and reports what has joined. */
+    void tick(long now) throws IOException {
+        if (outcome().isPresent()) {
+            return;
+        }
+        for (int process = 0; process < slots.size(); process++) {
+            Slot slot = slots.get(process);
+            if (slot.state == State.WAITS && now - slot.startAt >= 0) {
+                slot.state = State.JOINS;
+                starter.start(process, true);
+            } else if (slot.state == State.JOINS) {
+                Optional<String> member = MemberFile.describe(file(process));
+                if (member.isPresent()) {
+                    slot.state = State.RUNS;
+                    log.accept("process " + process + " has joined as " + member.get());
+                }
+            }
+        }
+    }
+
+    /** How the job has ended, if it has: processes that still run are to be ended. */
+    Optional<Outcome> outcome() {
+        int ended = count(State.ENDED);
+        if (running() + ended < elastic.min()) {
+            return Optional.of(failure);
+        }
+        // Those that still wait to join will find nobody.
+        boolean over = count(State.RUNS) + count(State.WAITS) == 0 && (ended > 0 || running() == 0);
+        return over ? Optional.of(ended >= elastic.min() ? new Outcome(0, -1) : failure) : Optional.empty();
+    }
+}

@@ -1,0 +1,170 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Processes that join a communicator while its ranks reform it: they prove the job's key at the reserved port of any
+ * rank. Ranks that do not lead name the one that does; that keeps as many processes as there are places until all ranks
+ * and all processes have come, and gives these the last ranks, in the order that they prefer, then of their coming. One
+ * that leaves before makes its place free. For one thread, that of the server.
+ */
+final class Admission implements Server.Service, RankRegistration.Joiners {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Admission.class);
+
+    private record Waiting(FrameLink link, int preference) {}
+
+    private final RemainingRanks remaining;
+    private final List<Waiting> waiting = new ArrayList<>();
+    private final Set<FrameLink> admitted = new HashSet<>();
+    private RankRegistration registration;
+    private RendezvousServer rendezvous;
+    private Server server;
+    private byte[] secret;
+    private Server atMemberPort; // null: none is asked for, or it is in use
+    private boolean warned;
+    private String closed; // why no process is taken any more; null: it is
+
+    Admission(RemainingRanks remaining) {
+        this.remaining = remaining;
+    }
+
+    /** Before the server starts. */
+    void open(Server ofRanksToo, RankRegistration ofServer, byte[] ofRendezvous, RendezvousServer ofRanks) {
+        server = ofRanksToo;
+        registration = ofServer;
+        secret = ofRendezvous;
+        rendezvous = ofRanks;
+        server.alsoServe(remaining.joinKey(), this);
+    }
+
+    @Override
+    public int awaited() {
+        return remaining.joiners();
+    }
+
+    @Override
+    public int present() {
+        return waiting.size() + admitted.size();
+    }
+
+    @Override
+    public void onFrame(FrameLink link, FrameType type, WireReader body) {
+        if (admitted.contains(link)) {
+            rendezvous.onFrame(link, type, body);
+            return;
+        }
+        if (type != FrameType.HELLO) {
+            throw new WireException("frame=" + type + ": not expected of a process that joins");
+        }
+        RankRegistration.Hello hello = RankRegistration.Hello.read(body);
+        String otherVersion = registration.refusal("the process that joins", hello.version());
+        if (otherVersion != null) {
+            RankRegistration.refuse(link, otherVersion);
+        } else if (!remaining.leads()) {
+            answer(link, FrameType.LEADER, new WireWriter().blob(remaining.leaderAddresses()));
+        } else if (closed != null || present() >= awaited()) {
+            later(link, closed != null ? closed : "all of " + awaited() + " places are taken");
+        } else {
+            waiting.add(new Waiting(link, hello.rank()));
+            LOG.info(
+                    "a process joins from {}: {} of {} have come, generation={}",
+                    link.remote(),
+                    present(),
+                    awaited(),
+                    remaining.generation());
+            rendezvous.welcomeIfAllCame();
+        }
+    }
+
+    private void later(FrameLink link, String why) {
+        answer(link, FrameType.LATER, new WireWriter().text(why, Codecs.MAX_TEXT));
+    }
+
+    private static void answer(FrameLink link, FrameType type, WireWriter content) {
+        link.send(type, content);
+        link.closeWhenSent();
+    }
+
+    /** Registers the processes once all ranks and all processes have come. */
+    void admitIfAllCame() {
+        int ranks = remaining.left().size();
+        if (waiting.isEmpty()
+                || waiting.size() < awaited()
+                || !registration.missingRanks(remaining.newSize()).isEmpty()) {
+            return;
+        }
+        waiting.sort(Comparator.comparingInt(Waiting::preference)); // stable: equal ones keep the order of their coming
+        for (Waiting one : waiting) {
+            int rank = ranks + admitted.size();
+            one.link()
+                    .send(
+                            FrameType.ADMITTED,
+                            new WireWriter()
+                                    .i32(remaining.generation())
+                                    .i32(rank)
+                                    .i32(remaining.newSize())
+                                    .blob(secret));
+            admitted.add(one.link());
+            registration.join(one.link(), remaining.hello(rank));
+        }
+        waiting.clear();
+    }
+
+    @Override
+    public void onClosed(FrameLink link, String why) {
+        if (admitted.contains(link)) {
+            rendezvous.onClosed(link, why);
+        } else {
+            waiting.removeIf(one -> one.link() == link);
+        }
+    }
+
+    /** Listens on the port that a launcher has named; another communicator of this process may have it for a while. */
+    void tick() {
+        int port = remaining.memberPort();
+        if (port == 0 || closed != null || atMemberPort != null) {
+            return;
+        }
+        try {
+            ServerSocketChannel acceptor = Server.listening(new InetSocketAddress(remaining.bindAddress(), port));
+            atMemberPort = new Server(remaining.joinKey(), server.reactor(), acceptor, remaining.clock(), this);
+        } catch (BootstrapException e) {
+            if (!warned) {
+                LOG.warn(
+                        "JCCL_MEMBER_PORT: processes that join do not find rank={} on port={}, but on its reserved port"
+                                + " and at other ranks only: {}",
+                        remaining.rank(),
+                        port,
+                        e.getMessage());
+            }
+            warned = true;
+        }
+    }
+
+    @Override
+    public long onTick(long now) {
+        return ReformRendezvous.TICK_NANOS;
+    }
+
+    /** Sends away those that wait, and those that still come. A second call does nothing. */
+    void close(String why) {
+        if (closed == null) {
+            closed = why;
+            waiting.forEach(one -> later(one.link(), why));
+            waiting.clear();
+            if (atMemberPort != null) {
+                atMemberPort.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package io.jccl.bootstrap;
+
+import io.jccl.UniqueId;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Where a process that joins a job may find its ranks, and what it proves. Ranks come and go, so names are resolved and
+ * files are read again for each attempt. Immutable.
+ */
+public final class JobMembers {
+
+    private static final String FILE_PREFIX = "file:";
+
+    private final Connector.Target target;
+    private final String text;
+
+    private JobMembers(Connector.Target target, String text) {
+        this.target = target;
+        this.text = text;
+    }
+
+    /**
+     * Members by addresses, of ranks that have met by an id.
+     *
+     * @param addresses as {@link #parse} reads them
+     * @throws IllegalArgumentException if there is none, or one cannot be read; quotes it
+     */
+    public static JobMembers of(UniqueId id, Collection<String> addresses) {
+        return byAddress(String.join(",", addresses), Bootstrap.jobKey(id.secret()));
+    }
+
+    /**
+     * Members as the environment has them.
+     *
+     * @param text {@code HOST:PORT,...}, or {@code file:/DIRECTORY} where ranks have written files by {@link MemberFile}
+     * @param environment the variables, as {@link System#getenv()}, for the secret
+     * @throws IllegalArgumentException if an address cannot be read; quotes it
+     * @throws io.jccl.BootstrapException if the environment has no secret
+     */
+    public static JobMembers parse(String text, Map<String, String> environment) {
+        if (!text.startsWith(FILE_PREFIX)) {
+            Launch.Secret secret = LauncherEnvironment.secret(environment);
+            return byAddress(text, Bootstrap.jobKey(secret.key()));
+        }
+        String path = text.substring((text.startsWith("file:///") ? "file://" : FILE_PREFIX).length());
+        if (!path.startsWith("/")) {
+            throw bad(text, "a directory needs an absolute path");
+        }
+        return new JobMembers(() -> read(Path.of(path)), text);
+    }
+
+    private static JobMembers byAddress(String text, byte[] jobKey) {
+        List<HostPort> parts = new ArrayList<>();
+        for (String part : text.split(",")) {
+            if (!part.isBlank()) {
+                parts.add(HostPort.parse(part.trim(), why -> bad(text, why)));
+            }
+        }
+        if (parts.isEmpty()) {
+            throw bad(text, "no address");
+        }
+        return new JobMembers(() -> new Connector.ServerAddress(resolve(parts), jobKey), text);
+    }
+
+    /** Names that are not known are left out as long as there is another: their hosts may be gone. */
+    private static List<InetSocketAddress> resolve(List<HostPort> parts) throws IOException {
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        IOException unknown = null;
+        for (HostPort part : parts) {
+            try {
+                for (InetAddress resolved : InetAddress.getAllByName(part.host())) {
+                    addresses.add(new InetSocketAddress(resolved, part.port()));
+                }
+            } catch (IOException e) {
+                unknown = e;
+            }
+        }
+        if (addresses.isEmpty()) {
+            throw unknown;
+        }
+        return addresses;
+    }
+
+    private static IllegalArgumentException bad(String text, String why) {
+        return new IllegalArgumentException("members=\"" + text + "\": " + why
+                + "; expected host:port,host:port,... of ranks of the job, with [v6-address]:port, or file:/directory");
+    }
+
+    /** The addresses of a rank's reserved port as {@link #of} reads them: {@code host:port,host:port}. */
+    public static String text(String rendezvousAddress) {
+        return ReservedPort.decode(rendezvousAddress).stream()
+                .map(address -> {
+                    String host = address.getAddress().getHostAddress();
+                    return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
+                })
+                .collect(Collectors.joining(","));
+    }
+
+    /** Where to ask now. */
+    Connector.ServerAddress locate() throws IOException {
+        return target.locate();
+    }
+
+    /** All files of the newest one's job, the newest first: it is of the rank that was reformed last. */
+    private static Connector.ServerAddress read(Path directory) throws IOException {
+        Map<Path, FileTime> files = new TreeMap<>();
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(directory, MemberFile.GLOB)) {
+            for (Path file : found) {
+                files.put(file, Files.getLastModifiedTime(file));
+            }
+        }
+        List<Path> newestFirst = new ArrayList<>(files.keySet());
+        newestFirst.sort(Comparator.comparing(files::get).reversed());
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        byte[] key = null;
+        for (Path file : newestFirst) {
+            UniqueId member = LaunchRendezvous.readId(file);
+            key = key == null ? member.secret() : key;
+            if (Handshake.same(key, member.secret())) {
+                addresses.addAll(member.addresses());
+            }
+        }
+        if (key == null) {
+            throw new NoSuchFileException(directory.toString(), null, "no rank has written its file yet");
+        }
+        return new Connector.ServerAddress(addresses, key);
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

@@ -1,0 +1,188 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * How a process that joins finds the rank that leads while a communicator is reformed: asks the addresses of all members
+ * in turn, again and again. One that does not lead names the one that does; one that reforms nothing accepts the
+ * connection and is silent, or refuses it. For one thread, which may be interrupted.
+ */
+final class JoinSearch {
+
+    private static final long CONNECT_MILLIS = 500;
+    private static final long MIN_HANDSHAKE_MILLIS = 500;
+    private static final long MAX_HANDSHAKE_MILLIS = 5000;
+    private static final long MIN_BACKOFF_MILLIS = 10;
+    private static final long MAX_BACKOFF_MILLIS = 100;
+    private static final int MAX_REFUSED_ROUNDS = 5;
+    private static final long ANSWER_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /**
+     * A place in a group, whose ranks have all come.
+     *
+     * @param rendezvous the connection to the rank that leads
+     * @param secret of the rendezvous
+     * @param jobKey what processes prove that join later
+     * @param welcome what the rank that leads said when all had come
+     */
+    record Place(
+            FrameStream rendezvous, int generation, int rank, int size, byte[] secret, byte[] jobKey, byte[] welcome) {}
+
+    private final JobMembers members;
+    private final int order;
+    private final BootstrapOptions options;
+    private final Connector connector = new Connector(
+            Handshake.Purpose.JOIN,
+            "the process that joins",
+            true,
+            Connector.IfRefused.NOT_OPEN_YET,
+            Handshake.ANY_GENERATION);
+    private List<InetSocketAddress> leader = List.of(); // named by a rank that does not lead; asked first, once
+
+    JoinSearch(JobMembers members, int order, BootstrapOptions options) {
+        this.members = members;
+        this.order = order;
+        this.options = options;
+    }
+
+    /**
+     * Waits for a place by a deadline of {@link System#nanoTime}.
+     *
+     * @throws BootstrapException if this process is refused; says why
+     * @throws CommunicationTimeoutException if it was not taken in in time
+     * @throws io.jccl.InterruptedCommunicationException if this thread is interrupted
+     */
+    Place await(long deadline) {
+        long backoff = MIN_BACKOFF_MILLIS;
+        long handshake = MIN_HANDSHAKE_MILLIS;
+        int refusedRounds = 0;
+        while (true) {
+            int refused = connector.refusedProofs();
+            Round round = round(handshake, deadline);
+            if (round.place() != null) {
+                return round.place();
+            }
+            refusedRounds = !round.proved() && connector.refusedProofs() > refused ? refusedRounds + 1 : 0;
+            if (refusedRounds >= MAX_REFUSED_ROUNDS) {
+                throw new BootstrapException("the process that joins was refused by members=" + members
+                        + ": its secret is not the job's; set JCCL_RENDEZVOUS=HOST:PORT/SECRET, or pass the UniqueId, as on"
+                        + " the ranks of the job. Addresses tried:" + connector.table());
+            }
+            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (left <= 0) {
+                throw new CommunicationTimeoutException(
+                        "the process that joins members=" + members + " was not taken in within initTimeoutMillis="
+                                + options.initTimeout().toMillis()
+                                + "; do the ranks of the job call reform(survivors, joiners), with as many joiners as there"
+                                + " are such processes? Or raise JCCL_INIT_TIMEOUT. Addresses tried:"
+                                + connector.table(),
+                        Set.of(),
+                        null);
+            }
+            if (leader.isEmpty()) {
+                connector.sleep(Math.min(backoff, left));
+                backoff = Math.min(MAX_BACKOFF_MILLIS, backoff * 2);
+                handshake = Math.min(MAX_HANDSHAKE_MILLIS, handshake * 2);
+            }
+        }
+    }
+
+    /**
+     * What came of asking every address once.
+     *
+     * @param place null: none
+     * @param proved whether any knew the job's key
+     */
+    private record Round(Place place, boolean proved) {}
+
+    private Round round(long handshakeMillis, long deadline) {
+        List<InetSocketAddress> addresses = new ArrayList<>(leader);
+        byte[] jobKey;
+        try {
+            Connector.ServerAddress all = members.locate();
+            jobKey = all.secret();
+            all.addresses().stream().filter(one -> !addresses.contains(one)).forEach(addresses::add);
+        } catch (IOException e) {
+            connector.note("(addresses of members)", String.valueOf(e.getMessage()));
+            return new Round(null, false);
+        }
+        boolean afterHint = !leader.isEmpty();
+        leader = List.of();
+        boolean proved = false;
+        for (InetSocketAddress address : addresses) {
+            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (left <= 0) {
+                break;
+            }
+            long handshakeEnd = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Math.min(left, handshakeMillis));
+            FrameStream stream = connector.attempt(address, jobKey, Math.min(left, CONNECT_MILLIS), handshakeEnd);
+            if (stream == null) {
+                continue;
+            }
+            proved = true;
+            Place place = ask(stream, address, jobKey, deadline);
+            if (place != null) {
+                return new Round(place, true);
+            }
+            if (!leader.isEmpty() && !afterHint) {
+                break; // ask that one next
+            }
+        }
+        if (afterHint) {
+            leader = List.of(); // two hints in a row are no progress: wait a little
+        }
+        return new Round(null, proved);
+    }
+
+    /** Asks for a place and waits for it; null if there is none. */
+    private Place ask(FrameStream stream, InetSocketAddress address, byte[] jobKey, long deadline) {
+        Place place = null;
+        try {
+            stream.writeFrame(
+                    FrameType.HELLO,
+                    new RankRegistration.Hello(options.version(), order, 0, -1, "", new byte[0]).write());
+            FrameStream.Frame frame = stream.readFrame(deadline);
+            WireReader body = frame.body();
+            switch (frame.type()) {
+                case ADMITTED -> {
+                    int generation = body.i32In("generation", 1, Integer.MAX_VALUE);
+                    int rank = body.i32In("rank", 1, Codecs.MAX_RANKS - 1);
+                    int size = body.i32In("size", rank + 1, Codecs.MAX_RANKS);
+                    byte[] secret = body.blob(Handshake.PROOF_BYTES);
+                    body.end();
+                    byte[] welcome = FrameStream.welcome(
+                            "rank " + rank, stream.readFrame(System.nanoTime() + ANSWER_GRACE_NANOS), size);
+                    place = new Place(stream, generation, rank, size, secret, jobKey, welcome);
+                }
+                case LEADER -> {
+                    leader = RendezvousServer.decodeAddresses(body.blob(FrameType.MAX_HELLO_BYTES));
+                    connector.note(address, "does not lead; names " + leader);
+                }
+                case LATER -> connector.note(address, "has no place: " + body.text(Codecs.MAX_TEXT));
+                case REFUSED -> throw new BootstrapException(
+                        "the process that joins was refused by " + address + ": " + body.text(Codecs.MAX_TEXT));
+                default -> throw new WireException("frame=" + frame.type() + ": not expected by a process that joins");
+            }
+        } catch (SocketTimeoutException e) {
+            connector.note(address, "waits for other ranks or processes");
+        } catch (IOException | WireException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw connector.interrupted(e);
+            }
+            connector.note(address, "while it was asked for a place: " + e.getMessage());
+        } finally {
+            if (place == null) {
+                stream.close();
+            }
+        }
+        return place;
+    }
+}

@@ -1,0 +1,32 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A few rounds of what {@code scripts/check-elastic} does a hundred times. */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ElasticRoundsTest {
+
+    @TempDir
+    Path folder;
+
+    /** Rank 0 is killed in the first, and the rank that leads beside another in the fifth. */
+    @ParameterizedTest
+    @CsvSource({"3, SHM, 5", "3, SOCKET, 2"})
+    void killedRanksAreReplaced(int size, String transport, int count) throws Exception {
+        try (ElasticRounds rounds = ElasticRounds.start(folder, size, transport, 1)) {
+            for (int i = 1; i <= count; i++) {
+                ElasticRounds.Times times = rounds.round();
+                assertThat(times.victims()).hasSize(i % 5 == 0 ? 2 : 1);
+                assertThat(times.generation()).isGreaterThanOrEqualTo(2 * i);
+            }
+            rounds.end();
+        }
+    }
+}
