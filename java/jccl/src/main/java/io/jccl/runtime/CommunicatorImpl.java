@@ -5,6 +5,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
 import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
 import io.jccl.MemoryUsage;
 import io.jccl.PeerTransport;
 import io.jccl.Quorum;
@@ -37,6 +38,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private final Watchdog.Watched queueCheck;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
+    private volatile boolean childFailed; // a split or a shrink: others may have gone on without this rank
 
     private CommunicatorImpl(InitializedCommunicator initialized) {
         this.initialized = initialized;
@@ -244,6 +246,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             return VirtualThreads.callOnPlatformThread(
                             "jccl-split", () -> CommunicatorInitializer.split(initialized, color, key))
                     .map(CommunicatorImpl::started);
+        } catch (JcclException e) {
+            childFailed = true;
+            throw e;
         } finally {
             queue.endIssue();
         }
@@ -253,7 +258,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     public Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum) {
         Arguments.required(
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
-        boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
+        boolean needsMajority = quorum == Quorum.MAJORITY && (failures.current() != null || childFailed);
         if (needsMajority) {
             CommunicatorInitializer.requireNotLeftOut(initialized);
         }
@@ -266,6 +271,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             }
             return started(VirtualThreads.callOnPlatformThread(
                     "jccl-shrink", () -> CommunicatorInitializer.shrink(initialized, excluded, needsMajority)));
+        } catch (JcclException e) {
+            childFailed = true;
+            throw e;
         } finally {
             queue.endIssue();
         }
