@@ -285,6 +285,10 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @param color which new communicator this rank joins; negative if none
      * @param key the order within the new communicator
      * @return the new communicator, or empty if {@code color} is negative
+     * @throws BootstrapException if the ranks cannot initialise the new communicator
+     * @throws CommunicationTimeoutException if ranks stay away; names them by their ranks in this communicator
+     * @throws PeerFailedException if ranks fail, or are interrupted; names them by their ranks in this communicator
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
     Optional<Communicator> split(int color, int key);
 
@@ -307,8 +311,9 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * call this again, with these ranks too. A rank that lives and stays away, or cannot be reached, is waited for until
      * {@code JCCL_INIT_TIMEOUT}.
      *
-     * <p>A failed communicator goes on with a majority of its ranks only, see {@link Quorum#MAJORITY}: the others may have gone
-     * on without a rank that was stopped, or lost its network, for longer than {@code JCCL_HEARTBEAT_TIMEOUT}. Such a rank
+     * <p>A communicator that has failed, or on which a split or a shrink has, goes on with a majority of its ranks only, see
+     * {@link Quorum#MAJORITY}: the others may have gone on without a rank that was late, was stopped, or lost its network for
+     * longer than {@code JCCL_HEARTBEAT_TIMEOUT}. Such a rank
      * gets a {@link PeerFailedException} that names itself, and ends or joins a new communicator. Ranks whose processes have
      * ended do not count, so that two of five go on where three died. {@link #shrink(Collection, Quorum)} with {@link
      * Quorum#ANY} asks for less.
@@ -331,7 +336,8 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * Like {@link #shrink(Collection)}, with a choice of how many ranks must be left.
      *
      * @param excludedRanks ranks of this communicator that are left out
-     * @param quorum the same on all ranks; without meaning for a communicator that has not failed
+     * @param quorum the same on all ranks; without meaning for a communicator that has not failed, and on which no split or
+     *     shrink has
      */
     Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum);
 

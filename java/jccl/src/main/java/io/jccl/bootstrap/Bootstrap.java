@@ -7,11 +7,13 @@ import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,7 +44,9 @@ public final class Bootstrap implements AutoCloseable {
     private final CoordinatorConnection client;
     private final CoordinatorServer coordinator;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private ReservedPort reserved; // null: nobody has asked for it; guarded by this
+    private ReservedPort reserved; // null: nobody has asked for it; guarded by this, like the two below
+    private final List<ReservedPort> earlier = new ArrayList<>(); // of closed groups that this one continues
+    private Bootstrap successor; // the last group that continues this one; null: none
 
     private Bootstrap(
             int rank,
@@ -347,12 +351,16 @@ public final class Bootstrap implements AutoCloseable {
      * @param color which group; negative to be in none
      * @param key the order of ranks in the new group; equal keys keep the order of this group
      * @param childOptions the settings of the new group
-     * @return the new group, or empty for a negative color
+     * @param initialize makes what is wanted of the new group
+     * @return what was made, or empty for a negative color
+     * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in this group
+     * @throws PeerFailedException if ranks failed; names them by their ranks in this group
      */
-    public Optional<Bootstrap> split(int color, int key, BootstrapOptions childOptions) {
-        Optional<Bootstrap> part = Subgroup.join(client.outOfBand(), color, key, childOptions);
-        part.ifPresent(group -> group.splitFrom(jobKey));
-        return part;
+    public <T> Optional<T> split(int color, int key, BootstrapOptions childOptions, Function<Bootstrap, T> initialize) {
+        return Subgroup.join(client.outOfBand(), color, key, childOptions, group -> {
+            group.splitFrom(jobKey);
+            return initialize.apply(group);
+        });
     }
 
     /** The address of this rank's reserved port, as text for the other ranks' {@link #reform}. */
@@ -367,10 +375,17 @@ public final class Bootstrap implements AutoCloseable {
         return reserved;
     }
 
+    /** The group that continues this one, if there is one, listens on: who was left out may still ask. */
     private synchronized void closeReserved() {
         if (reserved != null) {
-            reserved.close();
+            earlier.add(reserved);
         }
+        for (ReservedPort port : earlier) {
+            if (successor == null || !successor.keep(port)) {
+                port.close();
+            }
+        }
+        earlier.clear();
     }
 
     /** How often the group was reformed. */
@@ -421,7 +436,24 @@ public final class Bootstrap implements AutoCloseable {
         boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!client.wasCutOff());
         Bootstrap group = remaining.initialize(reserved(), secret, minority);
         group.isPart = isPart;
+        synchronized (this) {
+            successor = group;
+        }
         return group;
+    }
+
+    /**
+     * Keeps the port of a group that this one continues, so that a rank which was left out of it cannot take this rank for one
+     * that has ended.
+     *
+     * @return whether this group is open
+     */
+    private synchronized boolean keep(ReservedPort port) {
+        if (closed.get()) {
+            return false;
+        }
+        earlier.add(port);
+        return true;
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */

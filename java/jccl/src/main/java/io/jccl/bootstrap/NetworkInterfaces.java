@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
@@ -36,6 +37,9 @@ public final class NetworkInterfaces {
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
     private static final int MAX_ADDRESSES = 16; // that the native engine listens on
+
+    /** Addresses whose links have been up. */
+    private static final Set<InetAddress> USED = ConcurrentHashMap.newKeySet();
 
     private NetworkInterfaces() {}
 
@@ -64,10 +68,22 @@ public final class NetworkInterfaces {
     private static Found found(NetworkInterface link, InetAddress scoped) {
         InetAddress address = withoutScope(scoped);
         try {
-            return new Found(link.getName(), address, link.isUp(), link.isPointToPoint(), link.isVirtual());
+            return new Found(
+                    link.getName(), address, isOrWasUp(address, link.isUp()), link.isPointToPoint(), link.isVirtual());
         } catch (SocketException gone) {
             return new Found(link.getName(), address, false, false, false); // it disappeared meanwhile
         }
+    }
+
+    /**
+     * Whether an address can be offered: a link that is down for a moment, while a communicator is split or shrunk, is up
+     * again when other ranks try once more; without it they would be sent to loopback, where nobody listens.
+     */
+    static boolean isOrWasUp(InetAddress address, boolean up) {
+        if (up) {
+            USED.add(address);
+        }
+        return USED.contains(address);
     }
 
     /** Java appends the interface to every IPv6 address; only link-local ones need it, others do not parse with it. */

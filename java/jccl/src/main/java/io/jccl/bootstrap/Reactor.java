@@ -1,8 +1,8 @@
 package io.jccl.bootstrap;
 
+import io.jccl.BootstrapException;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectableChannel;
 import java.nio.channels.SelectionKey;
@@ -80,8 +80,10 @@ final class Reactor implements Closeable {
         try {
             selector = Selector.open();
         } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot open a selector; is the limit of open files (ulimit -n) reached?", e);
+            throw new BootstrapException(
+                    "thread=" + name + ": cannot open a selector (" + e.getMessage()
+                            + "); is the limit of open files (ulimit -n) reached?",
+                    e);
         }
         thread = new Thread(this::run, name);
         thread.setDaemon(true);

@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * A port that a rank keeps for the rendezvous server with which a communicator is reformed. The ranks exchange these addresses during
  * initialisation, because the old network may be gone when they need them.
  *
- * <p>The port listens as long as the rank is in the group, and nobody accepts until there is a rendezvous server. If
- * the rank has ended, the operating system refuses a connection at once; if the rank has not come yet, the connection
+ * <p>The port listens as long as the rank is in the group or in one that continues it, and nobody accepts until there is a
+ * rendezvous server. If the rank has ended, the operating system refuses a connection at once; if the rank has not come yet, the connection
  * waits.
  */
 final class ReservedPort implements Closeable {

@@ -1,19 +1,30 @@
 package io.jccl.bootstrap;
 
+import io.jccl.CommunicationTimeoutException;
+import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
-/** Splits a group: two gathers in the parent, then a rendezvous server at the new rank 0. */
+/**
+ * Splits a group: two gathers in the parent, then a rendezvous server at the new rank 0. Exceptions count the ranks of the
+ * parent, which is what remains when a split fails.
+ */
 final class Subgroup {
 
     private record Member(int parentRank, int color, int key) {}
 
     private Subgroup() {}
 
-    static Optional<Bootstrap> join(OutOfBandChannel parent, int color, int key, BootstrapOptions options) {
+    static <T> Optional<T> join(
+            OutOfBandChannel parent, int color, int key, BootstrapOptions options, Function<Bootstrap, T> initialize) {
         byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
         List<Member> members = new ArrayList<>();
@@ -28,7 +39,7 @@ final class Subgroup {
         int leader = members.get(0).parentRank();
         boolean leads = color >= 0 && leader == parent.rank();
         RendezvousServer.Started started = leads ? RendezvousServer.open(options) : null;
-        boolean joined = false;
+        boolean[] joined = {false};
         // Only the parent knows of a rank that is lost, or interrupted, before it reaches the rendezvous server.
         Runnable parentFailed = () -> started.server()
                 .fail(
@@ -49,14 +60,40 @@ final class Subgroup {
             while (members.get(newRank).parentRank() != parent.rank()) {
                 newRank++;
             }
-            Bootstrap group = Bootstrap.join(id, newRank, members.size(), options);
-            joined = true;
-            return Optional.of(group);
+            int rank = newRank;
+            return Optional.of(naming(members, () -> {
+                Bootstrap group = Bootstrap.join(id, rank, members.size(), options);
+                joined[0] = true;
+                return initialize.apply(group);
+            }));
         } finally {
             parent.forget(parentFailed);
-            if (started != null && !joined) {
+            if (started != null && !joined[0]) {
                 started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
             }
         }
+    }
+
+    private static <T> T naming(List<Member> members, Supplier<T> initialize) {
+        try {
+            return initialize.get();
+        } catch (CommunicationTimeoutException e) {
+            throw new CommunicationTimeoutException(described(members, e), inParent(members, e.missingRanks()), e);
+        } catch (PeerFailedException e) {
+            throw new PeerFailedException(described(members, e), inParent(members, e.failedRanks()), e);
+        }
+    }
+
+    private static Set<Integer> inParent(List<Member> members, Set<Integer> ranks) {
+        return ranks.stream()
+                .map(rank -> members.get(rank).parentRank())
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private static String described(List<Member> members, Exception problem) {
+        List<Integer> ranks = members.stream().map(Member::parentRank).toList();
+        return "the communicator of color=" + members.get(0).color() + " and ranks " + RankList.text(ranks)
+                + " could not be split off. In what follows these ranks count anew from 0, in the order of their keys: "
+                + problem.getMessage();
     }
 }

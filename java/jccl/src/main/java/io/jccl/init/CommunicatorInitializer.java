@@ -146,8 +146,11 @@ public final class CommunicatorInitializer {
         Timeline timeline = new Timeline("split", System::nanoTime);
         try {
             return parent.membership()
-                    .split(color, key, InitSettings.bootstrap(settings))
-                    .map(membership -> after(parent, membership, settings, timeline));
+                    .split(
+                            color,
+                            key,
+                            InitSettings.bootstrap(settings),
+                            membership -> after(parent, membership, settings, timeline));
         } catch (InterruptedCommunicationException e) {
             String text = "split(color=" + color + " key=" + key + ") on rank=" + parent.rank()
                     + ": the thread that waits was interrupted";

@@ -37,10 +37,20 @@ public final class NativeMemory {
         return NativeCommunicator.directAddress(buffer);
     }
 
-    /** Zeroed memory that other processes of this host can use in place; 0 if there is no space. */
+    /**
+     * Zeroed memory that other processes of this host can use in place.
+     *
+     * @throws JcclException if the system gives none: why, and the remedy
+     */
     public static long sharedAlloc(long bytes) {
         NativeLoader.load();
-        return NativeCommunicator.sharedAlloc(bytes);
+        long address = NativeCommunicator.sharedAlloc(bytes);
+        if (address == 0) {
+            throw new JcclException("bytes=" + bytes + ": shared memory cannot be made: "
+                    + NativeCommunicator.lastError(0)
+                    + "; free memory, or raise the limits on memory, open files (ulimit -n) and /dev/shm");
+        }
+        return address;
     }
 
     /** Gives back the pages of what {@link #sharedAlloc} returned; its addresses are good until {@link #sharedFree}. */

@@ -51,6 +51,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
     private volatile long[] counted = {}; // when it was closed
+    private volatile boolean childFailed; // a split, shrink or reform: others may have gone on without this rank
 
     private CommunicatorImpl(InitializedCommunicator initialized) {
         this.initialized = initialized;
@@ -279,6 +280,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             return VirtualThreads.callOnPlatformThread(
                             "jccl-split", () -> CommunicatorInitializer.split(initialized, color, key))
                     .map(CommunicatorImpl::started);
+        } catch (JcclException e) {
+            childFailed = true;
+            throw e;
         } finally {
             queue.endIssue();
         }
@@ -314,7 +318,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private boolean needsMajority(Quorum quorum) {
         Arguments.required(
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
-        boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
+        boolean needsMajority = quorum == Quorum.MAJORITY && (failures.current() != null || childFailed);
         if (needsMajority) {
             CommunicatorInitializer.requireNotLeftOut(initialized);
         }
@@ -331,6 +335,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             return started(VirtualThreads.callOnPlatformThread(
                     "jccl-" + call,
                     () -> CommunicatorInitializer.reform(initialized, excluded, joiners, needsMajority)));
+        } catch (JcclException e) {
+            childFailed = true;
+            throw e;
         } finally {
             queue.endIssue();
         }

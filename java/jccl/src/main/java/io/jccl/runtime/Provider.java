@@ -2,7 +2,6 @@ package io.jccl.runtime;
 
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
-import io.jccl.JcclException;
 import io.jccl.UniqueId;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.internal.Arguments;
@@ -81,13 +80,7 @@ public final class Provider implements JcclProvider {
     @Override
     public long allocateShared(long bytes) {
         memory.requireFits(bytes);
-        long address = NativeMemory.sharedAlloc(bytes);
-        if (address == 0) {
-            throw new JcclException(
-                    "bytes=" + bytes + ": the system has no space for so much shared memory; free memory, or "
-                            + "raise the limits on memory and on /dev/shm");
-        }
-        return address;
+        return NativeMemory.sharedAlloc(bytes);
     }
 
     @Override

@@ -43,6 +43,15 @@ class NetworkInterfacesTest {
                 .toList();
     }
 
+    /** Its links may be up again before any time-out. */
+    @Test
+    void anAddressThatWasUpIsOfferedWhileItsLinkIsDown() throws Exception {
+        InetAddress address = InetAddress.getByName("192.0.2.77");
+        assertThat(NetworkInterfaces.isOrWasUp(address, false)).isFalse();
+        assertThat(NetworkInterfaces.isOrWasUp(address, true)).isTrue();
+        assertThat(NetworkInterfaces.isOrWasUp(address, false)).isTrue();
+    }
+
     @Test
     void realNetworksComeFirstThenContainersLinkLocalAndLoopback() {
         assertThat(usable("", "")).containsExactly("eth0", "ib0", "eth0", "docker0", "veth12ab", "eth1", "lo");

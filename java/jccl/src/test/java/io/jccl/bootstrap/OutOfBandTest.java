@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.CommunicationTimeoutException;
+import io.jccl.PeerFailedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -106,7 +109,7 @@ class OutOfBandTest {
     void subgroupsFollowColorAndKey() throws Exception {
         List<String> all = Ranks.run(7, rank -> {
             int color = rank.rank() == 6 ? -1 : rank.rank() % 2;
-            Optional<Bootstrap> half = rank.split(color, -rank.rank(), Ranks.options());
+            Optional<Bootstrap> half = rank.split(color, -rank.rank(), Ranks.options(), Function.identity());
             if (half.isEmpty()) {
                 return "none";
             }
@@ -120,6 +123,35 @@ class OutOfBandTest {
         });
         assertThat(all)
                 .containsExactly("[4, 2, 0]", "[5, 3, 1]", "[4, 2, 0]", "[5, 3, 1]", "[4, 2, 0]", "[5, 3, 1]", "none");
+    }
+
+    /** The parent remains when a split fails: whoever goes on without a failed rank needs its number there. */
+    @Test
+    void aSplitThatFailsNamesRanksByTheirNumbersInTheParent() throws Exception {
+        List<Bootstrap> all = Ranks.join(4, Ranks.options());
+        List<Ranks.Outcome<Set<Integer>>> outcomes = Ranks.together(all.stream()
+                .<Callable<Set<Integer>>>map(rank -> () -> {
+                    rank.split(rank.rank() % 2, 0, Ranks.options(), group -> {
+                        if (rank.rank() == 3) {
+                            group.giveUp("no memory");
+                            return null;
+                        }
+                        if (rank.rank() == 1) {
+                            throw group.awaitFailure(Ranks.SOON).orElseThrow();
+                        }
+                        group.close();
+                        return null;
+                    });
+                    return Set.of();
+                })
+                .toList());
+        assertThat(outcomes.get(1).error())
+                .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
+                        .containsExactly(3))
+                .hasMessageContaining("color=1 and ranks {1,3} could not be split off")
+                .hasMessageContaining("rank 1 gave up")
+                .hasMessageContaining("no memory");
+        Ranks.close(all);
     }
 
     @Test

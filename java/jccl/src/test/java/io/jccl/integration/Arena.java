@@ -10,7 +10,7 @@ import java.nio.ByteOrder;
  * Memory of one rank for test buffers, reused from case to case. Every region lies between guard zones, which an
  * operation must not change.
  */
-final class Arena implements AutoCloseable {
+public final class Arena implements AutoCloseable {
 
     private static final int GUARD_BYTES = 160;
     private static final byte GUARD = (byte) 0xa5;
@@ -21,7 +21,7 @@ final class Arena implements AutoCloseable {
     private final HostBuffer shared;
     private final ByteBuffer sharedView;
 
-    Arena(int capacity) {
+    public Arena(int capacity) {
         this.capacity = capacity;
         this.direct = ByteBuffer.allocateDirect(capacity).order(ByteOrder.nativeOrder());
         this.heap = ByteBuffer.allocate(capacity).order(ByteOrder.nativeOrder());
@@ -30,7 +30,7 @@ final class Arena implements AutoCloseable {
     }
 
     /** A region of memory of one kind, with what is needed to check it. */
-    record Region(ByteBuffer all, int offset, int bytes, DataBuffer buffer) {
+    public record Region(ByteBuffer all, int offset, int bytes, DataBuffer buffer) {
 
         /** Bytes of the region alone. */
         ByteBuffer view() {

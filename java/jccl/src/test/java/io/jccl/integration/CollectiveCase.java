@@ -21,7 +21,7 @@ import java.util.Random;
  * @param count as the collective defines it
  * @param misalign bytes by which buffers miss the alignment of their elements
  */
-record CollectiveCase(
+public record CollectiveCase(
         Collective collective,
         DataType type,
         ReduceOp op,
@@ -38,12 +38,12 @@ record CollectiveCase(
     };
 
     /** Bytes of an arena that holds every sampled case of so many ranks. */
-    static int arenaBytes(int ranks) {
+    public static int arenaBytes(int ranks) {
         return 2 * (ranks * 262_144 * 8 + 4096) / (ranks > 4 ? 4 : 1);
     }
 
     /** Cases drawn at random, the same for the same seed: every collective and type comes up. */
-    static List<CollectiveCase> sample(long seed, int ranks, int number, boolean large) {
+    public static List<CollectiveCase> sample(long seed, int ranks, int number, boolean large) {
         Random random = new Random(seed);
         List<CollectiveCase> cases = new ArrayList<>();
         Collective[] collectives = Collective.values();
@@ -75,7 +75,7 @@ record CollectiveCase(
     }
 
     /** Executes the operation on this rank and checks the result. */
-    void check(Communicator comm, Arena arena) {
+    public void check(Communicator comm, Arena arena) {
         int rank = comm.rank();
         int n = comm.size();
         int sendCount = sendCount(n);

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -132,6 +133,32 @@ class ShrinkTest {
                     }
                 }
                 assertThat(sum(comm, comm.rank())).isEqualTo(3);
+            });
+        }
+    }
+
+    /** The others have gone on without it and closed what it still has: that is no proof that they have ended. */
+    @Test
+    void aRankThatComesLateDoesNotGoOnAlone() throws Exception {
+        CountDownLatch others = new CountDownLatch(2);
+        CountDownLatch late = new CountDownLatch(1);
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                if (comm.rank() == 0) {
+                    assertThat(others.await(60, TimeUnit.SECONDS)).isTrue();
+                    assertThatThrownBy(() -> comm.shrink(List.of())).isInstanceOf(BootstrapException.class);
+                    assertThatThrownBy(() -> comm.shrink(List.of(1, 2)))
+                            .isInstanceOf(BootstrapException.class)
+                            .hasMessageContaining("only 1 of 3 ranks are left, {0}");
+                    late.countDown();
+                } else {
+                    try (Communicator rest = comm.shrink(List.of(0))) {
+                        comm.close();
+                        others.countDown();
+                        assertThat(late.await(60, TimeUnit.SECONDS)).isTrue();
+                        assertThat(sum(rest, 1)).isEqualTo(2);
+                    }
+                }
             });
         }
     }

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * Simulated hosts: the network namespaces of {@code scripts/simulated-hosts --serve}. They end when this is closed, and
  * when this process ends in any way.
  */
-final class SimulatedHosts implements AutoCloseable {
+public final class SimulatedHosts implements AutoCloseable {
 
     private static final String ROOT_USER = "root";
     private static final int RENDEZVOUS_PORT = 29_511;
@@ -36,7 +36,7 @@ final class SimulatedHosts implements AutoCloseable {
     }
 
     /** Why simulated hosts do not work here; empty if they do. */
-    static Optional<String> reasonUnavailable() {
+    public static Optional<String> reasonUnavailable() {
         if (!ROOT_USER.equals(System.getProperty("user.name"))) {
             return Optional.of("network namespaces need root");
         }
@@ -53,7 +53,7 @@ final class SimulatedHosts implements AutoCloseable {
     }
 
     /** Starts hosts; the options are those of the script. */
-    static SimulatedHosts start(String... options) {
+    public static SimulatedHosts start(String... options) {
         List<String> command = new ArrayList<>(List.of(script().orElseThrow().toString(), "--serve"));
         command.addAll(List.of(options));
         SimulatedHosts hosts = null;
@@ -98,7 +98,7 @@ final class SimulatedHosts implements AutoCloseable {
     }
 
     /** A command that runs a rank's command line on a host, in a launcher's environment. */
-    List<String> inside(int host, int rank, int size, String... environment) {
+    public List<String> inside(int host, int rank, int size, String... environment) {
         List<String> command = nsenter(host);
         command.add("env");
         command.add("JCCL_HOST_ID=host" + host);
@@ -139,17 +139,17 @@ final class SimulatedHosts implements AutoCloseable {
     }
 
     /** Sets all links of a host down. */
-    void linkDown(int host) {
+    public void linkDown(int host) {
         request("down " + host);
     }
 
     /** Sets all links of a host up again. */
-    void linkUp(int host) {
+    public void linkUp(int host) {
         request("up " + host);
     }
 
     /** Drops all that a host receives; it can still send. */
-    void dropIngress(int host) {
+    public void dropIngress(int host) {
         request("drop-ingress " + host);
     }
 

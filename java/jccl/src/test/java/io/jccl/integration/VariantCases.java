@@ -20,7 +20,7 @@ import java.util.function.IntFunction;
  * Variants of collectives that {@link CollectiveCase} does not have: blocks of different sizes, lists of buffers, reductions of
  * the application, objects, numbers. Every result is checked exactly.
  */
-final class VariantCases {
+public final class VariantCases {
 
     private static final int[] COUNTS = {0, 1, 5, 1003, 40_009};
 
@@ -38,7 +38,7 @@ final class VariantCases {
     private VariantCases() {}
 
     /** Executes all of them on this rank, and checks the results. */
-    static void check(Communicator comm) {
+    public static void check(Communicator comm) {
         for (int count : COUNTS) {
             for (DataBuffer.Memory memory :
                     List.of(DataBuffer.Memory.DIRECT, DataBuffer.Memory.SHARED, DataBuffer.Memory.HEAP)) {

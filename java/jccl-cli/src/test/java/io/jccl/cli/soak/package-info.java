@@ -1,0 +1,2 @@
+/** The picture of {@code scripts/check-soak}. */
+package io.jccl.cli.soak;

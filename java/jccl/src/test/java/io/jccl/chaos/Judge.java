@@ -1,0 +1,181 @@
+package io.jccl.chaos;
+
+import io.jccl.testing.WorkerProcess.Report;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * Decides whether a round ended as promised: every rank that is left ends in bounded time, with right results or with an
+ * exception that names the victims; at most one group goes on, and a minority only where the others have ended; and nothing
+ * stays behind.
+ */
+final class Judge {
+
+    /** How a round ended, from the best to the worst that is allowed. */
+    enum Outcome {
+        /** Every rank that is left got right results, and nothing else. */
+        RIGHT,
+        /** Named exceptions; those that are left went on, with right results. */
+        WENT_ON,
+        /** Named exceptions; nobody went on, or not everybody. */
+        ENDED,
+        /** Something that must not happen. */
+        FAILED
+    }
+
+    /**
+     * The outcome of a round.
+     *
+     * @param faults what must not happen; empty unless it failed
+     * @param seconds when the last rank that is left noticed, after the fault; NaN if none did
+     */
+    record Decision(Outcome outcome, List<String> faults, double seconds) {}
+
+    private static final Pattern FAILED = Pattern.compile("failed (\\w+) (\\w+) \\[([0-9, ]*)] (.*)");
+    private static final Pattern ON = Pattern.compile("on (\\S+) \\[([0-9, ]*)]");
+
+    /** The kernel ends the connections of a process that ends; the rest is the time of a loaded host. */
+    private static final Duration NOTICED_END = Duration.ofSeconds(4);
+
+    /** The longest time-out, and a loaded host. */
+    private static final Duration NOTICED_SILENCE = Round.INIT_TIMEOUT.plusSeconds(4);
+
+    private final int slowness;
+
+    Judge(int slowness) {
+        this.slowness = slowness;
+    }
+
+    /** Looks at a round. */
+    Decision decide(RoundLog log) {
+        Round round = log.round();
+        List<String> faults = new ArrayList<>(log.troubles());
+        log.held().forEach((rank, held) -> faults.add("rank " + rank + " holds " + held));
+        Map<Integer, String> ends = log.ends();
+        Map<Integer, RankRound.End> left = new TreeMap<>();
+        ends.forEach((rank, end) -> {
+            if (end.startsWith("BUG")) {
+                faults.add("rank " + rank + " threw " + end.substring(4));
+            } else if (!round.victims().contains(rank)) {
+                left.put(rank, RankRound.End.valueOf(end));
+            }
+        });
+        double latest = Double.NaN;
+        for (int rank : left.keySet()) {
+            faults.addAll(wrongFailures(log, rank));
+            double seconds = log.secondsUntil(rank, "failed ");
+            latest = Double.isNaN(latest) ? seconds : Double.isNaN(seconds) ? latest : Math.max(latest, seconds);
+        }
+        // Nobody knows of a rank that ends before it has come to the others.
+        boolean isSeen = round.fault().effect() == Fault.Effect.ENDS && round.phase() != Phase.INIT;
+        Duration limit = (isSeen && !round.staggered() ? NOTICED_END : NOTICED_SILENCE).multipliedBy(slowness);
+        if (latest > limit.toMillis() / 1e3) {
+            faults.add(String.format("noticed after %.1f s, limit %d s", latest, limit.toSeconds()));
+        }
+        faults.addAll(wrongGroups(log));
+        faults.addAll(wrongEnds(round, left));
+        return new Decision(faults.isEmpty() ? outcome(left) : Outcome.FAILED, faults, latest);
+    }
+
+    private static Outcome outcome(Map<Integer, RankRound.End> left) {
+        if (left.values().stream().allMatch(RankRound.End.RIGHT::equals)) {
+            return Outcome.RIGHT;
+        }
+        boolean allOn =
+                left.values().stream().allMatch(end -> end == RankRound.End.WENT_ON || end == RankRound.End.RIGHT);
+        return allOn ? Outcome.WENT_ON : Outcome.ENDED;
+    }
+
+    /** Failures of a rank that is left which name nobody, or others than victims. */
+    private static List<String> wrongFailures(RoundLog log, int rank) {
+        Round round = log.round();
+        List<String> wrong = new ArrayList<>();
+        for (Report report : log.reports().get(rank)) {
+            Matcher failed = FAILED.matcher(report.text());
+            if (!failed.matches()) {
+                continue;
+            }
+            if (round.fault().effect() == Fault.Effect.NONE) {
+                wrong.add("rank " + rank + " failed without cause: " + report.text());
+                continue;
+            }
+            // A rank whose server cannot accept others logs it; they know only that they do not get there.
+            boolean blames = round.fault().effect() == Fault.Effect.MAY_FAIL
+                    && (namesAVictim(round, failed.group(4))
+                            || round.phase() == Phase.INIT && round.victims().contains(0));
+            if (!round.victims().containsAll(ranks(failed.group(3))) && !blames) {
+                wrong.add("rank " + rank + " names ranks that are no victims: " + report.text());
+            }
+            if (failed.group(3).isEmpty() && !namesAVictim(round, failed.group(4))) {
+                wrong.add("rank " + rank + " names nobody: " + report.text());
+            }
+        }
+        return wrong;
+    }
+
+    /** By its number, or as the process of the rendezvous server, which is rank 0's. */
+    private static boolean namesAVictim(Round round, String text) {
+        return round.victims().stream().anyMatch(victim -> Stream.of("rank ", "rank=", "peer=")
+                        .anyMatch(word -> text.contains(word + victim)))
+                || round.victims().contains(0) && text.contains("the rendezvous server of its UniqueId");
+    }
+
+    /** More than one group that went on, or one that is too small. */
+    private static List<String> wrongGroups(RoundLog log) {
+        Round round = log.round();
+        Map<String, TreeSet<Integer>> groups = new HashMap<>();
+        Map<String, Integer> sizes = new HashMap<>();
+        for (int rank = 0; rank < log.reports().size(); rank++) {
+            for (Report report : log.reports().get(rank)) {
+                Matcher on = ON.matcher(report.text());
+                if (on.matches()) {
+                    groups.computeIfAbsent(on.group(1), id -> new TreeSet<>()).add(rank);
+                    sizes.put(on.group(1), ranks(on.group(2)).size());
+                }
+            }
+        }
+        List<String> wrong = new ArrayList<>();
+        if (groups.size() > 1) {
+            wrong.add("several groups went on: " + groups);
+        }
+        sizes.forEach((id, size) -> {
+            if (round.fault() != Fault.KILL && 2 * size <= round.size()) {
+                wrong.add("a minority of " + size + " went on: " + groups.get(id));
+            }
+        });
+        return wrong;
+    }
+
+    /**
+     * Those that are left can go on if they are a majority or the others have ended, and all have failed. A victim that lives,
+     * and only may fail, comes along and may break the next communicator too.
+     */
+    private static List<String> wrongEnds(Round round, Map<Integer, RankRound.End> left) {
+        boolean allFailed =
+                left.values().stream().allMatch(end -> end == RankRound.End.WENT_ON || end == RankRound.End.REFUSED);
+        boolean may = round.fault() == Fault.KILL
+                || 2 * left.size() > round.size() && round.fault().effect() != Fault.Effect.MAY_FAIL;
+        if (allFailed && may && left.containsValue(RankRound.End.REFUSED)) {
+            return List.of("ranks that could go on did not: " + left);
+        }
+        return List.of();
+    }
+
+    private static TreeSet<Integer> ranks(String text) {
+        TreeSet<Integer> ranks = new TreeSet<>();
+        for (String one : text.split(", ")) {
+            if (!one.isEmpty()) {
+                ranks.add(Integer.parseInt(one));
+            }
+        }
+        return ranks;
+    }
+}

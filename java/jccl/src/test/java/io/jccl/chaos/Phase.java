@@ -1,0 +1,16 @@
+package io.jccl.chaos;
+
+import java.util.Locale;
+
+/** Which part of a communicator's life a fault strikes. */
+enum Phase {
+    INIT,
+    OPERATION,
+    SPLIT,
+    SHRINK,
+    CLOSE;
+
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,207 @@
+package io.jccl.chaos;
+
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.HostBuffer;
+import io.jccl.JcclException;
+import io.jccl.TransportKind;
+import io.jccl.UniqueId;
+import io.jccl.integration.Arena;
+import io.jccl.integration.CollectiveCase;
+import io.jccl.testing.WorkerProcess;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * A process that is one rank of round after round. Executes lines of standard input, and writes lines that begin with
+ * {@link WorkerProcess#REPORT} to standard output:
+ *
+ * <pre>
+ *   id                      prints an id, whose rendezvous server is here
+ *   round SEED RANK ID      begins a round; prints what happens, and "end RESULT"
+ *   fill, free              fills the file system of shared memory and temporary files; frees it
+ *   release                 lets a rank that has gone on end
+ *   holds                   prints what this process holds beyond what it held before its first round, when that no longer
+ *                           becomes less
+ * </pre>
+ */
+final class Worker {
+
+    static final int MAX_RANKS = 5;
+
+    /** Where a file system of the process's own is, which {@code fill} fills. */
+    static final String SMALL = "/dev/shm";
+
+    private static final Path FILLER = Path.of(SMALL, "chaos-filler");
+    private static final int MAX_CASE_COUNT = 20_001;
+    private static final long HOLDS_MILLIS = 8000;
+    private static final int POLL_MILLIS = 20;
+
+    private final List<TransportKind> transports;
+    private final int slowness;
+    private final Arena arena = new Arena(2 * (MAX_RANKS * MAX_CASE_COUNT * Long.BYTES + 4096));
+    private final PrintStream out = System.out;
+    private Holdings before;
+    private CountDownLatch released = new CountDownLatch(0);
+
+    private Worker(List<TransportKind> transports, int slowness) {
+        this.transports = transports;
+        this.slowness = slowness;
+    }
+
+    /** Arguments: what transports rounds may have, separated by commas; and how slow the processor is. */
+    public static void main(String[] arguments) throws Exception {
+        new Worker(
+                        Stream.of(arguments[0].split(","))
+                                .map(TransportKind::parse)
+                                .toList(),
+                        Integer.parseInt(arguments[1]))
+                .serve();
+    }
+
+    private void serve() throws Exception {
+        warmUp();
+        before = Holdings.now();
+        report("ready");
+        try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                execute(line.split(" "));
+            }
+        }
+        System.exit(0);
+    }
+
+    private void execute(String[] words) throws Exception {
+        switch (words[0]) {
+            case "id" -> report("id "
+                    + UniqueId.create(CommunicatorConfig.builder()
+                                    .initTimeout(Round.INIT_TIMEOUT.multipliedBy(slowness))
+                                    .build())
+                            .toText());
+            case "round" -> {
+                CountDownLatch latch = new CountDownLatch(1);
+                released = latch;
+                Round round = Round.of(Long.parseLong(words[1]), transports, slowness);
+                Thread thread = new Thread(
+                        () -> run(round, Integer.parseInt(words[2]), UniqueId.parse(words[3]), latch), "chaos-rank");
+                thread.setDaemon(true);
+                thread.start();
+            }
+            case "fill" -> {
+                fill();
+                report("filled");
+            }
+            case "free" -> {
+                Files.deleteIfExists(FILLER);
+                report("freed");
+            }
+            case "release" -> released.countDown();
+            case "holds" -> report("holds " + heldBeyond());
+            default -> throw new IllegalArgumentException("command=" + words[0] + ": unknown");
+        }
+    }
+
+    private void run(Round round, int rank, UniqueId id, CountDownLatch latch) {
+        String end;
+        try {
+            end = new RankRound(round, rank, slowness, arena, latch, this::report)
+                    .run(id)
+                    .name();
+        } catch (Throwable e) { // the judge has to see whatever it is
+            StringWriter trace = new StringWriter();
+            e.printStackTrace(new PrintWriter(trace));
+            end = "BUG " + trace.toString().replace('\n', '|');
+        }
+        report("end " + end);
+    }
+
+    /** Until there is no space; what is left of the last block is used up byte by byte. */
+    private static void fill() throws IOException {
+        for (int block : new int[] {1 << 20, 4096, 1}) {
+            byte[] bytes = new byte[block];
+            try (OutputStream to =
+                    Files.newOutputStream(FILLER, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+                while (true) {
+                    to.write(bytes);
+                }
+            } catch (IOException e) {
+                continue; // no space, or the limit of the process
+            }
+        }
+    }
+
+    private Map<String, Integer> heldBeyond() throws IOException, InterruptedException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(HOLDS_MILLIS * slowness);
+        Map<String, Integer> more = Holdings.now().beyond(before);
+        while (!more.isEmpty() && System.nanoTime() - end < 0) {
+            new CountDownLatch(1).await(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            more = Holdings.now().beyond(before);
+        }
+        return more;
+    }
+
+    /** What stays for the life of a process is made, and what a round needs is loaded, before anything is counted. */
+    private void warmUp() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try (Arena other = new Arena(2 * (MAX_RANKS * MAX_CASE_COUNT * Long.BYTES + 4096))) {
+            for (TransportKind transport : transports) {
+                UniqueId id = UniqueId.create();
+                List<Future<?>> ranks = new ArrayList<>();
+                for (int rank = 0; rank < 2; rank++) {
+                    int mine = rank;
+                    ranks.add(threads.submit(() -> warmUp(id, mine, transport, mine == 0 ? arena : other)));
+                }
+                for (Future<?> rank : ranks) {
+                    rank.get(60L * slowness, TimeUnit.SECONDS);
+                }
+            }
+        } finally {
+            threads.shutdown();
+            threads.awaitTermination(1, TimeUnit.MINUTES);
+        }
+        HostBuffer.allocate(1).close();
+    }
+
+    private static void warmUp(UniqueId id, int rank, TransportKind transport, Arena arena) {
+        CommunicatorConfig config =
+                CommunicatorConfig.builder().transport(transport).build();
+        try (Communicator comm = Communicator.init(id, rank, 2, config)) {
+            for (CollectiveCase one : CollectiveCase.sample(1, 2, 20, false)) {
+                one.check(comm, arena);
+            }
+            comm.split(0, rank).orElseThrow().close();
+            try {
+                comm.barrier().await();
+                if (rank == 0) {
+                    comm.abort();
+                }
+                comm.barrier().await();
+            } catch (JcclException e) {
+                comm.shrink(List.of()).close();
+            }
+        }
+    }
+
+    private synchronized void report(String line) {
+        out.println(WorkerProcess.REPORT + line);
+        out.flush();
+    }
+}

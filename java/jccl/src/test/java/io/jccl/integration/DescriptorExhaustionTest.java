@@ -1,0 +1,91 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.BootstrapException;
+import io.jccl.HostBuffer;
+import io.jccl.JcclException;
+import io.jccl.UniqueId;
+import java.io.Closeable;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A process that can open no more descriptors gets exceptions that say so. */
+@Timeout(60)
+class DescriptorExhaustionTest {
+
+    private static final int MAX_TRIED = 4;
+
+    /** More than rendezvous servers need. */
+    private static final int MAX_NEEDED = 20;
+
+    @Test
+    void anExceptionSaysThatThereAreNoDescriptors() throws Exception {
+        Process process = new ProcessBuilder(
+                        "prlimit",
+                        "--nofile=64:64",
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:-MaxFDLimit",
+                        "-Xmx64m",
+                        "-XX:+UseSerialGC",
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        DescriptorExhaustionTest.class.getName())
+                .redirectErrorStream(true)
+                .redirectInput(new File("/dev/null"))
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        assertThat(output)
+                .containsPattern("MEMORY JcclException bytes=4096: shared memory cannot be made: .*Too many open files"
+                        + ".*ulimit -n")
+                .containsPattern("RENDEZVOUS BootstrapException .*Too many open files")
+                .containsPattern("RENDEZVOUS BootstrapException .*limit of open files .ulimit -n. reached")
+                .contains("RENDEZVOUS ok");
+    }
+
+    /** Uses up all descriptors, then tries what needs one. What is needed for that is loaded before. */
+    public static void main(String[] arguments) throws IOException {
+        attempt("LOADS", () -> HostBuffer.allocate(4096).close());
+        attempt("LOADS", UniqueId::create);
+        attempt("LOADS", () -> {
+            throw new BootstrapException("");
+        });
+        List<Closeable> all = new ArrayList<>();
+        try {
+            while (true) {
+                all.add(new FileInputStream("/dev/null"));
+            }
+        } catch (IOException e) {
+            attempt("MEMORY", () -> HostBuffer.allocate(4096).close());
+        }
+        int free = 0;
+        for (Closeable one : all.subList(all.size() - MAX_NEEDED, all.size())) {
+            if (free < MAX_TRIED) { // whichever descriptor it is that cannot be had
+                attempt("RENDEZVOUS", UniqueId::create);
+            }
+            free++;
+            one.close();
+        }
+        System.gc();
+        attempt("RENDEZVOUS", UniqueId::create);
+        System.exit(0); // a rendezvous server is here
+    }
+
+    private static void attempt(String what, Runnable call) {
+        try {
+            call.run();
+            System.out.println(what + " ok");
+        } catch (JcclException e) {
+            System.out.println(what + " " + e.getClass().getSimpleName() + " " + e.getMessage());
+        }
+    }
+}

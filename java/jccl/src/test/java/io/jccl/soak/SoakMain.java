@@ -1,0 +1,191 @@
+package io.jccl.soak;
+
+import io.jccl.testing.WorkerProcess;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * Runs epochs on four ranks that are processes, and in turn on four that are threads of one process, and samples what they
+ * hold. The last of the processes is the one that is killed; it is not watched. {@code scripts/check-soak} explains the
+ * arguments.
+ */
+public final class SoakMain {
+
+    private static final int RANKS = 4;
+    private static final Duration EPOCH_LIMIT = Duration.ofMinutes(3);
+
+    /** A fixed heap whose pages are there from the begin: what grows is not Java's choice. */
+    private static final List<String> JAVA = List.of(
+            "-Xms192m",
+            "-Xmx192m",
+            "-XX:+AlwaysPreTouch",
+            "-XX:MaxDirectMemorySize=256m",
+            "-XX:ReservedCodeCacheSize=48m");
+
+    /** So that direct buffers can be registered. */
+    private static final List<String> LARGE_BY_THEMSELVES = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
+
+    private final Path folder;
+    private final long begin = System.nanoTime();
+    private final List<WorkerProcess> processes = new ArrayList<>();
+    private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
+    private final Map<Epoch.End, Integer> ends = new LinkedHashMap<>();
+    private WorkerProcess threads;
+    private long operations;
+    private int started;
+
+    private SoakMain(Path folder) {
+        this.folder = folder;
+    }
+
+    /** Arguments: the folder for logs and samples, the time in seconds, and the first seed. */
+    public static void main(String[] arguments) throws Exception {
+        SoakMain soak = new SoakMain(Path.of(arguments[0]));
+        boolean isFlat = soak.run(Long.parseLong(arguments[1]), Long.parseLong(arguments[2]));
+        System.exit(isFlat ? 0 : 1);
+    }
+
+    private boolean run(long seconds, long firstSeed) throws IOException, InterruptedException {
+        Files.createDirectories(folder);
+        List<String> sharedBefore = sharedFiles();
+        Random seeds = new Random(firstSeed);
+        int epochs = 0;
+        try (PrintStream csv =
+                new PrintStream(Files.newOutputStream(folder.resolve("samples.csv")), true, StandardCharsets.UTF_8)) {
+            csv.println(Sample.HEADER);
+            for (int rank = 0; rank < RANKS; rank++) {
+                processes.add(start(rank, 1));
+            }
+            threads = start(0, RANKS);
+            long end = begin + TimeUnit.SECONDS.toNanos(seconds);
+            long nextSample = begin;
+            while (System.nanoTime() - end < 0) {
+                long seed = seeds.nextLong();
+                epoch(seed, processes);
+                epoch(seed, List.of(threads));
+                epochs += 2;
+                if (System.nanoTime() - nextSample >= 0) {
+                    nextSample = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+                    sample(csv);
+                }
+            }
+        } finally {
+            processes.forEach(WorkerProcess::close);
+            if (threads != null) {
+                threads.close();
+            }
+        }
+        List<String> left = new ArrayList<>(sharedFiles());
+        left.removeAll(sharedBefore);
+        System.out.printf("%d epochs, %d steps, all results right; ends of epochs %s%n", epochs, operations, ends);
+        System.out.println("shared memory and temporary files left behind: " + left);
+        return judge() & left.isEmpty();
+    }
+
+    private boolean judge() {
+        boolean isFlat = true;
+        for (Map.Entry<String, List<Sample>> one : samples.entrySet()) {
+            System.out.println(one.getKey() + ", " + one.getValue().size() + " samples");
+            for (Trend trend : Trend.ALL) {
+                Trend.Finding finding = trend.of(one.getValue());
+                System.out.println("    " + finding.describe(trend));
+                isFlat &= finding.isFlat();
+            }
+        }
+        return isFlat;
+    }
+
+    private WorkerProcess start(int first, int count) throws IOException {
+        List<String> java = new ArrayList<>(JAVA);
+        java.addAll(List.of(
+                "-Dlogback.configurationFile=" + WorkerProcess.ONLY_WARNINGS,
+                "-cp",
+                System.getProperty("java.class.path"),
+                SoakWorker.class.getName(),
+                Integer.toString(RANKS),
+                Integer.toString(first),
+                Integer.toString(count)));
+        return new WorkerProcess(LARGE_BY_THEMSELVES, folder.resolve("worker-" + ++started + ".log"), java);
+    }
+
+    private void epoch(long seed, List<WorkerProcess> workers) throws IOException, InterruptedException {
+        workers.forEach(WorkerProcess::forgetReports);
+        String id = workers.get(0).ask("id", "id", EPOCH_LIMIT);
+        for (WorkerProcess worker : workers) {
+            worker.send("epoch " + seed + " " + id);
+        }
+        Epoch.End end = Epoch.endOf(seed, workers.size() > 1);
+        ends.merge(end, 1, Integer::sum);
+        long until = System.nanoTime() + EPOCH_LIMIT.toNanos();
+        if (end == Epoch.End.KILL) {
+            WorkerProcess last = workers.get(RANKS - 1);
+            require(last, last.await(until, "dying"), seed);
+            last.close();
+        }
+        for (WorkerProcess worker : workers) {
+            if (worker.isAlive()) {
+                operations += Long.parseLong(require(worker, worker.await(until, "end ", "wrong "), seed));
+            }
+        }
+        if (end == Epoch.End.KILL) {
+            processes.set(RANKS - 1, start(RANKS - 1, 1));
+        }
+    }
+
+    /** The rest of a report; throws if it is not one of a good end. */
+    private static String require(WorkerProcess worker, WorkerProcess.Report report, long seed)
+            throws IOException, InterruptedException {
+        if (report == null) {
+            if (worker.isAlive()) {
+                worker.signal("QUIT"); // prints what its threads do
+                worker.await(System.nanoTime() + TimeUnit.SECONDS.toNanos(1), "never ");
+            }
+            throw new IOException("epoch " + seed + ": process " + worker.pid()
+                    + (worker.isAlive() ? " has not ended it in time" : " has crashed") + "; its log has its threads");
+        }
+        if (report.text().startsWith("wrong ")) {
+            throw new IOException("epoch " + seed + ": " + report.text().replace('|', '\n'));
+        }
+        return report.text().substring(report.text().indexOf(' ') + 1);
+    }
+
+    private void sample(PrintStream csv) throws IOException, InterruptedException {
+        for (int rank = 0; rank < RANKS - 1; rank++) {
+            sample(csv, "rank " + rank, processes.get(rank));
+        }
+        sample(csv, "four threads", threads);
+    }
+
+    private void sample(PrintStream csv, String name, WorkerProcess worker) throws IOException, InterruptedException {
+        worker.forgetReports();
+        worker.send("gc"); // direct buffers and host buffers are freed with the objects that hold them
+        require(worker, worker.await(System.nanoTime() + EPOCH_LIMIT.toNanos(), "collected "), 0);
+        Sample sample = Sample.of(name, worker.pid(), (System.nanoTime() - begin) / 1e9);
+        samples.computeIfAbsent(name, key -> new ArrayList<>()).add(sample);
+        csv.println(sample.toCsv());
+    }
+
+    /** What JCCL could leave in the file systems of shared memory and of temporary files. */
+    private static List<String> sharedFiles() throws IOException {
+        List<String> names = new ArrayList<>();
+        for (String folder : List.of("/dev/shm", System.getProperty("java.io.tmpdir"))) {
+            try (Stream<Path> files = Files.list(Path.of(folder))) {
+                files.map(Path::toString)
+                        .filter(name -> name.contains("/jccl") || name.contains("libjccl"))
+                        .forEach(names::add);
+            }
+        }
+        return names;
+    }
+}
