@@ -2,14 +2,17 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -34,6 +37,9 @@ public final class Bootstrap implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
 
     private static final int NO_OLD_RANK = -1;
+
+    /** How long a rank that is interrupted before it has come tries to reach those that wait for it. */
+    private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final int rank;
     private final int size;
@@ -214,12 +220,37 @@ public final class Bootstrap implements AutoCloseable {
                     enter(rendezvous, welcome, used[0], jobKey, hello, coordinator, options, shared, start, deadline);
             joined = true;
             return group;
+        } catch (InterruptedCommunicationException e) {
+            if (welcome == null) {
+                comeAndLeave(noting, hello, ifRefused, options);
+            }
+            throw e;
         } finally {
             if (rendezvous != null) {
                 rendezvous.close();
             }
             if (!joined && coordinator != null) {
                 coordinator.closeSoon();
+            }
+        }
+    }
+
+    /** For a rank that is interrupted before it has come: the others notice only ranks that leave. */
+    private static void comeAndLeave(
+            Connector.Target target,
+            RankRegistration.Hello hello,
+            Connector.IfRefused ifRefused,
+            BootstrapOptions options) {
+        boolean interrupted = Thread.interrupted(); // a connection cannot be made otherwise
+        String who = "rank " + hello.rank();
+        Connector connector = new Connector(Handshake.Purpose.RENDEZVOUS, who, false, ifRefused, options.generation());
+        try (FrameStream server = connector.connect(target, System.nanoTime() + LEAVE_NANOS)) {
+            server.writeFrame(FrameType.HELLO, hello.write());
+        } catch (JcclException | IOException e) {
+            LOG.debug("{} was interrupted before it came, and cannot say so: {}", who, e.getMessage());
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
         }
     }
@@ -293,6 +324,10 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     private static CoordinatorAddress offerOf(String who, byte[] welcome) {
+        if (welcome.length == 0) {
+            throw new PeerFailedException(
+                    who + ": rank 0 was interrupted before it came; look into its log", Set.of(0), null);
+        }
         try {
             return CoordinatorAddress.decode(welcome);
         } catch (WireException e) {
