@@ -97,7 +97,14 @@ class Groups : public ::testing::Test {
     const uint64_t all = launches() - before;
     await(issued);
     for (int rank = 0; rank < size_; ++rank) {
-      EXPECT_EQ(ranks_.rank(rank).history().lastDone(), ranks_.rank(rank).history().lastEntered());
+      const History& history = ranks_.rank(rank).history();
+      EXPECT_EQ(history.lastDone(), history.lastEntered());
+      for (uint64_t sequence = 1; sequence <= history.lastDone(); ++sequence) {
+        HistoryRow row;
+        EXPECT_TRUE(history.read(sequence, row));
+        EXPECT_GT(row.begun, 0);
+        EXPECT_GE(row.ended, row.begun);
+      }
       for (size_t i = 0; i < members.size(); ++i) {
         EXPECT_EQ(device[rank].recvs[i], host[rank].recvs[i])
             << "rank=" << rank << " member=" << i << " " << nameOf(members[i].code.collective);

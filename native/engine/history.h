@@ -35,8 +35,8 @@ struct HistoryRow {
 // rewritten while it is read is recognised by its sequence number and not returned.
 class History {
  public:
-  // How operations are timed. `Coarse` is for a communicator of one rank, which waits for nobody: it reads the coarse clock,
-  // and the end of large operations only.
+  // How operations are timed. `Coarse` is for a communicator of one rank, which waits for nobody: small operations begin at
+  // the last tick of the process and end at a time that is not known.
   enum class Timing : uint8_t { None, Coarse, Exact };
 
   // Reports of hangs need so many.
@@ -53,7 +53,7 @@ class History {
   void begin(const Operation& operation) {
     Record& record = at(operation.sequence);
     record.sequence.store(~uint64_t{0}, std::memory_order_relaxed);
-    record.begun.store(time(timing_), std::memory_order_release);
+    record.begun.store(isTimed(operation) ? time(timing_) : beginOfOthers(), std::memory_order_release);
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
     record.code.store(operation.code.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
@@ -71,7 +71,7 @@ class History {
     Record& record = at(operation.sequence);
     int64_t now = 0;
     int64_t took = 0;
-    if (timing_ == Timing::Exact || (timing_ == Timing::Coarse && operation.bytes >= kTimedBytes)) {
+    if (isTimed(operation)) {
       now = time(timing_);
       took = now - record.begun.load(std::memory_order_relaxed);
     }
@@ -126,7 +126,7 @@ class History {
   // Now; to be turned into CLOCK_MONOTONIC's nanoseconds by nanos().
   static int64_t time(Timing timing) {
     if (timing == Timing::Exact) return CycleClock::ticks();
-    return timing == Timing::Coarse ? coarseMonotonicNanos() : 0;
+    return timing == Timing::Coarse ? monotonicNanos() : 0;
   }
 
   static int64_t durationNanos(Timing timing, int64_t duration) {
@@ -138,8 +138,14 @@ class History {
   }
 
  private:
-  // From here on a communicator of one rank, which copies, reads the clock at the end too.
+  // From here on a communicator of one rank, which copies, reads the clock.
   static constexpr size_t kTimedBytes = 64u << 10;
+
+  bool isTimed(const Operation& operation) const {
+    return timing_ == Timing::Exact || (timing_ == Timing::Coarse && operation.bytes >= kTimedBytes);
+  }
+
+  int64_t beginOfOthers() const { return timing_ == Timing::Coarse ? tickNanos.load(std::memory_order_relaxed) : 0; }
 
   struct alignas(64) Record {
     std::atomic<uint64_t> sequence{0};

@@ -1,4 +1,5 @@
 // Natives of io.jccl.nativelib.NativeCommunicator: check, convert, call, translate.
+#include "base/clock.h"
 #include "engine/host_communicator.h"
 #include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeCommunicator.h"
@@ -344,6 +345,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_counters(
     return newLongs(env, values);
   });
 }
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_tick(JNIEnv*, jclass) { setTick(); }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastTransfers(JNIEnv*, jclass, jlong handle) {
   return static_cast<jlong>(communicatorOf(handle).transfers().last());

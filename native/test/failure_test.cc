@@ -174,6 +174,28 @@ TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
   }
 }
 
+TEST(History, OfOneRankTimesLargeOperationsOnly) {
+  History history(256, true);
+  Operation small, large;
+  small.sequence = 1;
+  large.sequence = 2;
+  large.bytes = 1 << 20;
+  setTick();
+  const int64_t before = monotonicNanos();
+  history.begin(small);
+  EXPECT_EQ(history.end(small, true), 0);
+  history.begin(large);
+  EXPECT_GT(history.end(large, true), 0);
+  HistoryRow row;
+  ASSERT_TRUE(history.read(1, row));
+  EXPECT_GT(row.begun, 0);
+  EXPECT_LE(row.begun, before);
+  EXPECT_EQ(row.ended, 0);
+  ASSERT_TRUE(history.read(2, row));
+  EXPECT_GE(row.begun, before);
+  EXPECT_GE(row.ended, row.begun);
+}
+
 TEST(History, HasNoTimesWhereNothingIsRecorded) {
   History history(0);
   EXPECT_EQ(history.size(), History::kMinRecords);

@@ -10,7 +10,7 @@ import jdk.jfr.StackTrace;
 /** {@code io.jccl.Communicator}. */
 @Name("io.jccl.Communicator")
 @Label("Communicator")
-@Description("A step in a communicator's life: init, split, shrink or close")
+@Description("A step in a communicator's life: init, join, split, shrink, reform or close")
 @Category("JCCL")
 @StackTrace(false)
 final class CommunicatorEvent extends Event implements CommunicatorSpan {

@@ -27,7 +27,7 @@ public final class JfrEvents {
         return new OperationEvent();
     }
 
-    /** Begins the event of a communicator's initialisation, split, shrink or close. */
+    /** Begins the event of a communicator's init, join, split, shrink, reform or close. */
     public static CommunicatorSpan beginCommunicator(String phase) {
         return AVAILABLE && CommunicatorEvent.isRecorded() ? CommunicatorEvent.begun(phase) : CommunicatorSpan.NONE;
     }

@@ -45,7 +45,7 @@ final class Reform {
     InitializedCommunicator initialize(boolean needsMajority) {
         try {
             Settings settings = InitSettings.load(parent.config());
-            Timeline timeline = new Timeline("reform", System::nanoTime);
+            Timeline timeline = new Timeline(joiners == 0 ? "shrink" : "reform", System::nanoTime);
             Bootstrap membership = parent.membership()
                     .reform(
                             excluded,

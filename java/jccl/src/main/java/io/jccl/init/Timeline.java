@@ -16,7 +16,7 @@ final class Timeline {
     /**
      * Starts now, by a clock in nanoseconds.
      *
-     * @param phase what initialises the communicator: init, split or shrink
+     * @param phase what initialises the communicator: init, join, split, shrink or reform
      */
     Timeline(String phase, LongSupplier clock) {
         this.span = JfrEvents.beginCommunicator(phase);

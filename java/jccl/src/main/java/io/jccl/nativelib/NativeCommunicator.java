@@ -475,6 +475,9 @@ public final class NativeCommunicator {
     /** What operations that ended well have counted since the communicator was made. */
     static native long[] counters(long comm);
 
+    /** Informs the engines of the process of the time, for what needs it to a twentieth of a second only. */
+    static native void tick();
+
     /** The sequence number of the last operation entered; the first is 1. */
     static native long lastEntered(long comm);
 

@@ -258,6 +258,11 @@ public final class NativeEngine extends Engine {
         return rows(() -> NativeCommunicator.counters(handle));
     }
 
+    /** To be called some 20 times a second; see {@link NativeCommunicator#tick}. */
+    public static void tick() {
+        NativeCommunicator.tick();
+    }
+
     /** Keeps memory registered with adapters; see {@link NativeCommunicator#keepMemory}. */
     public long keepMemory(long address, long bytes) {
         return NativeCommunicator.keepMemory(handle, address, bytes);

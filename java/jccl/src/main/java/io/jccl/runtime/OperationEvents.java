@@ -48,10 +48,11 @@ final class OperationEvents {
     private OperationSpan.Facts facts(long before, long sequence, OperationWork work) {
         OperationCall call = work.call();
         boolean exchanges = call instanceof TransfersCall || call instanceof SendReceiveCall;
-        if (call instanceof BufferCall && !exchanges && LastEntered.plain(sequence) == before + 1) {
+        if (!(call instanceof GroupCall) && !exchanges && LastEntered.plain(sequence) == before + 1) {
             Optional<RecordedOperation> recorded = status.recorded(sequence);
             if (recorded.isPresent()) {
-                return facts(recorded.get());
+                RecordedOperation one = recorded.get();
+                return facts(one, call instanceof BufferCall it ? it.bytes(size) : one.bytes(size));
             }
         }
         Optional<RecordedTransfers> transfers =
@@ -75,7 +76,7 @@ final class OperationEvents {
                 transfers.map(RecordedTransfers::waitedFor).orElse(-1));
     }
 
-    private OperationSpan.Facts facts(RecordedOperation one) {
+    private OperationSpan.Facts facts(RecordedOperation one, long bytes) {
         RankOperation operation = one.operation();
         return new OperationSpan.Facts(
                 communicator,
@@ -86,7 +87,7 @@ final class OperationEvents {
                 operation.type() == null ? "" : operation.type().label(),
                 operation.op() == null ? "" : operation.op().label(),
                 operation.count(),
-                one.bytes(size),
+                bytes,
                 operation.root(),
                 one.algorithm().label(),
                 one.protocol().label(),

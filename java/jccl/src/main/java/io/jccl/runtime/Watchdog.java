@@ -1,5 +1,6 @@
 package io.jccl.runtime;
 
+import io.jccl.nativelib.NativeEngine;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
@@ -31,6 +32,7 @@ final class Watchdog {
 
     synchronized void add(Watched one) {
         watched.add(one);
+        NativeEngine.tick();
         if (thread == null) {
             thread = new Thread(this::run, "jccl-watchdog");
             thread.setDaemon(true);
@@ -45,6 +47,7 @@ final class Watchdog {
     private void run() {
         while (!endIfNothingIsLeft()) {
             LockSupport.parkNanos(this, TICK_NANOS);
+            NativeEngine.tick();
             long now = System.nanoTime();
             for (Watched one : watched) {
                 tick(one, now);
