@@ -106,18 +106,21 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
         waiting.sort(Comparator.comparingInt(Waiting::preference)); // stable: equal ones keep the order of their coming
         for (Waiting one : waiting) {
             int rank = ranks + admitted.size();
-            one.link()
-                    .send(
-                            FrameType.ADMITTED,
-                            new WireWriter()
-                                    .i32(remaining.generation())
-                                    .i32(rank)
-                                    .i32(remaining.newSize())
-                                    .blob(secret));
+            one.link().send(FrameType.ADMITTED, admitted(rank));
             admitted.add(one.link());
             registration.join(one.link(), remaining.hello(rank));
         }
         waiting.clear();
+    }
+
+    private WireWriter admitted(int rank) {
+        WireWriter out = new WireWriter()
+                .i32(remaining.generation())
+                .i32(rank)
+                .i32(remaining.newSize())
+                .blob(secret);
+        EarlierGroup.write(out, remaining.earlierGroups(List.of()));
+        return out;
     }
 
     @Override

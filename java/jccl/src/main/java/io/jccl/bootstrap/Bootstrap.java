@@ -50,9 +50,12 @@ public final class Bootstrap implements AutoCloseable {
     private final CoordinatorConnection client;
     private final CoordinatorServer coordinator;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private ReservedPort reserved; // null: nobody has asked for it; guarded by this, like the two below
-    private final List<ReservedPort> earlier = new ArrayList<>(); // of closed groups that this one continues
-    private Bootstrap successor; // the last group that continues this one; null: none
+    private volatile List<EarlierGroup> earlier = List.of(); // that this one needs a majority of, too
+    private volatile List<EarlierGroup> settled = List.of(); // that it does not; a rank that was left out may still ask
+    private final List<ReservedPort> ofFailedGroups = new ArrayList<>(); // that came from this one; guarded by this
+    private Bootstrap parent; // of a group that was reformed, until it is confirmed; null: none
+    private boolean cutOffBefore; // in a group before, until this one is confirmed
+    private ReservedPort reserved; // null: nobody has asked for it; guarded by this
 
     private Bootstrap(
             int rank,
@@ -154,7 +157,7 @@ public final class Bootstrap implements AutoCloseable {
             BootstrapOptions ofGroup = options.withGeneration(place.generation());
             RankRegistration.Hello hello = new RankRegistration.Hello(
                     options.version(), place.rank(), place.size(), NO_OLD_RANK, "", new byte[0]);
-            return enter(
+            Bootstrap group = enter(
                     rendezvous,
                     place.welcome(),
                     place.secret(),
@@ -165,6 +168,8 @@ public final class Bootstrap implements AutoCloseable {
                     null,
                     start,
                     deadline);
+            group.earlier = place.earlier();
+            return group;
         }
     }
 
@@ -410,17 +415,29 @@ public final class Bootstrap implements AutoCloseable {
         return reserved;
     }
 
-    /** The group that continues this one, if there is one, listens on: who was left out may still ask. */
     private synchronized void closeReserved() {
         if (reserved != null) {
-            earlier.add(reserved);
+            reserved.close();
         }
-        for (ReservedPort port : earlier) {
-            if (successor == null || !successor.keep(port)) {
-                port.close();
-            }
+        ofFailedGroups.forEach(ReservedPort::close);
+        ofFailedGroups.clear();
+        earlier.forEach(EarlierGroup::close);
+        earlier = List.of();
+        settled.forEach(EarlierGroup::close);
+        settled = List.of();
+    }
+
+    /** What others may take for this rank: the reserved port, and those of groups that failed. */
+    private synchronized List<ReservedPort> ports() {
+        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups);
+        ports.add(reserved());
+        return ports;
+    }
+
+    private synchronized void leaveReservedTo(Bootstrap group) {
+        if (reserved != null) {
+            group.keep(reserved.share());
         }
-        earlier.clear();
     }
 
     /** How often the group was reformed. */
@@ -463,32 +480,67 @@ public final class Bootstrap implements AutoCloseable {
             boolean needsMajority,
             BootstrapOptions childOptions) {
         BootstrapOptions next = childOptions.withGeneration(generation() + 1);
-        RemainingRanks remaining = new RemainingRanks(rank, excluded, joiners, jobKey, rendezvousAddresses, next);
+        RemainingRanks remaining =
+                new RemainingRanks(rank, excluded, joiners, jobKey, rendezvousAddresses, earlier, needsMajority, next);
         boolean aborted = control()
                 .agreedFailure()
                 .filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
-        boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!client.wasCutOff());
+        boolean cutOff = cutOffBefore || client.wasCutOff();
+        boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!cutOff);
         Bootstrap group = remaining.initialize(reserved(), secret, minority);
         group.isPart = isPart;
-        synchronized (this) {
-            successor = group;
-        }
+        group.parent = this;
+        group.cutOffBefore = cutOff;
+        group.earlier = remaining.earlierGroups(ports());
+        group.settled = settled.stream()
+                .map(one -> one.after(remaining.left(), true))
+                .toList();
         return group;
     }
 
+    /** Whether the group comes from one before, and {@link #confirm} is to be called once all ranks are known to use it. */
+    public boolean isReformed() {
+        return generation() > 0;
+    }
+
     /**
-     * Keeps the port of a group that this one continues, so that a rank which was left out of it cannot take this rank for one
-     * that has ended.
-     *
-     * @return whether this group is open
+     * All ranks are known to use this group: none has failed to initialise it, and went on with the group before. That
+     * matters no more, unless ranks were left out of it that may live.
      */
-    private synchronized boolean keep(ReservedPort port) {
-        if (closed.get()) {
-            return false;
+    public void confirm() {
+        PortProbe probe = new PortProbe(rank);
+        List<EarlierGroup> stay = new ArrayList<>();
+        List<EarlierGroup> ask = new ArrayList<>();
+        for (EarlierGroup group : earlier) {
+            (group.lasts() ? stay : ask).add(group);
         }
-        earlier.add(port);
-        return true;
+        ask.addAll(settled);
+        earlier = withLiving(stay, probe);
+        settled = withLiving(ask, probe);
+        cutOffBefore = false;
+        parent = null;
+    }
+
+    /** The groups in which ranks may live that were left out; closes the others. */
+    private static List<EarlierGroup> withLiving(List<EarlierGroup> groups, PortProbe probe) {
+        List<EarlierGroup> living = new ArrayList<>();
+        for (EarlierGroup group : groups) {
+            boolean isEmpty = group.leftOut().stream()
+                    .allMatch(one -> probe.hasEnded(
+                            ReservedPort.decode(group.addresses().get(one))));
+            if (isEmpty) {
+                group.close();
+            } else {
+                living.add(group);
+            }
+        }
+        return List.copyOf(living);
+    }
+
+    /** A group that came from this one failed, perhaps on this rank only: others must not take it for one that has ended. */
+    private synchronized void keep(ReservedPort port) {
+        ofFailedGroups.add(port);
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */
@@ -503,6 +555,9 @@ public final class Bootstrap implements AutoCloseable {
             coordinator.giveUp(text);
         } else {
             client.control().report(ReportKind.GAVE_UP, 0, text);
+        }
+        if (parent != null) {
+            leaveReservedTo(parent);
         }
         close();
     }

@@ -63,13 +63,18 @@ final class FrameStream implements AutoCloseable {
 
     /** A frame that has begun by the deadline is read to its end, so that a late one is never cut in two. */
     Frame readFrame(long deadlineNanos) throws IOException {
+        return readFrame(deadlineNanos, Codecs.MAX_RANKS * 4 + Codecs.MAX_TEXT * 8);
+    }
+
+    /** The same with another limit of the length. */
+    Frame readFrame(long deadlineNanos, int maxLength) throws IOException {
         byte[] first = read(1, deadlineNanos);
         long restNanos = Math.max(deadlineNanos, System.nanoTime() + GRACE_NANOS);
         ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES)
                 .put(first)
                 .put(read(FrameType.HEADER_BYTES - 1, restNanos))
                 .flip();
-        int length = FrameType.checkLength(header.getInt(), Codecs.MAX_RANKS * 4 + Codecs.MAX_TEXT * 8);
+        int length = FrameType.checkLength(header.getInt(), maxLength);
         FrameType type = FrameType.of(header.get());
         return new Frame(type, new WireReader(read(length, restNanos)));
     }

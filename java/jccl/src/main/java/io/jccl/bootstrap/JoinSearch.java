@@ -31,10 +31,18 @@ final class JoinSearch {
      * @param rendezvous the connection to the rank that leads
      * @param secret of the rendezvous
      * @param jobKey what processes prove that join later
+     * @param earlier groups before, in which ranks may be left
      * @param welcome what the rank that leads said when all had come
      */
     record Place(
-            FrameStream rendezvous, int generation, int rank, int size, byte[] secret, byte[] jobKey, byte[] welcome) {}
+            FrameStream rendezvous,
+            int generation,
+            int rank,
+            int size,
+            byte[] secret,
+            byte[] jobKey,
+            List<EarlierGroup> earlier,
+            byte[] welcome) {}
 
     private final JobMembers members;
     private final int order;
@@ -149,7 +157,7 @@ final class JoinSearch {
             stream.writeFrame(
                     FrameType.HELLO,
                     new RankRegistration.Hello(options.version(), order, 0, -1, "", new byte[0]).write());
-            FrameStream.Frame frame = stream.readFrame(deadline);
+            FrameStream.Frame frame = stream.readFrame(deadline, FrameType.MAX_BODY_BYTES);
             WireReader body = frame.body();
             switch (frame.type()) {
                 case ADMITTED -> {
@@ -157,10 +165,11 @@ final class JoinSearch {
                     int rank = body.i32In("rank", 1, Codecs.MAX_RANKS - 1);
                     int size = body.i32In("size", rank + 1, Codecs.MAX_RANKS);
                     byte[] secret = body.blob(Handshake.PROOF_BYTES);
+                    List<EarlierGroup> earlier = EarlierGroup.read(body, size);
                     body.end();
                     byte[] welcome = FrameStream.welcome(
                             "rank " + rank, stream.readFrame(System.nanoTime() + ANSWER_GRACE_NANOS), size);
-                    place = new Place(stream, generation, rank, size, secret, jobKey, welcome);
+                    place = new Place(stream, generation, rank, size, secret, jobKey, earlier, welcome);
                 }
                 case LEADER -> {
                     leader = RendezvousServer.decodeAddresses(body.blob(FrameType.MAX_HELLO_BYTES));

@@ -4,18 +4,14 @@ import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import java.io.IOException;
-import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
-import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
@@ -27,8 +23,6 @@ import java.util.stream.IntStream;
 final class RemainingRanks {
 
     private static final int MAX_KEY_CHARS = 300;
-    private static final int PROBE_MILLIS = 200;
-    private static final long PROBE_ALL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final int rank;
     private final int size;
@@ -37,6 +31,8 @@ final class RemainingRanks {
     private final List<String> rendezvousAddresses;
     private final int joiners;
     private final byte[] jobKey;
+    private final List<EarlierGroup> earlier;
+    private final boolean lasts;
     private final BootstrapOptions options;
 
     /**
@@ -47,6 +43,8 @@ final class RemainingRanks {
      * @param joiners how many processes join
      * @param jobKey what they prove
      * @param rendezvousAddresses of all ranks of the old group, see {@link ReservedPort}
+     * @param earlier groups before that one, in which ranks may be left
+     * @param lasts whether the ranks that are left out may go on, too
      * @param options of the new group, with its generation
      */
     RemainingRanks(
@@ -55,8 +53,12 @@ final class RemainingRanks {
             int joiners,
             byte[] jobKey,
             List<String> rendezvousAddresses,
+            List<EarlierGroup> earlier,
+            boolean lasts,
             BootstrapOptions options) {
         this.rank = rank;
+        this.earlier = earlier;
+        this.lasts = lasts;
         this.joiners = joiners;
         this.jobKey = jobKey;
         this.size = rendezvousAddresses.size();
@@ -194,47 +196,82 @@ final class RemainingRanks {
 
     /**
      * Whether so few remain that the others may continue without them: no more than half of the ranks that are not
-     * known to have ended; of exactly half, those without the lowest rank.
+     * known to have ended; of exactly half, those without the lowest rank. Of a group before, where ranks may be left that
+     * have not come here, half are never enough.
      *
      * @param endedCount whether ranks whose ports are closed have ended; otherwise they may have continued without this
      *     one
      */
     boolean isMinority(boolean endedCount) {
+        PortProbe probe = new PortProbe(rank);
         int living = size;
-        long deadline = System.nanoTime() + PROBE_ALL_NANOS;
         for (int one : excluded) {
-            if (isMajorityOf(living) || !endedCount || System.nanoTime() - deadline >= 0) {
+            if (isMajorityOf(living) || !endedCount) {
                 break;
             }
-            if (hasEnded(one)) {
-                living--;
+            living -= hasEnded(probe, one) ? 1 : 0;
+        }
+        if (!isMajorityOf(living)) {
+            return true;
+        }
+        for (EarlierGroup group : earlier) {
+            if (isMinorityOf(group, probe, endedCount)) {
+                return true;
             }
         }
-        return !isMajorityOf(living);
+        return false;
+    }
+
+    private boolean isMinorityOf(EarlierGroup group, PortProbe probe, boolean endedCount) {
+        int mine = 0;
+        int living = 0;
+        for (int one = 0; one < group.ranks().size(); one++) {
+            int now = group.ranks().get(one);
+            if (left.contains(now)) {
+                mine++;
+                living++;
+            } else {
+                boolean ended = endedCount
+                        && probe.hasEnded(ReservedPort.decode(group.addresses().get(one)))
+                        && (now == EarlierGroup.NONE || hasEnded(probe, now));
+                living += ended ? 0 : 1;
+            }
+        }
+        return 2 * mine <= living;
     }
 
     private boolean isMajorityOf(int living) {
         return 2 * left.size() > living || 2 * left.size() == living && left.get(0) == 0;
     }
 
-    private boolean hasEnded(int oldRank) {
-        boolean refused = false;
-        boolean first = true;
-        for (InetSocketAddress address : addresses(oldRank)) {
-            try (SocketChannel channel = SocketChannel.open()) {
-                channel.socket().connect(address, PROBE_MILLIS);
-                return false;
-            } catch (ClosedByInterruptException e) {
-                throw new InterruptedCommunicationException(
-                        "rank=" + rank + " was interrupted while it checked which ranks have ended", e);
-            } catch (ConnectException e) {
-                refused |= first;
-            } catch (IOException e) {
-                continue; // this address does not lead there
-            } finally {
-                first = false;
-            }
+    /** It may have lost this group's port, and have kept that of one before. */
+    private boolean hasEnded(PortProbe probe, int oldRank) {
+        boolean ended = probe.hasEnded(addresses(oldRank));
+        for (EarlierGroup group : earlier) {
+            int before = group.ranks().indexOf(oldRank);
+            ended = ended
+                    && (before < 0
+                            || probe.hasEnded(
+                                    ReservedPort.decode(group.addresses().get(before))));
         }
-        return refused;
+        return ended;
+    }
+
+    /**
+     * What the new group has to know of those before.
+     *
+     * @param own this rank's ports, which are shared; empty where it is for another process
+     */
+    List<EarlierGroup> earlierGroups(List<ReservedPort> own) {
+        List<EarlierGroup> groups = new ArrayList<>();
+        for (EarlierGroup group : earlier) {
+            groups.add(group.after(left, !own.isEmpty()));
+        }
+        List<Integer> ranks = new ArrayList<>();
+        for (int one = 0; one < size; one++) {
+            ranks.add(left.indexOf(one));
+        }
+        groups.add(new EarlierGroup(rendezvousAddresses, ranks, lasts, EarlierGroup.shared(own)));
+        return groups;
     }
 }

@@ -25,6 +25,7 @@ final class ReservedPort implements Closeable {
     private final String encoded;
     private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // attempts that failed, by key
     private RendezvousServer server; // the last one
+    private int owners = 1; // that have not closed it
 
     /**
      * Takes any free port.
@@ -70,9 +71,18 @@ final class ReservedPort implements Closeable {
         }
     }
 
+    /** Another owner of the port, who closes it too. */
+    synchronized ReservedPort share() {
+        owners++;
+        return this;
+    }
+
+    /** Closes the port once all its owners have closed it. */
     @Override
     public synchronized void close() {
-        closeServer();
-        Reactor.closeQuietly(acceptor);
+        if (--owners == 0) {
+            closeServer();
+            Reactor.closeQuietly(acceptor);
+        }
     }
 }

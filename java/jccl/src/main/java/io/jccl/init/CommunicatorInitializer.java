@@ -237,6 +237,9 @@ public final class CommunicatorInitializer {
                 acquired.push(device.get()::destroy);
             }
             context.barrier();
+            if (membership.isReformed()) {
+                confirm();
+            }
             timeline.step("barrier");
             InitializedCommunicator communicator = new InitializedCommunicator(
                     id(),
@@ -280,6 +283,23 @@ public final class CommunicatorInitializer {
                 membership.giveUp(why);
                 acquired.forEach(Runnable::run);
             }
+        }
+    }
+
+    /**
+     * All ranks have initialised the communicator; now all learn that all know. A failure from here on is one of the
+     * communicator, which others may use: its first operation reports it.
+     */
+    private void confirm() {
+        try {
+            context.barrier();
+            membership.confirm();
+        } catch (InterruptedCommunicationException e) {
+            LOG.info("rank={} was interrupted when the communicator was initialised", context.rank());
+            Thread.currentThread().interrupt();
+        } catch (JcclException e) {
+            LOG.info(
+                    "rank={} does not know whether all ranks use the communicator: {}", context.rank(), e.getMessage());
         }
     }
 

@@ -162,7 +162,7 @@ class ReformTest {
     }
 
     @Test
-    void processesAreRankedByTheirWishes() throws Exception {
+    void processesAreRankedByWhatTheyPrefer() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(1)) {
             List<String> members = ranks.get(0).memberAddresses();
             Future<Communicator> seven = joining(

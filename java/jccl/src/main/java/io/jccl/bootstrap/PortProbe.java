@@ -1,0 +1,55 @@
+package io.jccl.bootstrap;
+
+import io.jccl.InterruptedCommunicationException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.SocketChannel;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Finds out which ranks have ended: nobody listens on their reserved ports. For a second in all; then all others live. */
+final class PortProbe {
+
+    private static final int PROBE_MILLIS = 200;
+    private static final long PROBE_ALL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final int rank;
+    private final long deadline = System.nanoTime() + PROBE_ALL_NANOS;
+
+    /** @param rank this one, for messages */
+    PortProbe(int rank) {
+        this.rank = rank;
+    }
+
+    /**
+     * Whether a rank has ended: a port's best address refuses, and no other answers.
+     *
+     * @param addresses of a port
+     * @throws InterruptedCommunicationException if this thread is interrupted
+     */
+    boolean hasEnded(List<InetSocketAddress> addresses) {
+        boolean refused = false;
+        boolean first = true;
+        for (InetSocketAddress address : addresses) {
+            if (System.nanoTime() - deadline >= 0) {
+                return false;
+            }
+            try (SocketChannel channel = SocketChannel.open()) {
+                channel.socket().connect(address, PROBE_MILLIS);
+                return false;
+            } catch (ClosedByInterruptException e) {
+                throw new InterruptedCommunicationException(
+                        "rank=" + rank + " was interrupted while it checked which ranks have ended", e);
+            } catch (ConnectException e) {
+                refused |= first;
+            } catch (IOException e) {
+                continue; // this address does not lead there
+            } finally {
+                first = false;
+            }
+        }
+        return refused;
+    }
+}

@@ -1,0 +1,79 @@
+package io.jccl.membership;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * The membership protocol of {@code shrink} and {@code reform}, explored exhaustively: whatever fails in whatever order, two
+ * groups never go on, and nobody waits for ever. {@code -Djccl.test.seeds=100} adds the largest, which takes minutes.
+ */
+@Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MembershipModelTest {
+
+    private static final boolean ALL = Integer.getInteger("jccl.test.seeds", 20) >= 100;
+
+    private static Explorer explorer(Set<Rule> rules, int failures, boolean partitions) {
+        return new Explorer(new Protocol(rules, failures, partitions));
+    }
+
+    /** Prints the number of states. */
+    @ParameterizedTest(name = "ranks={0} joiners={1} failures={2} partitions={3}")
+    @CsvSource({
+        "2, 1, 3, true, false",
+        "3, 1, 2, true, false",
+        "4, 0, 3, true, false",
+        "3, 2, 2, true, false",
+        "3, 2, 3, false, false",
+        "4, 1, 3, false, false",
+        "5, 0, 3, false, false",
+        "5, 0, 3, true, true"
+    })
+    void twoGroupsNeverGoOnAndNobodyWaitsForEver(
+            int ranks, int joiners, int failures, boolean partitions, boolean large) {
+        assumeTrue(ALL || !large, "takes minutes: -Djccl.test.seeds=100");
+        Explorer explorer = explorer(EnumSet.allOf(Rule.class), failures, partitions);
+        Optional<String> wrong = explorer.explore(State.initial(ranks, joiners));
+        System.out.printf(
+                "membership: ranks=%d joiners=%d failures=%d partitions=%b states=%d steps=%d ends=%d%n",
+                ranks, joiners, failures, partitions, explorer.states(), explorer.steps(), explorer.ends());
+        assertThat(wrong).isEmpty();
+        assertThat(explorer.ends()).isPositive();
+    }
+
+    /** Each in the smallest case that shows it. */
+    @ParameterizedTest(name = "without {0}")
+    @CsvSource({
+        "MAJORITY, 3, 0, 1, true, two groups go on",
+        "KEEP_PORT_UNTIL_CONFIRMED, 3, 1, 2, false, two groups go on",
+        "MAJORITY_OF_BOTH, 3, 2, 2, true, two groups go on",
+        "SOMEBODY_IS_LEFT, 3, 2, 3, false, two groups go on",
+        "JOINERS_KNOW_GROUP_BEFORE, 3, 2, 2, true, two groups go on",
+        "KEEP_PORT_FOR_THE_LIVING, 4, 1, 3, false, two groups go on",
+        "ALL_COME, 3, 0, 1, true, two groups go on",
+        "NOTICE_WHILE_INITIALISING, 3, 0, 2, false, waits for ever",
+        "NOTICE_OTHER_GENERATION, 3, 1, 2, false, waits for ever"
+    })
+    void withoutAnyRuleTheModelFindsWhatGoesWrong(
+            Rule rule, int ranks, int joiners, int failures, boolean partitions, String wrong) {
+        Explorer explorer = explorer(EnumSet.complementOf(EnumSet.of(rule)), failures, partitions);
+        assertThat(explorer.explore(State.initial(ranks, joiners)))
+                .hasValueSatisfying(text -> assertThat(text).contains(wrong).contains("the beginning\n  "));
+    }
+
+    /** A minority ends, and the majority goes on: not nobody. */
+    @ParameterizedTest
+    @CsvSource({"3, 0, 1", "5, 0, 2"})
+    void aMajorityGoesOn(int ranks, int joiners, int failures) {
+        Explorer explorer = explorer(EnumSet.allOf(Rule.class), failures, false);
+        assertThat(explorer.explore(State.initial(ranks, joiners))).isEmpty();
+        assertThat(explorer.endsInWhichAGroupGoesOn()).isEqualTo(explorer.ends());
+    }
+}
