@@ -425,9 +425,10 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_wai
   return guarded<jlongArray>(nullptr, [&] {
     std::vector<int64_t> rows;
     for (const ChannelWait& wait : communicatorOf(handle).waiting()) {
-      rows.insert(rows.end(), {wait.channel, wait.place.peer, static_cast<int64_t>(wait.place.transport),
-                               static_cast<int64_t>(wait.place.waitFor), static_cast<int64_t>(wait.place.protocol),
-                               static_cast<int64_t>(wait.place.step), static_cast<int64_t>(wait.sequence)});
+      rows.insert(rows.end(),
+                  {wait.channel, wait.place.peer, static_cast<int64_t>(wait.place.transport),
+                   static_cast<int64_t>(wait.place.waitFor), static_cast<int64_t>(wait.place.protocol),
+                   static_cast<int64_t>(wait.place.step), static_cast<int64_t>(wait.sequence), wait.waitedNanos});
     }
     return newLongs(env, rows);
   });

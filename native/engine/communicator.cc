@@ -91,7 +91,8 @@ std::vector<ChannelWait> Communicator::waiting() const {
                           static_cast<WaitFor>(record.waitFor.load(std::memory_order_relaxed)),
                           static_cast<Protocol>(record.protocol.load(std::memory_order_relaxed)),
                           record.step.load(std::memory_order_relaxed)};
-    waits.push_back({c, place, sequence - 1});
+    const int64_t since = record.sinceNanos.load(std::memory_order_relaxed);
+    waits.push_back({c, place, sequence - 1, since == 0 ? -1 : monotonicNanos() - since});
   }
   return waits;
 }

@@ -369,7 +369,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_waiting(J
       const TransportKind kind = isNet ? hostOf(handle).network() : place.transport;
       rows.insert(rows.end(), {wait.channel, place.peer, javaTransportOf(kind), static_cast<int64_t>(place.waitFor),
                                static_cast<int64_t>(place.protocol), static_cast<int64_t>(place.step),
-                               static_cast<int64_t>(wait.sequence)});
+                               static_cast<int64_t>(wait.sequence), wait.waitedNanos});
     }
     return newLongs(env, rows);
   });

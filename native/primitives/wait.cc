@@ -56,7 +56,9 @@ class LongWaitGuard {
 // Writes the record while a wait is long, and clears it at the end.
 class RecordGuard {
  public:
-  RecordGuard(ProgressRecord& record, const WaitPlace& place) : record_(record), place_(place) {}
+  // `since`: when the wait began, 0: not known.
+  RecordGuard(ProgressRecord& record, const WaitPlace& place, int64_t since)
+      : record_(record), place_(place), since_(since) {}
   ~RecordGuard() {
     if (shown_) record_.sequence.store(0, std::memory_order_release);
   }
@@ -68,6 +70,7 @@ class RecordGuard {
     record_.waitFor.store(static_cast<uint8_t>(place_.waitFor), std::memory_order_relaxed);
     record_.protocol.store(static_cast<uint8_t>(place_.protocol), std::memory_order_relaxed);
     record_.step.store(place_.step, std::memory_order_relaxed);
+    record_.sinceNanos.store(since_, std::memory_order_relaxed);
     record_.sequence.store(sequence + 1, std::memory_order_release);
   }
   // The deadline passed: the record stays, it is the answer to "who was waited for?".
@@ -76,13 +79,14 @@ class RecordGuard {
  private:
   ProgressRecord& record_;
   const WaitPlace& place_;
+  const int64_t since_;
   bool shown_ = false;
 };
 
 }  // namespace
 
 void Waiter::fail(Code code, const WaitPlace& place) {
-  RecordGuard record(record_, place);
+  RecordGuard record(record_, place, 0);
   record.show(control_.sequence.load(std::memory_order_relaxed));
   record.keep();
   control_.fail(code);
@@ -97,8 +101,8 @@ void Waiter::pause() { cpuRelax(); }
 bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {
   using Phase = WaitPhases::Phase;
   if (control_.failed()) return false;
-  RecordGuard record(record_, place);
   const int64_t start = monotonicNanos();
+  RecordGuard record(record_, place, start);
   int64_t operationStart = 0;
   control_.startNanos.compare_exchange_strong(operationStart, start, std::memory_order_relaxed);
   if (operationStart == 0) operationStart = start;

@@ -34,6 +34,7 @@ struct alignas(64) ProgressRecord {
   std::atomic<uint8_t> waitFor{0};
   std::atomic<uint8_t> protocol{0};
   std::atomic<uint64_t> step{0};
+  std::atomic<int64_t> sinceNanos{0};  // monotonicNanos() when the wait began; 0: not known
 };
 
 // What the waits of all channels of one communicator share.

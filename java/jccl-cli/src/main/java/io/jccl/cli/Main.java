@@ -6,6 +6,7 @@ import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
 import io.jccl.cli.trace.TraceCommand;
+import io.jccl.cli.ps.PsCommand;
 import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
 import io.jccl.cli.verify.CopyCommand;
@@ -35,6 +36,7 @@ import picocli.CommandLine.ScopeType;
         subcommands = {
             PerfCommand.class,
             RunCommand.class,
+            PsCommand.class,
             TopoCommand.class,
             TraceCommand.class,
             TuneCommand.class,

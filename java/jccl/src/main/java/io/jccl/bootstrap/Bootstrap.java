@@ -41,6 +41,9 @@ public final class Bootstrap implements AutoCloseable {
     /** How long a rank that is interrupted before it has come tries to reach those that wait for it. */
     private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** The label of what names a group. */
+    static final String SESSION = "session";
+
     private final int rank;
     private final int size;
     private final byte[] secret;
@@ -137,7 +140,7 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /** What a process proves that joins a job whose ranks have met by a secret. */
-    static byte[] jobKey(byte[] secret) {
+    public static byte[] jobKey(byte[] secret) {
         return Handshake.derive(secret, "job");
     }
 
@@ -376,7 +379,7 @@ public final class Bootstrap implements AutoCloseable {
 
     /** 16 bytes that name the group, the same on every rank; no secret. */
     public byte[] sessionId() {
-        return Handshake.derive(secret, "session");
+        return Handshake.derive(secret, SESSION);
     }
 
     /** The address of this host from which rank 0 was reached: the best for other connections too. */
@@ -443,6 +446,11 @@ public final class Bootstrap implements AutoCloseable {
     /** How often the group was reformed. */
     public int generation() {
         return options.generation();
+    }
+
+    /** The key that all groups of the job have in common. */
+    public byte[] jobKey() {
+        return jobKey.clone();
     }
 
     /** Whether the group was split off from another. */

@@ -28,7 +28,8 @@ public final class Codecs {
 
     private Codecs() {}
 
-    static void write(WireWriter out, RankStatus status) {
+    /** Writes a status. */
+    public static void write(WireWriter out, RankStatus status) {
         write(out, status, 0);
     }
 
@@ -60,7 +61,8 @@ public final class Codecs {
         return constant == null ? NONE : constant.ordinal();
     }
 
-    static RankStatus readStatus(WireReader in, int size) {
+    /** Reads a status of a rank of {@code size}. */
+    public static RankStatus readStatus(WireReader in, int size) {
         return readStatus(in, size, 0);
     }
 

@@ -230,6 +230,7 @@ final class Connector {
             case COORDINATOR -> "coordinator of rank 0";
             case RELAY -> "relay above";
             case JOIN -> "members of the job";
+            case STATUS -> "status server";
         };
     }
 

@@ -159,13 +159,7 @@ final class Control implements ControlNetwork {
             asked = source;
         }
         try {
-            return new RankStatus(
-                    rank,
-                    RankStatus.State.ANSWERED,
-                    asked.lastEntered(),
-                    asked.recordAt(sequence),
-                    asked.waitingRows(),
-                    Trail.of(asked, sequence));
+            return RankStatus.of(rank, asked, asked.waitingRows(), sequence);
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return new RankStatus(rank, RankStatus.State.ANSWERED, LastEntered.NOTHING, Optional.empty(), List.of());

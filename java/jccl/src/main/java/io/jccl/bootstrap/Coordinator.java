@@ -15,7 +15,6 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /**
  * Decides which ranks live and what failed, for the {@link CoordinatorServer}: without sockets, and with the time
@@ -306,7 +305,7 @@ final class Coordinator {
             inquiries.put(inquiry.sequence, inquiry);
             return;
         }
-        SortedSet<Integer> missing = missing(rows, inquiry.sequence);
+        SortedSet<Integer> missing = RankStatus.missing(rows, inquiry.sequence);
         SortedSet<Integer> left = new TreeSet<>();
         for (RankStatus row : rows) {
             if (row.state() == RankStatus.State.DEPARTED && row.missed(inquiry.sequence)) {
@@ -371,19 +370,6 @@ final class Coordinator {
         String time = inquiry.waitedMillis == 0 ? "" : RankList.duration(inquiry.waitedMillis);
         return Optional.of(RankList.late(missing, size, waiting.get().call(), time)
                 + "; look into the logs of those that are missing, or raise JCCL_TIMEOUT");
-    }
-
-    /**
-     * The ranks that the others wait for. Ranks may be an operation apart: a late rank that waits for a peer itself is
-     * not to blame, unless all late ones wait.
-     */
-    private static SortedSet<Integer> missing(List<RankStatus> rows, long sequence) {
-        List<RankStatus> late =
-                rows.stream().filter(row -> row.missed(sequence)).toList();
-        List<RankStatus> idle =
-                late.stream().filter(row -> row.waits().isEmpty()).toList();
-        return (idle.isEmpty() ? late : idle)
-                .stream().map(RankStatus::rank).collect(Collectors.toCollection(TreeSet::new));
     }
 
     private static FailureReport failure(

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -60,7 +61,19 @@ final class CoordinatorServer implements Closeable, Server.Service {
                 0,
                 clock,
                 this);
+        byte[] session = Handshake.derive(secret, Bootstrap.SESSION);
+        AwaitedRanks.add(server.reactor(), () -> awaited(HexFormat.of().formatHex(session, 0, 4)));
         server.start();
+    }
+
+    private AwaitedRanks.Waiting awaited(String communicator) {
+        if (failed) {
+            return AwaitedRanks.Waiting.NOTHING;
+        }
+        return coordinator == null
+                ? registration.awaited("the coordinator waits for ranks to connect")
+                : new AwaitedRanks.Waiting(
+                        communicator, "an exchange of the control plane waits for ranks", size, gathers.awaited());
     }
 
     int port() {

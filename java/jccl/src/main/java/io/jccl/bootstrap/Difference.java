@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
  * @param isFirst whether they are known to have agreed before it; otherwise it may have been an earlier one
  * @param groups the ranks that called the same, the fewest first
  */
-record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> groups) {
+public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> groups) {
 
     private static final SortedMap<String, Function<RankOperation, ?>> ARGUMENTS = new TreeMap<>(Map.of(
             "count",
@@ -35,7 +35,7 @@ record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> group
             call -> call.type() == null ? "none" : call.type().label()));
 
     /** The difference that the answers to a question about an operation show. */
-    static Optional<Difference> in(List<RankStatus> rows, long asked) {
+    public static Optional<Difference> in(List<RankStatus> rows, long asked) {
         SortedMap<Long, Map<Long, SortedSet<Integer>>> bySequence = new TreeMap<>();
         for (RankStatus row : rows) {
             Trail trail = row.trail();
@@ -83,7 +83,7 @@ record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> group
      *
      * @param rows the answers to a question about this operation
      */
-    String describe(List<RankStatus> rows) {
+    public String describe(List<RankStatus> rows) {
         Map<Integer, RankOperation> byRank = new TreeMap<>();
         rows.forEach(row -> row.operation().ifPresent(record -> byRank.put(row.rank(), record.operation())));
         List<RankOperation> calls = groups.stream()

@@ -22,14 +22,20 @@ import java.util.Arrays;
  * names the reason where an older rank is refused; nothing relies on it. Stateless; safe for use by any
  * thread.
  */
-final class Handshake {
+public final class Handshake {
 
     /** What a connection is for. */
-    enum Purpose {
+    public enum Purpose {
+        /** Ranks meet. */
         RENDEZVOUS,
+        /** A rank's control connection. */
         COORDINATOR,
+        /** Long answers of the coordinator are passed on. */
         RELAY,
-        JOIN
+        /** A process joins a job that runs. */
+        JOIN,
+        /** Somebody looks into the process. */
+        STATUS
     }
 
     /**
@@ -43,22 +49,27 @@ final class Handshake {
     static final int ANY_GENERATION = -1;
 
     static final int VERSION = 2;
-    static final int NONCE_BYTES = 32;
-    static final int PROOF_BYTES = 32;
-    static final int GREETING_BYTES = 12 + NONCE_BYTES;
+    /** The bytes of a nonce. */
+    public static final int NONCE_BYTES = 32;
+    /** The bytes of a proof. */
+    public static final int PROOF_BYTES = 32;
+    /** The bytes of a greeting. */
+    public static final int GREETING_BYTES = 12 + NONCE_BYTES;
 
     private static final byte[] MAGIC = "JCCLBS".getBytes(StandardCharsets.US_ASCII);
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private Handshake() {}
 
-    static byte[] randomBytes(int n) {
+    /** Random bytes that nobody can guess. */
+    public static byte[] randomBytes(int n) {
         byte[] bytes = new byte[n];
         RANDOM.nextBytes(bytes);
         return bytes;
     }
 
-    static byte[] greeting(byte[] nonce) {
+    /** What each side says first, where the generation does not matter. */
+    public static byte[] greeting(byte[] nonce) {
         return greeting(nonce, ANY_GENERATION);
     }
 
@@ -76,7 +87,7 @@ final class Handshake {
      *
      * @throws WireException if this is no greeting, or one of another version
      */
-    static byte[] nonceOf(byte[] greeting) {
+    public static byte[] nonceOf(byte[] greeting) {
         if (!Arrays.equals(greeting, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             throw new WireException("not a JCCL greeting");
         }
@@ -103,11 +114,13 @@ final class Handshake {
         return nonce;
     }
 
-    static byte[] rankProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
+    /** The proof of the side that connects. */
+    public static byte[] rankProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
         return proof(secret, "rank", purpose, rankNonce, serverNonce);
     }
 
-    static byte[] serverProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
+    /** The proof of the side that listens. */
+    public static byte[] serverProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
         return proof(secret, "server", purpose, rankNonce, serverNonce);
     }
 
@@ -117,7 +130,7 @@ final class Handshake {
     }
 
     /** A secret of 16 bytes made from another and a label. */
-    static byte[] derive(byte[] key, String label) {
+    public static byte[] derive(byte[] key, String label) {
         return derive(key, label.getBytes(StandardCharsets.UTF_8));
     }
 
@@ -127,7 +140,7 @@ final class Handshake {
     }
 
     /** Compares in constant time. */
-    static boolean same(byte[] a, byte[] b) {
+    public static boolean same(byte[] a, byte[] b) {
         return MessageDigest.isEqual(a, b);
     }
 }

@@ -30,7 +30,7 @@ public record LastEntered(long host, long device) {
     }
 
     /** The number in its own sequence, and which that is, for messages: {@code 7}, {@code 7 (device)}. */
-    static String text(long sequence) {
+    public static String text(long sequence) {
         return plain(sequence) + (isOnDevice(sequence) ? " (device)" : "");
     }
 

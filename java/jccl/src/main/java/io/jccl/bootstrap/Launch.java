@@ -48,7 +48,7 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
         }
 
         /** The key of what all groups of the job have in common. */
-        byte[] key() {
+        public byte[] key() {
             return Handshake.derive(bytes(), "job");
         }
 

@@ -37,7 +37,7 @@ public final class RankList {
     }
 
     /** As the subject of a sentence: {@code rank 1}, {@code ranks 0 and 2}, {@code ranks {3,7,10-500}}. */
-    static String subject(Collection<Integer> ranks) {
+    public static String subject(Collection<Integer> ranks) {
         List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
         return switch (sorted.size()) {
             case 1 -> "rank " + sorted.get(0);
@@ -54,7 +54,7 @@ public final class RankList {
     }
 
     /** For example {@code 5 s}, {@code 1.5 s} or {@code 250 ms}. */
-    static String duration(long millis) {
+    public static String duration(long millis) {
         return millis < 1000
                 ? millis + " ms"
                 : BigDecimal.valueOf(Math.round(millis / 100.0), 1)

@@ -305,6 +305,15 @@ final class RankRegistration {
         return places.isEmpty() ? "" : waits(places.values().iterator().next()[1]);
     }
 
+    /** The ranks that have not come, once one has. */
+    AwaitedRanks.Waiting awaited(String what) {
+        if (places.isEmpty()) {
+            return AwaitedRanks.Waiting.NOTHING;
+        }
+        int ofSize = size == 0 ? places.values().iterator().next()[1] : size;
+        return new AwaitedRanks.Waiting("", what, ofSize, missing(ofSize));
+    }
+
     boolean complete() {
         return size != 0 && bySize.getOrDefault(size, new TreeMap<>()).size() == size;
     }

@@ -3,6 +3,9 @@ package io.jccl.bootstrap;
 import io.jccl.ChannelWait;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * What one rank said when the coordinator asked, or why it said nothing.
@@ -62,8 +65,37 @@ public record RankStatus(
         return new RankStatus(rank, state, lastEntered, operation, waits, other);
     }
 
+    /**
+     * What a rank says of itself now.
+     *
+     * @param waits where its channels stand still
+     * @param sequence the operation in question, see {@link LastEntered}
+     */
+    public static RankStatus of(int rank, StatusSource source, List<ChannelWait> waits, long sequence) {
+        return new RankStatus(
+                rank,
+                State.ANSWERED,
+                source.lastEntered(),
+                source.recordAt(sequence),
+                waits,
+                Trail.of(source, sequence));
+    }
+
+    /**
+     * The ranks that the others wait for in an operation. Ranks may be an operation apart: a late rank that waits for a peer
+     * itself is not to blame, unless all late ones wait.
+     */
+    public static SortedSet<Integer> missing(List<RankStatus> rows, long sequence) {
+        List<RankStatus> late =
+                rows.stream().filter(row -> row.missed(sequence)).toList();
+        List<RankStatus> idle =
+                late.stream().filter(row -> row.waits().isEmpty()).toList();
+        return (idle.isEmpty() ? late : idle)
+                .stream().map(RankStatus::rank).collect(Collectors.toCollection(TreeSet::new));
+    }
+
     /** Whether this rank, as far as is known, has not entered the operation. */
-    boolean missed(long sequence) {
+    public boolean missed(long sequence) {
         return operation.isEmpty() && lastEntered.of(sequence) < sequence;
     }
 

@@ -24,10 +24,10 @@ import org.slf4j.LoggerFactory;
  * One daemon thread that serves channels, tasks and tickers; everything it calls, it calls on that thread, one at a
  * time. {@link #execute}, {@link #invoke} and {@link #close} may be called by any thread.
  */
-final class Reactor implements Closeable {
+public final class Reactor implements Closeable {
 
     /** What a registered channel calls when it is ready. */
-    interface Handler {
+    public interface Handler {
 
         /** Does what the ready set of the key allows. */
         void ready(SelectionKey key) throws IOException;
@@ -54,7 +54,7 @@ final class Reactor implements Closeable {
     private volatile boolean closing;
 
     /** What is called regularly. */
-    final class Ticker {
+    public final class Ticker {
 
         private final LongUnaryOperator task;
         private long due = clock.getAsLong();
@@ -64,7 +64,7 @@ final class Reactor implements Closeable {
         }
 
         /** No more calls; on the reactor's thread. */
-        void end() {
+        public void end() {
             tickers.remove(this);
         }
     }
@@ -75,7 +75,7 @@ final class Reactor implements Closeable {
      * @param name the thread's name
      * @param clock nanoseconds
      */
-    Reactor(String name, LongSupplier clock) {
+    public Reactor(String name, LongSupplier clock) {
         this.clock = clock;
         try {
             selector = Selector.open();
@@ -89,7 +89,8 @@ final class Reactor implements Closeable {
         thread.setDaemon(true);
     }
 
-    void start() {
+    /** Starts the thread. */
+    public void start() {
         thread.start();
     }
 
@@ -98,19 +99,19 @@ final class Reactor implements Closeable {
      *
      * @param task called with the time, returns in how many nanoseconds the next call is due
      */
-    Ticker every(LongUnaryOperator task) {
+    public Ticker every(LongUnaryOperator task) {
         Ticker ticker = new Ticker(task);
         tickers.add(ticker);
         return ticker;
     }
 
     /** Registers a non-blocking channel; on this reactor's thread, or before {@link #start}. */
-    SelectionKey register(SelectableChannel channel, int operations, Handler handler) throws IOException {
+    public SelectionKey register(SelectableChannel channel, int operations, Handler handler) throws IOException {
         return channel.register(selector, operations, handler);
     }
 
     /** Runs a task on the thread soon; never after {@link #close} has returned. */
-    void execute(Runnable task) {
+    public void execute(Runnable task) {
         tasks.add(task);
         selector.wakeup();
     }
@@ -138,6 +139,10 @@ final class Reactor implements Closeable {
         return sentBytes.sum();
     }
 
+    boolean isClosed() {
+        return closing;
+    }
+
     boolean onThread() {
         return Thread.currentThread() == thread;
     }
@@ -161,7 +166,9 @@ final class Reactor implements Closeable {
         for (Ticker ticker : tickers) {
             waitNanos = Math.min(waitNanos, ticker.due - start);
         }
-        if (waitNanos <= 0) {
+        if (tickers.isEmpty()) {
+            selector.select(); // until a channel or a task is ready
+        } else if (waitNanos <= 0) {
             selector.selectNow();
         } else {
             selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(waitNanos + 999_999)));
@@ -204,7 +211,7 @@ final class Reactor implements Closeable {
     }
 
     /** Asks for a tick at once. */
-    void tickSoon() {
+    public void tickSoon() {
         if (onThread()) {
             for (Ticker ticker : tickers) {
                 ticker.due = clock.getAsLong(); // this round ends with it
@@ -241,7 +248,8 @@ final class Reactor implements Closeable {
         }
     }
 
-    static void closeQuietly(Closeable closeable) {
+    /** Closes; what that throws is logged only. */
+    public static void closeQuietly(Closeable closeable) {
         try {
             closeable.close();
         } catch (IOException e) {

@@ -78,7 +78,14 @@ final class RendezvousServer implements Closeable, Server.Service {
             reform.begin(registration, server.reactor(), secret, lastLogNanos);
             reform.admission().open(server, registration, secret, this);
         }
+        AwaitedRanks.add(server.reactor(), this::awaited);
         server.start();
+    }
+
+    private AwaitedRanks.Waiting awaited() {
+        return welcomed || registration.failed()
+                ? AwaitedRanks.Waiting.NOTHING
+                : registration.awaited("the rendezvous server waits for ranks to register");
     }
 
     /**

@@ -9,6 +9,7 @@ public final class Registry {
     private static final List<Setting<?>> ALL = together(List.of(
             LaunchSettings.all(),
             TimeSettings.all(),
+            StatusSettings.all(),
             AlgorithmSettings.all(),
             MemorySettings.all(),
             TransportSettings.all(),

@@ -61,7 +61,12 @@ public final class HostIdentity {
         }
     }
 
-    private static String hostName() {
+    /** The name of this host, without asking a name server where the kernel knows it. */
+    public static String hostName() {
+        Optional<String> kernel = read(Path.of("/proc/sys/kernel/hostname"));
+        if (kernel.isPresent()) {
+            return kernel.get();
+        }
         try {
             return InetAddress.getLocalHost().getHostName();
         } catch (UnknownHostException e) {

@@ -30,6 +30,9 @@ import io.jccl.planning.NetworkMap;
 import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.search.GraphFile;
+import io.jccl.status.CommunicatorStatus;
+import io.jccl.status.JobIdentity;
+import io.jccl.status.ProcessStatus;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
@@ -44,6 +47,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,6 +65,7 @@ public final class CommunicatorInitializer {
     private final CommunicatorConfig config;
     private final HostCosts costs;
     private final Bootstrap membership;
+    private final CommunicatorStatus status;
     private final InitContext context;
     private final Timeline timeline;
 
@@ -68,10 +73,16 @@ public final class CommunicatorInitializer {
     private final Deque<Runnable> acquired = new ArrayDeque<>();
 
     private CommunicatorInitializer(
-            CommunicatorConfig config, Settings settings, HostCosts costs, Bootstrap membership, Timeline timeline) {
+            CommunicatorConfig config,
+            Settings settings,
+            HostCosts costs,
+            Bootstrap membership,
+            CommunicatorStatus status,
+            Timeline timeline) {
         this.config = config;
         this.costs = costs;
         this.membership = membership;
+        this.status = status;
         this.context = InitContext.of(settings, membership);
         this.timeline = timeline;
     }
@@ -85,9 +96,10 @@ public final class CommunicatorInitializer {
     public static InitializedCommunicator initialize(UniqueId id, int rank, int size, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
         HostCosts costs = HostCosts.of(settings);
+        BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
-        Bootstrap membership = Bootstrap.join(id, rank, size, InitSettings.bootstrap(settings));
-        return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+        CommunicatorStatus status = ProcessStatus.begin(JobIdentity.of(id), rank, size, settings, options);
+        return initialize(config, settings, costs, status, timeline, () -> Bootstrap.join(id, rank, size, options));
     }
 
     /**
@@ -105,8 +117,30 @@ public final class CommunicatorInitializer {
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
         Launch launch = LauncherEnvironment.detect(System.getenv());
-        Bootstrap membership = Bootstrap.join(launch, generation, options);
-        return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+        CommunicatorStatus status =
+                ProcessStatus.begin(JobIdentity.of(launch), launch.rank(), launch.size(), settings, options);
+        return initialize(config, settings, costs, status, timeline, () -> Bootstrap.join(launch, generation, options));
+    }
+
+    /** Others see what this rank does while it joins, too. */
+    private static InitializedCommunicator initialize(
+            CommunicatorConfig config,
+            Settings settings,
+            HostCosts costs,
+            CommunicatorStatus status,
+            Timeline timeline,
+            Supplier<Bootstrap> join) {
+        boolean initialized = false;
+        try {
+            InitializedCommunicator communicator =
+                    new CommunicatorInitializer(config, settings, costs, join.get(), status, timeline).initialize();
+            initialized = true;
+            return communicator;
+        } finally {
+            if (!initialized) {
+                status.end();
+            }
+        }
     }
 
     /** Initialises the communicator of a job that awaits this process; see {@link io.jccl.Communicator#join}. */
@@ -125,7 +159,9 @@ public final class CommunicatorInitializer {
             Timeline timeline = new Timeline("join", System::nanoTime);
             try {
                 Bootstrap membership = Bootstrap.join(members, order, left);
-                return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+                CommunicatorStatus status = ProcessStatus.begin(
+                        JobIdentity.of(membership), membership.rank(), membership.size(), settings, options);
+                return initialize(config, settings, costs, status, timeline, () -> membership);
             } catch (PeerFailedException e) {
                 long nanos = deadline - System.nanoTime();
                 if (nanos <= 0) {
@@ -188,8 +224,8 @@ public final class CommunicatorInitializer {
     /** Initialises the communicator of a group that came from another, as that was configured. */
     static InitializedCommunicator after(
             InitializedCommunicator parent, Bootstrap membership, Settings settings, Timeline timeline) {
-        return new CommunicatorInitializer(parent.config(), settings, parent.costs(), membership, timeline)
-                .initialize();
+        CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
+        return initialize(parent.config(), settings, parent.costs(), status, timeline, () -> membership);
     }
 
     @SuppressWarnings("try") // a context of log records is there to be current
@@ -209,20 +245,25 @@ public final class CommunicatorInitializer {
         boolean initialized = false;
         String why = "its log says why";
         try {
+            status.joined(membership, id());
             timeline.step("bootstrap");
+            status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = GraphFile.of(context.settings());
             Peers peers = exchangePeers(graphs);
             timeline.step("peers");
+            status.step("topology and plan");
             Surveys surveys = Surveys.exchange(context, peers, graphs);
             PlanningOptions options = PlanningOptions.of(context.settings(), costs);
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
+            status.step("connections");
             EngineConnector engines =
                     new EngineConnector(context, peers, surveys.paths().topology());
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
             timeline.step("connect");
+            status.step("tuning and devices");
             CommunicatorPlan plan = choose(planned, connections, options);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
@@ -236,6 +277,7 @@ public final class CommunicatorInitializer {
             if (device.isPresent()) {
                 acquired.push(device.get()::destroy);
             }
+            status.step("barrier");
             context.barrier();
             if (membership.isReformed()) {
                 confirm();
@@ -256,6 +298,7 @@ public final class CommunicatorInitializer {
                     device,
                     stagedDevice,
                     peers.rendezvousAddresses(),
+                    status,
                     membership);
             Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
             if (memberFile.isPresent() && !membership.isPart()) {
@@ -305,7 +348,7 @@ public final class CommunicatorInitializer {
 
     private Peers exchangePeers(Optional<GraphFile> graphs) {
         SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
-        Peers peers = Peers.exchange(context);
+        Peers peers = Peers.exchange(context, status);
         if (context.rank() == 0) {
             warn(peers.notes());
         }

@@ -5,6 +5,7 @@ import io.jccl.PeerTransport;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
+import io.jccl.status.CommunicatorStatus;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.HostCosts;
 import java.time.Duration;
@@ -28,6 +29,7 @@ import java.util.Optional;
  * @param device what works on its GPU, if it has one and kernels execute operations
  * @param stagedDevice what stages operations of its GPU, if it has one and the host executes them
  * @param rendezvousAddresses where each rank is reached when others have failed, by rank
+ * @param status what others see of it
  * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
  */
 public record InitializedCommunicator(
@@ -45,4 +47,5 @@ public record InitializedCommunicator(
         Optional<ConnectedDevice> device,
         Optional<StagedDevice> stagedDevice,
         List<String> rendezvousAddresses,
+        CommunicatorStatus status,
         Bootstrap membership) {}

@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param device the GPU that it works on, if it has one
  * @param rendezvousAddress where it is reached when other ranks have failed
+ * @param statusAddress where its process is looked into; empty if nobody can
  */
 record PeerInfo(
         String hostId,
@@ -25,7 +26,8 @@ record PeerInfo(
         Processors processors,
         int numaNode,
         Optional<PeerDevice> device,
-        String rendezvousAddress) {
+        String rendezvousAddress,
+        String statusAddress) {
 
     private static final int MAX_CHARS = 65_535;
 
@@ -37,7 +39,9 @@ record PeerInfo(
         if (device.isPresent()) {
             device.get().write(out);
         }
-        return out.text(rendezvousAddress, MAX_CHARS).toBytes();
+        return out.text(rendezvousAddress, MAX_CHARS)
+                .text(statusAddress, MAX_CHARS)
+                .toBytes();
     }
 
     /** Reads what {@link #encode()} wrote on rank {@code rank}. */
@@ -51,6 +55,7 @@ record PeerInfo(
                     new Processors(in.i32In("cores", 1, Integer.MAX_VALUE), in.text(MAX_CHARS)),
                     in.i32(),
                     in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
+                    in.text(MAX_CHARS),
                     in.text(MAX_CHARS));
             in.end();
             return info;

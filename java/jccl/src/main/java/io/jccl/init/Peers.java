@@ -3,6 +3,8 @@ package io.jccl.init;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
+import io.jccl.status.CommunicatorStatus;
+import io.jccl.status.PeerAddress;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PeerReach;
 import io.jccl.topology.Processors;
@@ -56,7 +58,7 @@ final class Peers {
     }
 
     /** Exchanges what ranks know of themselves; all call it together. */
-    static Peers exchange(InitContext context) {
+    static Peers exchange(InitContext context, CommunicatorStatus status) {
         SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
@@ -66,12 +68,16 @@ final class Peers {
                 host.processorsOfThisProcess(),
                 host.numaNodeOfThisProcess(),
                 PeerDevice.of(settings),
-                context.membership().rendezvousAddress());
+                context.membership().rendezvousAddress(),
+                status.addresses(context.membership()));
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
             peers.add(PeerInfo.decode(peer, all.get(peer)));
         }
+        status.peers(peers.stream()
+                .map(peer -> new PeerAddress(peer.process(), peer.hostId(), peer.statusAddress()))
+                .toList());
         return new Peers(peers);
     }
 

@@ -189,8 +189,11 @@ public final class NativeCommunicator {
     public static final int STATE_DONE = 2;
     /** State of an operation that failed. */
     public static final int STATE_FAILED = 3;
-    /** Longs in a row of {@link #waiting}: channel, peer, transport, waitFor, protocol, step, sequence. */
-    public static final int WAITING_LENGTH = 7;
+    /**
+     * Longs in a row of {@link #waiting}: channel, peer, transport, waitFor, protocol, step, sequence, nanoseconds so far or
+     * -1.
+     */
+    public static final int WAITING_LENGTH = 8;
     /** waitFor: data from the peer. */
     public static final int WAIT_DATA = 0;
     /** waitFor: credit to send to the peer. */

@@ -33,6 +33,7 @@ final class Closing {
             FailureState failures,
             Runnable unwatch,
             Runnable markClosed) {
+        initialized.status().closing();
         boolean mayFinish = takeIssuing(queue);
         markClosed.run();
         if (mayFinish && failures.current() == null) {
@@ -46,6 +47,7 @@ final class Closing {
         unwatch.run();
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
         initialized.membership().close();
+        initialized.status().end();
         initialized.device().ifPresent(ConnectedDevice::destroy);
         if (stopped) {
             host.close();

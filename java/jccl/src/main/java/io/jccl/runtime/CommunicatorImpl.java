@@ -114,6 +114,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             }
         });
         queue.start();
+        initialized.status().started(new LiveView(status, stalls, failures), initialized.transports());
         Watchdog.SHARED.add(queueCheck);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.add(stall);

@@ -9,7 +9,9 @@ import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.StatusSource;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.Engine;
+import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.status.CommunicatorView;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +19,7 @@ import java.util.Optional;
 /** Reports what this rank's native engines know to the coordinator: their last operations, and where channels wait. */
 final class EngineStatus implements StatusSource {
 
-    private static final int LONGS_PER_WAIT = 7;
+    private static final int LONGS_PER_WAIT = NativeCommunicator.WAITING_LENGTH;
 
     private final int rank;
     private final NativeEngine engine;
@@ -62,25 +64,43 @@ final class EngineStatus implements StatusSource {
         return transfers(engine.lastTransfers());
     }
 
-    /** Reads rows of {@code {channel, peer, transport, waitFor, protocol, step, sequence}}. */
     @Override
     public List<ChannelWait> waitingRows() {
-        List<ChannelWait> waits = new ArrayList<>();
+        return waits().stream().map(CommunicatorView.TimedWait::place).toList();
+    }
+
+    /** Reads rows of {@code {channel, peer, transport, waitFor, protocol, step, sequence, nanoseconds}}. */
+    List<CommunicatorView.TimedWait> waits() {
+        List<CommunicatorView.TimedWait> waits = new ArrayList<>();
         addWaits(engine.waiting(), waits);
         device.ifPresent(it -> addWaits(it.waiting(), waits));
         return waits;
     }
 
-    private void addWaits(long[] rows, List<ChannelWait> waits) {
+    private void addWaits(long[] rows, List<CommunicatorView.TimedWait> waits) {
         for (int at = 0; at + LONGS_PER_WAIT <= rows.length; at += LONGS_PER_WAIT) {
-            waits.add(new ChannelWait(
+            ChannelWait place = new ChannelWait(
                     rank,
                     (int) rows[at],
                     (int) rows[at + 1],
                     TransportKind.values()[(int) rows[at + 2]],
-                    rows[at + 3] != 1,
+                    rows[at + 3] != NativeCommunicator.WAIT_CREDIT,
                     Protocol.values()[(int) rows[at + 4]],
-                    rows[at + 5]));
+                    rows[at + 5]);
+            waits.add(new CommunicatorView.TimedWait(place, rows[at + 7]));
         }
+    }
+
+    /** The last operations that are done. */
+    LastEntered lastDone() {
+        return new LastEntered(
+                engine.lastDone(), device.isPresent() ? device.get().lastDone() : 0);
+    }
+
+    /** Whether an operation was entered and has not ended. */
+    boolean isRunning(long sequence) {
+        return recordAt(sequence)
+                .filter(record -> record.operation().state() == RankOperation.State.RUNNING)
+                .isPresent();
     }
 }

@@ -5,7 +5,10 @@ import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.status.CommunicatorView;
+import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
@@ -90,10 +93,21 @@ final class StallDetector<T> implements Watchdog.Watched {
     /** The operation in flight with its age, or an empty text. */
     String describe() {
         T now = inFlight.get();
+        return now == null ? "" : details.apply(now) + " elapsed=" + elapsedNanos(now) / 1_000_000 + "ms";
+    }
+
+    private long elapsedNanos(T now) {
+        return now.equals(seen) ? System.nanoTime() - seenSinceNanos : 0;
+    }
+
+    /** The operation in flight, for those who look into the process. */
+    Optional<CommunicatorView.UnderWay> underWay(LongPredicate isRunning) {
+        T now = inFlight.get();
         if (now == null) {
-            return "";
+            return Optional.empty();
         }
-        long millis = now.equals(seen) ? (System.nanoTime() - seenSinceNanos) / 1_000_000 : 0;
-        return details.apply(now) + " elapsed=" + millis + "ms";
+        long number = sequence.applyAsLong(now);
+        return Optional.of(
+                new CommunicatorView.UnderWay(name.apply(now), isRunning.test(number) ? number : 0, elapsedNanos(now)));
     }
 }

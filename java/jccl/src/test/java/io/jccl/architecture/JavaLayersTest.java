@@ -34,6 +34,7 @@ class JavaLayersTest {
             Map.entry("io.jccl.tuning", 4),
             Map.entry("io.jccl.plan", 3),
             Map.entry("io.jccl.search", 2),
+            Map.entry("io.jccl.status", 2),
             Map.entry("io.jccl.topology", 1),
             Map.entry("io.jccl.bootstrap", 1),
             Map.entry("io.jccl.cuda", 1),

@@ -74,6 +74,7 @@ class BootstrapScaleTest {
                 return text(unique(rank / 8, 36), "network namespace net:[4026531840], user 1000", unique(rank, 40))
                         .text("0-127", 100)
                         .text(unique(rank, 48), 100)
+                        .text(unique(rank, 48), 100)
                         .toBytes();
             }
         },

@@ -25,7 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 class PeersTest {
 
     private static PeerInfo peer(String host, String isolationDomain, String allowed) {
-        return new PeerInfo(host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "00000001");
+        return new PeerInfo(
+                host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "00000001", "");
     }
 
     /** Ranks as {@code HOST/DOMAIN}. */

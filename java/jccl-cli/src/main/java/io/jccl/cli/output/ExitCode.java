@@ -15,5 +15,8 @@ public final class ExitCode {
     /** Slower than the baseline allows. */
     public static final int REGRESSION = 3;
 
+    /** Ranks hold up a job that was looked at. */
+    public static final int HELD_UP = 4;
+
     private ExitCode() {}
 }

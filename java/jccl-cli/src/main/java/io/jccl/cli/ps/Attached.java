@@ -1,0 +1,189 @@
+package io.jccl.cli.ps;
+
+import io.jccl.status.Absentee;
+import io.jccl.status.Answer;
+import io.jccl.status.JobIdentity;
+import io.jccl.status.ProcessState;
+import io.jccl.status.Request;
+import io.jccl.status.StatusClient;
+import io.jccl.status.StatusDirectory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Where {@code jccl ps} gets its answers from. For one thread. */
+abstract class Attached implements AutoCloseable {
+
+    /** How long a process of this host may take to say what it does itself. */
+    private static final Duration PROCESS_LIMIT = Duration.ofSeconds(1);
+
+    /** How long a process may take that asks all others. */
+    private static final Duration JOB_LIMIT = Duration.ofSeconds(20);
+
+    private static final long MARGIN_MILLIS = 2000;
+
+    final StatusClient client = new StatusClient();
+    private final List<String> notes = new ArrayList<>();
+
+    /** Asks; what cannot be had is noted. */
+    abstract List<Answer> ask(Request request) throws IOException;
+
+    /** What the reader should know beside the answers. */
+    final List<String> notes() {
+        return List.copyOf(notes);
+    }
+
+    final void note(String text) {
+        if (!notes.contains(text)) {
+            notes.add(text);
+        }
+    }
+
+    @Override
+    public final void close() {
+        client.close();
+    }
+
+    static StatusClient.Result await(CompletableFuture<StatusClient.Result> future, Duration limit) {
+        try {
+            return future.get(limit.toMillis() + MARGIN_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            return new StatusClient.Result(
+                    Optional.empty(), Optional.of(Absentee.Reason.SILENT), "no answer: " + e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new StatusClient.Result(Optional.empty(), Optional.of(Absentee.Reason.SILENT), "interrupted");
+        }
+    }
+
+    /** By a TCP port, and the job's secret. */
+    static final class Remote extends Attached {
+
+        private final InetSocketAddress address;
+        private final JobIdentity.Key key;
+
+        Remote(InetSocketAddress address, JobIdentity.Key key) {
+            this.address = address;
+            this.key = key;
+        }
+
+        @Override
+        List<Answer> ask(Request request) throws IOException {
+            StatusClient.Result result = await(client.ask(address, Optional.of(key), request, JOB_LIMIT), JOB_LIMIT);
+            return List.of(result.answer()
+                    .orElseThrow(() -> new IOException("address=" + address + ": "
+                            + Diagnosis.verb(result.reason().orElseThrow(), false) + " (" + result.text() + ")"
+                            + remedy(result.reason().get()))));
+        }
+
+        private static String remedy(Absentee.Reason reason) {
+            return switch (reason) {
+                case REFUSED -> "; give the job's own secret, see jccl ps --help";
+                case ENDED -> "; is it the port of a status server? jccl ps on its host shows it";
+                default -> "";
+            };
+        }
+    }
+
+    /** By the Unix sockets of this host. */
+    static final class Local extends Attached {
+
+        private final StatusDirectory directory;
+        private final Optional<Long> pid;
+
+        /** @param pid the process to attach to; empty: all of the user */
+        Local(StatusDirectory directory, Optional<Long> pid) {
+            this.directory = directory;
+            this.pid = pid;
+        }
+
+        /** All processes of this host say what they do; then one of each job asks the others of its job. */
+        @Override
+        List<Answer> ask(Request request) throws IOException {
+            List<StatusDirectory.Entry> entries = directory.entries();
+            requireThere(entries);
+            Request own = new Request(Request.Kind.PROCESS, request.communicator(), request.sequence());
+            Map<StatusDirectory.Entry, StatusClient.Result> results = all(entries, own, PROCESS_LIMIT);
+            Map<StatusDirectory.Entry, Answer> living = new LinkedHashMap<>();
+            for (Map.Entry<StatusDirectory.Entry, StatusClient.Result> one : results.entrySet()) {
+                one.getValue()
+                        .answer()
+                        .ifPresentOrElse(
+                                answer -> living.put(one.getKey(), answer),
+                                () -> noteSilent(one.getKey(), one.getValue()));
+            }
+            List<Answer> answers = new ArrayList<>();
+            all(representatives(living), request, JOB_LIMIT).values().forEach(result -> result.answer()
+                    .ifPresent(answers::add));
+            answers.addAll(living.values());
+            return pid.isPresent() ? JobOf.process(pid.get(), answers) : answers;
+        }
+
+        private void requireThere(List<StatusDirectory.Entry> entries) throws IOException {
+            if (pid.isEmpty() || entries.stream().anyMatch(entry -> entry.pid() == pid.get())) {
+                return;
+            }
+            String why = ProcessState.of(pid.get()) == ProcessState.ENDED
+                    ? "there is no such process"
+                    : "it has no communicator, runs with JCCL_STATUS=0, in a container with another " + directory.path()
+                            + ", or is not JCCL's";
+            throw new IOException(
+                    "pid=" + pid.get() + ": " + why + "; jccl ps lists those of directory=" + directory.path());
+        }
+
+        private Map<StatusDirectory.Entry, StatusClient.Result> all(
+                List<StatusDirectory.Entry> entries, Request request, Duration limit) {
+            Map<StatusDirectory.Entry, CompletableFuture<StatusClient.Result>> asked = new LinkedHashMap<>();
+            for (StatusDirectory.Entry entry : entries) {
+                asked.put(entry, client.ask(entry.address(), Optional.empty(), request, limit));
+            }
+            Map<StatusDirectory.Entry, StatusClient.Result> results = new LinkedHashMap<>();
+            asked.forEach((entry, future) -> results.put(entry, await(future, limit)));
+            return results;
+        }
+
+        private void noteSilent(StatusDirectory.Entry entry, StatusClient.Result result) {
+            Absentee.Reason reason = result.reason().orElseThrow();
+            if (reason == Absentee.Reason.ENDED) {
+                try {
+                    directory.remove(entry);
+                } catch (IOException e) {
+                    note("socket=" + entry.path() + " of a process that has ended cannot be removed: "
+                            + e.getMessage());
+                }
+            } else {
+                boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;
+                note("pid " + entry.pid() + " "
+                        + Diagnosis.verb(stopped ? Absentee.Reason.STOPPED : reason, false)
+                        + (result.text().isEmpty() || stopped ? "" : " (" + result.text() + ")"));
+            }
+        }
+
+        /** One process for each job; of jobs with several communicators so many that each communicator has one. */
+        private static List<StatusDirectory.Entry> representatives(Map<StatusDirectory.Entry, Answer> living) {
+            Set<String> covered = new HashSet<>();
+            List<StatusDirectory.Entry> chosen = new ArrayList<>();
+            living.forEach((entry, answer) -> {
+                boolean adds = false;
+                for (CommunicatorSample sample : Samples.of(List.of(answer))) {
+                    adds |= covered.add(sample.key());
+                }
+                if (adds) {
+                    chosen.add(entry);
+                }
+            });
+            return chosen;
+        }
+    }
+}

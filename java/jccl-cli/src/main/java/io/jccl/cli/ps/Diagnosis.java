@@ -1,0 +1,418 @@
+package io.jccl.cli.ps;
+
+import io.jccl.ChannelWait;
+import io.jccl.bootstrap.AwaitedRanks;
+import io.jccl.bootstrap.Difference;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.bootstrap.OperationRecord;
+import io.jccl.bootstrap.RankList;
+import io.jccl.bootstrap.RankStatus;
+import io.jccl.status.Absentee;
+import io.jccl.status.RankSnapshot;
+import io.jccl.status.RankSnapshot.Phase;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * Who holds a communicator up, by the rules of the coordinator ({@link RankStatus#missing}, {@link Difference}). One moment shows
+ * who is late; several in a row distinguish a rank that is slow from one that does not come.
+ */
+final class Diagnosis {
+
+    /** Waits that are shorter are what operations consist of. */
+    static final long NOTED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    /** From here on an operation takes long, as the stall detector has it. */
+    static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    /** Whoever has waited so long for a rank need not be watched to know that the rank does not come. */
+    private static final long CLEAR_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    private static final int MAX_FAILURE_CHARS = 300;
+
+    private final List<CommunicatorSample> samples;
+    private final CommunicatorSample now;
+
+    private Diagnosis(List<CommunicatorSample> samples) {
+        this.samples = samples;
+        this.now = samples.get(samples.size() - 1);
+    }
+
+    /** Late ranks in one sample: those that others wait for in an operation. */
+    private record Late(long sequence, SortedSet<Integer> ranks, long waitedNanos) {}
+
+    /**
+     * What is wrong, the worst first; empty if nothing is.
+     *
+     * @param samples of one communicator, the latest last
+     */
+    static List<Finding> of(List<CommunicatorSample> samples) {
+        return new Diagnosis(samples).findings();
+    }
+
+    /** Whether another sample could show more. */
+    static boolean needsMore(List<CommunicatorSample> samples) {
+        CommunicatorSample now = samples.get(samples.size() - 1);
+        if (!now.in(Phase.FAILED).isEmpty() || now.in(Phase.RUNNING).isEmpty() || hasSilent(now)) {
+            return false;
+        }
+        if (samples.size() == 1 && !now.awaited().isEmpty()) {
+            return true;
+        }
+        Optional<Late> late = late(now);
+        if (late.isEmpty()) {
+            return samples.size() == 1 && waits(now);
+        }
+        return samples.size() < 3
+                || late.get().waitedNanos() < CLEAR_NANOS && slow(samples).isEmpty();
+    }
+
+    /**
+     * The operation to ask about next: the one that others wait in for a rank, or in which they first differed; 0 for whatever each
+     * does.
+     */
+    static long question(List<CommunicatorSample> samples) {
+        CommunicatorSample now = samples.get(samples.size() - 1);
+        long sequence = waitedFor(now);
+        return sequence == 0
+                ? 0
+                : Difference.in(normalised(rows(now), sequence), sequence)
+                        .map(Difference::sequence)
+                        .orElse(sequence);
+    }
+
+    private static boolean waits(CommunicatorSample sample) {
+        return sample.ranks().values().stream().anyMatch(rank -> rank.waitedNanos() >= NOTED_NANOS);
+    }
+
+    private static boolean hasSilent(CommunicatorSample sample) {
+        return sample.ranks().values().stream()
+                .flatMap(rank -> rank.absentee().stream())
+                .anyMatch(it -> it.reason() != Absentee.Reason.OFF && it.reason() != Absentee.Reason.REFUSED);
+    }
+
+    private List<Finding> findings() {
+        List<Finding> findings = new ArrayList<>();
+        addFailure(findings);
+        if (!findings.isEmpty()) {
+            return findings;
+        }
+        addAbsentees(findings);
+        addInitialising(findings);
+        addMismatch(findings);
+        if (findings.isEmpty()) {
+            addLate(findings);
+        }
+        if (findings.isEmpty()) {
+            addTransfers(findings);
+        }
+        if (findings.isEmpty()) {
+            addStalled(findings);
+        }
+        findings.sort((one, other) -> one.kind().compareTo(other.kind()));
+        return findings;
+    }
+
+    private void addFailure(List<Finding> findings) {
+        List<RankView> failed = now.in(Phase.FAILED);
+        if (failed.isEmpty()) {
+            return;
+        }
+        SortedSet<Integer> blamed = new TreeSet<>();
+        failed.forEach(rank -> blamed.addAll(rank.snapshot().orElseThrow().failedRanks()));
+        String text = failed.get(0)
+                .snapshot()
+                .orElseThrow()
+                .failure()
+                .lines()
+                .findFirst()
+                .orElse("");
+        findings.add(new Finding(
+                Finding.Kind.FAILED,
+                blamed,
+                "the communicator has failed: "
+                        + (text.length() > MAX_FAILURE_CHARS ? text.substring(0, MAX_FAILURE_CHARS) + "…" : text)));
+    }
+
+    private void addAbsentees(List<Finding> findings) {
+        Map<Absentee.Reason, List<RankView>> byReason = new EnumMap<>(Absentee.Reason.class);
+        for (RankView rank : now.ranks().values()) {
+            rank.absentee().ifPresent(it -> byReason.computeIfAbsent(it.reason(), reason -> new ArrayList<>())
+                    .add(rank));
+        }
+        byReason.forEach((reason, ranks) -> kindOf(reason)
+                .filter(kind -> kind != Finding.Kind.CLOSED || waiting(0) > 0)
+                .ifPresent(kind -> findings.add(new Finding(
+                        kind, numbers(ranks), who(ranks) + " " + verb(reason, ranks.size() > 1) + waiters()))));
+    }
+
+    private static Optional<Finding.Kind> kindOf(Absentee.Reason reason) {
+        return switch (reason) {
+            case ENDED -> Optional.of(Finding.Kind.ENDED);
+            case STOPPED -> Optional.of(Finding.Kind.STOPPED);
+            case SILENT -> Optional.of(Finding.Kind.SILENT);
+            case UNREACHABLE -> Optional.of(Finding.Kind.UNREACHABLE);
+            case REFUSED -> Optional.of(Finding.Kind.REFUSED);
+            case CLOSED -> Optional.of(Finding.Kind.CLOSED);
+            case OFF -> Optional.empty();
+        };
+    }
+
+    static String verb(Absentee.Reason reason, boolean many) {
+        return switch (reason) {
+            case ENDED -> (many ? "have" : "has") + " ended";
+            case STOPPED -> (many ? "are" : "is") + " stopped (a signal or a debugger; SIGCONT lets a process go on)";
+            case SILENT -> (many ? "accept" : "accepts") + " connections and " + (many ? "do" : "does")
+                    + " not answer: stopped, or a JVM that hangs";
+            case UNREACHABLE -> "cannot be reached: the host is down, or a network or firewall is between";
+            case REFUSED -> (many ? "refuse" : "refuses") + " the question: another version of JCCL, or another job";
+            case CLOSED -> (many ? "have" : "has") + " closed the communicator";
+            case OFF -> (many ? "do" : "does") + " not let anybody look (JCCL_STATUS=0)";
+        };
+    }
+
+    /** The ranks with host and process, where they are few. */
+    private static String who(List<RankView> ranks) {
+        String subject = RankList.subject(numbers(ranks));
+        RankView first = ranks.get(0);
+        return ranks.size() > 1 || first.pid() < 0
+                ? subject
+                : subject + " (pid " + first.pid() + " on " + first.host() + ")";
+    }
+
+    private static SortedSet<Integer> numbers(Collection<RankView> ranks) {
+        return ranks.stream().map(RankView::rank).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private int waiting(long atLeastNanos) {
+        return (int) now.ranks().values().stream()
+                .filter(rank -> rank.waitedNanos() > atLeastNanos)
+                .count();
+    }
+
+    /** How many wait, in what and for how long: the end of a sentence. */
+    private String waiters() {
+        List<RankView> waiting = now.ranks().values().stream()
+                .filter(rank -> rank.waitedNanos() >= NOTED_NANOS)
+                .toList();
+        if (waiting.isEmpty()) {
+            return "";
+        }
+        long nanos = waiting.stream().mapToLong(RankView::waitedNanos).max().orElse(0);
+        String call = waiting.stream()
+                .map(Diagnosis::call)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .map(text -> " in " + text)
+                .orElse("");
+        return "; " + waiting.size() + (waiting.size() == 1 ? " rank waits" : " ranks wait") + call + " for "
+                + Durations.text(nanos);
+    }
+
+    /** The operation under way with its number. */
+    static Optional<String> call(RankView rank) {
+        return rank.snapshot()
+                .flatMap(RankSnapshot::underWay)
+                .map(it -> it.call() + (it.sequence() == 0 ? "" : " sequence=" + LastEntered.text(it.sequence())));
+    }
+
+    private void addInitialising(List<Finding> findings) {
+        List<RankView> initialising = now.in(Phase.INITIALISING);
+        long longest = initialising.stream()
+                .mapToLong(rank -> rank.snapshot().orElseThrow().phaseNanos())
+                .max()
+                .orElse(0);
+        for (AwaitedRanks.Waiting waiting : now.awaited()) {
+            if (longest >= LONG_NANOS || initialising.isEmpty() && isWaitedForAgain(waiting)) {
+                findings.add(new Finding(
+                        Finding.Kind.ABSENT,
+                        waiting.ranks(),
+                        RankList.subject(waiting.ranks()) + (waiting.ranks().size() == 1 ? " has" : " have")
+                                + " not come: " + waiting.what()
+                                + (longest == 0 ? "" : ", " + Durations.text(longest) + " so far")));
+            }
+        }
+        boolean isRendezvous = initialising.stream()
+                .anyMatch(rank -> rank.snapshot().orElseThrow().communicator().isEmpty());
+        if (now.awaited().isEmpty() && isRendezvous && longest >= LONG_NANOS) {
+            SortedSet<Integer> unknown = unknown();
+            findings.add(new Finding(
+                    Finding.Kind.ABSENT,
+                    unknown,
+                    RankList.subject(unknown) + (unknown.size() == 1 ? " has" : " have")
+                            + " not come as far as this host knows: others wait at the rendezvous for "
+                            + Durations.text(longest) + "; ask the process with the rendezvous server, rank 0 or the"
+                            + " one that created the id"));
+        }
+    }
+
+    /** Communicators that are split, and so on, exchange something now and then. */
+    private boolean isWaitedForAgain(AwaitedRanks.Waiting waiting) {
+        return samples.size() > 1 && samples.get(samples.size() - 2).awaited().contains(waiting);
+    }
+
+    private SortedSet<Integer> unknown() {
+        SortedSet<Integer> unknown = new TreeSet<>();
+        for (int rank = 0; rank < now.size(); rank++) {
+            if (!now.ranks().containsKey(rank)) {
+                unknown.add(rank);
+            }
+        }
+        return unknown;
+    }
+
+    private void addMismatch(List<Finding> findings) {
+        long sequence = waitedFor(now);
+        if (sequence == 0) {
+            return;
+        }
+        List<RankStatus> rows = rows(now);
+        Difference.in(normalised(rows, sequence), sequence)
+                .ifPresent(difference -> findings.add(new Finding(
+                        Finding.Kind.MISMATCHED,
+                        difference.groups().get(0),
+                        difference.describe(normalised(rows, difference.sequence())))));
+    }
+
+    private static List<RankStatus> rows(CommunicatorSample sample) {
+        return sample.in(Phase.RUNNING).stream().map(RankView::status).toList();
+    }
+
+    /** The rows with nothing about other operations than one. */
+    private static List<RankStatus> normalised(List<RankStatus> rows, long sequence) {
+        return rows.stream()
+                .map(row -> row.operation()
+                                .map(OperationRecord::operation)
+                                .filter(it -> it.sequence() == LastEntered.plain(sequence))
+                                .isPresent()
+                        ? row
+                        : new RankStatus(
+                                row.rank(), row.state(), row.lastEntered(), Optional.empty(), row.waits(), row.trail()))
+                .toList();
+    }
+
+    /** The last operation that any rank is in; 0 if none is in one with a number. */
+    private static long waitedFor(CommunicatorSample sample) {
+        return sample.in(Phase.RUNNING).stream()
+                .filter(rank -> rank.sequence() != 0 && rank.waitedNanos() >= NOTED_NANOS)
+                .mapToLong(RankView::sequence)
+                .max()
+                .orElse(0);
+    }
+
+    private static Optional<Late> late(CommunicatorSample sample) {
+        long sequence = waitedFor(sample);
+        if (sequence == 0) {
+            return Optional.empty();
+        }
+        SortedSet<Integer> ranks = RankStatus.missing(normalised(rows(sample), sequence), sequence);
+        long waited = sample.in(Phase.RUNNING).stream()
+                .filter(rank -> !ranks.contains(rank.rank()))
+                .mapToLong(RankView::waitedNanos)
+                .max()
+                .orElse(0);
+        return ranks.isEmpty() || ranks.size() == sample.size()
+                ? Optional.empty()
+                : Optional.of(new Late(sequence, ranks, waited));
+    }
+
+    /** The ranks that were late for different operations. */
+    private static SortedSet<Integer> slow(List<CommunicatorSample> samples) {
+        SortedSet<Integer> slow = new TreeSet<>();
+        List<Late> all =
+                samples.stream().map(Diagnosis::late).flatMap(Optional::stream).toList();
+        for (Late one : all) {
+            for (Late other : all) {
+                if (one.sequence() != other.sequence()) {
+                    SortedSet<Integer> both = new TreeSet<>(one.ranks());
+                    both.retainAll(other.ranks());
+                    slow.addAll(both);
+                }
+            }
+        }
+        return slow;
+    }
+
+    private void addLate(List<Finding> findings) {
+        SortedSet<Integer> slow = slow(samples);
+        if (!slow.isEmpty()) {
+            long waited = samples.stream()
+                    .map(Diagnosis::late)
+                    .flatMap(Optional::stream)
+                    .mapToLong(Late::waitedNanos)
+                    .max()
+                    .orElse(0);
+            findings.add(new Finding(
+                    Finding.Kind.SLOW,
+                    slow,
+                    who(views(slow)) + (slow.size() == 1 ? " is" : " are") + " slow: entered several operations last, "
+                            + "while the others had waited for up to " + Durations.text(waited)));
+            return;
+        }
+        late(now)
+                .filter(late -> late.waitedNanos() >= LONG_NANOS)
+                .ifPresent(late -> findings.add(new Finding(
+                        Finding.Kind.ABSENT,
+                        late.ranks(),
+                        who(views(late.ranks())) + (late.ranks().size() == 1 ? " has" : " have")
+                                + " not entered sequence=" + LastEntered.text(late.sequence()) + lastOf(late.ranks())
+                                + waiters())));
+    }
+
+    private String lastOf(SortedSet<Integer> ranks) {
+        return ranks.size() > 1
+                ? ""
+                : ", the last is "
+                        + now.ranks().get(ranks.first()).status().lastEntered().host();
+    }
+
+    private List<RankView> views(SortedSet<Integer> ranks) {
+        return ranks.stream().map(now.ranks()::get).toList();
+    }
+
+    /** Sends and receives have no number: who is waited for, and is in no operation itself. */
+    private void addTransfers(List<Finding> findings) {
+        SortedSet<Integer> idle = new TreeSet<>();
+        for (RankView rank : now.in(Phase.RUNNING)) {
+            if (rank.waitedNanos() >= LONG_NANOS && rank.sequence() == 0) {
+                rank.status().waits().stream()
+                        .map(ChannelWait::peer)
+                        .filter(peer -> now.ranks().containsKey(peer)
+                                && now.ranks().get(peer).is(Phase.RUNNING)
+                                && call(now.ranks().get(peer)).isEmpty())
+                        .forEach(idle::add);
+            }
+        }
+        if (!idle.isEmpty()) {
+            findings.add(new Finding(
+                    Finding.Kind.ABSENT,
+                    idle,
+                    who(views(idle)) + (idle.size() == 1 ? " is" : " are") + " in no operation" + waiters()));
+        }
+    }
+
+    /** All are in the operation: one that does not wait for another is what the others wait for. */
+    private void addStalled(List<Finding> findings) {
+        if (waiting(LONG_NANOS) == 0) {
+            return;
+        }
+        List<RankView> busy = now.in(Phase.RUNNING).stream()
+                .filter(rank -> call(rank).isPresent() && rank.status().waits().isEmpty())
+                .toList();
+        SortedSet<Integer> ranks = numbers(busy);
+        String text = busy.isEmpty()
+                ? "all ranks of the operation wait for each other" + waiters()
+                : who(busy) + (busy.size() == 1 ? " is" : " are")
+                        + " in an operation and waits for nobody: its thread gets no processor, or what it has sent did"
+                        + " not arrive" + waiters();
+        findings.add(new Finding(Finding.Kind.STALLED, ranks, text));
+    }
+}

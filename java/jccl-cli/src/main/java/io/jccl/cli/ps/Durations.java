@@ -1,0 +1,27 @@
+package io.jccl.cli.ps;
+
+import java.util.Locale;
+
+/** Times as people read them. */
+final class Durations {
+
+    private static final double MILLI = 1e6;
+    private static final double SECOND = 1e9;
+    private static final int SECONDS_AS_SUCH = 120;
+    private static final int MINUTE = 60;
+
+    private Durations() {}
+
+    /** For example {@code 12 ms}, {@code 4.2 s}, {@code 5 min 3 s}. */
+    static String text(long nanos) {
+        if (nanos < SECOND) {
+            return Math.round(nanos / MILLI) + " ms";
+        }
+        double seconds = nanos / SECOND;
+        if (seconds < SECONDS_AS_SUCH) {
+            return String.format(Locale.ROOT, "%.1f s", seconds);
+        }
+        long whole = Math.round(seconds);
+        return whole / MINUTE + " min " + whole % MINUTE + " s";
+    }
+}

@@ -1,0 +1,59 @@
+package io.jccl.cli.ps;
+
+import io.jccl.status.Absentee;
+import io.jccl.status.Answer;
+import io.jccl.status.ProcessSnapshot;
+import io.jccl.status.RankSnapshot;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** The part of what is known that concerns one job. */
+final class JobOf {
+
+    private JobOf() {}
+
+    /** What concerns the jobs of a process, which may say nothing itself. */
+    static List<Answer> process(long pid, List<Answer> answers) {
+        Set<String> jobs = new HashSet<>();
+        Set<String> communicators = new HashSet<>();
+        for (Answer answer : answers) {
+            for (ProcessSnapshot process : answer.processes()) {
+                if (process.pid() == pid) {
+                    process.ranks().forEach(rank -> jobs.add(rank.job()));
+                }
+            }
+            for (Absentee absentee : answer.absentees()) {
+                if (absentee.process().pid() == pid) {
+                    communicators.add(absentee.communicator());
+                }
+            }
+        }
+        return select(answers, rank -> jobs.contains(rank.job()) || communicators.contains(rank.communicator()));
+    }
+
+    /** What concerns the jobs or communicators whose names begin with a text. */
+    static List<Answer> named(String id, List<Answer> answers) {
+        return select(
+                answers,
+                rank -> rank.job().startsWith(id) || rank.communicator().startsWith(id));
+    }
+
+    private static List<Answer> select(List<Answer> answers, Predicate<RankSnapshot> wanted) {
+        return answers.stream()
+                .map(answer -> new Answer(
+                        answer.processes().stream()
+                                .map(process -> new ProcessSnapshot(
+                                        process.process(),
+                                        process.pid(),
+                                        process.hostId(),
+                                        process.hostName(),
+                                        process.port(),
+                                        process.awaited(),
+                                        process.ranks().stream().filter(wanted).toList()))
+                                .toList(),
+                        answer.absentees()))
+                .toList();
+    }
+}

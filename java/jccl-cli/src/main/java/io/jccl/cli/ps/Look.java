@@ -1,0 +1,79 @@
+package io.jccl.cli.ps;
+
+import io.jccl.status.Answer;
+import io.jccl.status.ProcessSnapshot;
+import io.jccl.status.Request;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** Looks at a job as often as it takes to know who holds it up. */
+final class Look {
+
+    private static final long PAUSE_MILLIS = 150;
+    private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+    private final Attached attached;
+    private final String job; // the beginning of its name, or empty
+    private final Map<String, List<CommunicatorSample>> samples = new LinkedHashMap<>(); // by communicator
+    private final Map<String, ProcessSnapshot> processes = new LinkedHashMap<>();
+
+    private Look(Attached attached, String job) {
+        this.attached = attached;
+        this.job = job;
+    }
+
+    /**
+     * Looks.
+     *
+     * @param job the beginning of the name of a job or a communicator; empty for all
+     */
+    static Look at(Attached attached, String job) throws IOException, InterruptedException {
+        Look look = new Look(attached, job);
+        look.look();
+        return look;
+    }
+
+    /** The communicators and what is wrong with them. */
+    List<Diagnosed> communicators() {
+        List<Diagnosed> all = new ArrayList<>();
+        for (List<CommunicatorSample> mine : samples.values()) {
+            all.add(new Diagnosed(mine.get(mine.size() - 1), Diagnosis.of(mine)));
+        }
+        return all;
+    }
+
+    /** The processes that have answered. */
+    Collection<ProcessSnapshot> processes() {
+        return processes.values();
+    }
+
+    private void look() throws IOException, InterruptedException {
+        long end = System.nanoTime() + MAX_NANOS;
+        add(Request.latest(Request.Kind.JOB));
+        for (String communicator : List.copyOf(samples.keySet())) {
+            List<CommunicatorSample> mine = samples.get(communicator);
+            while (Diagnosis.needsMore(mine) && System.nanoTime() - end < 0) {
+                Thread.sleep(PAUSE_MILLIS);
+                add(new Request(Request.Kind.JOB, communicator, Diagnosis.question(mine)));
+            }
+        }
+    }
+
+    private void add(Request request) throws IOException {
+        List<Answer> all = attached.ask(request);
+        List<Answer> answers = job.isEmpty() ? all : JobOf.named(job, all);
+        for (Answer answer : answers) {
+            answer.processes().stream()
+                    .filter(process -> !process.ranks().isEmpty())
+                    .forEach(process -> processes.put(process.process(), process));
+        }
+        for (CommunicatorSample sample : Samples.of(answers)) {
+            samples.computeIfAbsent(sample.key(), key -> new ArrayList<>()).add(sample);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package io.jccl.cli.ps;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.jccl.ChannelWait;
+import io.jccl.RankOperation;
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.bootstrap.OperationRecord;
+import io.jccl.cli.output.BuildVersion;
+import io.jccl.cli.output.Json;
+import io.jccl.status.CommunicatorView;
+import io.jccl.status.ProcessSnapshot;
+import io.jccl.status.RankSnapshot;
+import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/** What {@code jccl ps --json} prints, by docs/schema/ps.schema.json. */
+final class PsJson {
+
+    private static final double SECOND = 1e9;
+
+    private PsJson() {}
+
+    static void write(JsonGenerator json, List<Diagnosed> all, List<ProcessSnapshot> processes, List<String> notes)
+            throws IOException {
+        json.writeStartObject();
+        json.writeStringField("version", BuildVersion.get());
+        strings(json, "notes", notes);
+        json.writeArrayFieldStart("processes");
+        for (ProcessSnapshot process : processes) {
+            json.writeStartObject();
+            json.writeNumberField("pid", process.pid());
+            json.writeStringField("host", process.hostName());
+            json.writeNumberField("port", process.port());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("communicators");
+        for (Diagnosed one : all) {
+            write(json, one);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void strings(JsonGenerator json, String name, List<String> values) throws IOException {
+        json.writeArrayFieldStart(name);
+        for (String value : values) {
+            json.writeString(value);
+        }
+        json.writeEndArray();
+    }
+
+    private static void write(JsonGenerator json, Diagnosed one) throws IOException {
+        CommunicatorSample sample = one.sample();
+        json.writeStartObject();
+        if (sample.id().isEmpty()) {
+            json.writeNullField("id");
+        } else {
+            json.writeStringField("id", sample.id());
+        }
+        json.writeStringField("job", sample.job());
+        json.writeNumberField("generation", sample.generation());
+        json.writeNumberField("size", sample.size());
+        json.writeNumberField("hosts", sample.hosts());
+        json.writeNumberField("median_sequence", sample.medianSequence());
+        json.writeArrayFieldStart("findings");
+        for (Finding finding : one.findings()) {
+            json.writeStartObject();
+            json.writeStringField("kind", finding.kind().label());
+            json.writeArrayFieldStart("ranks");
+            for (int rank : finding.ranks()) {
+                json.writeNumber(rank);
+            }
+            json.writeEndArray();
+            json.writeStringField("text", finding.text());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("ranks");
+        for (RankView rank : sample.ranks().values()) {
+            write(json, rank);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void write(JsonGenerator json, RankView rank) throws IOException {
+        json.writeStartObject();
+        json.writeNumberField("rank", rank.rank());
+        json.writeStringField("host", rank.host());
+        json.writeNumberField("pid", rank.pid());
+        if (rank.snapshot().isPresent()) {
+            write(json, rank.snapshot().get());
+        } else {
+            json.writeStringField(
+                    "state",
+                    rank.absentee()
+                            .map(it -> it.reason().name().toLowerCase(Locale.ROOT))
+                            .orElse("unknown"));
+            json.writeStringField("text", rank.absentee().map(it -> it.text()).orElse(""));
+        }
+        json.writeEndObject();
+    }
+
+    private static void write(JsonGenerator json, RankSnapshot rank) throws IOException {
+        json.writeStringField("state", rank.phase().name().toLowerCase(Locale.ROOT));
+        if (rank.phase() == RankSnapshot.Phase.INITIALISING) {
+            json.writeStringField("step", rank.step());
+        }
+        Json.number(json, "state_seconds", rank.phaseNanos() / SECOND);
+        LastEntered entered = rank.status().lastEntered();
+        json.writeNumberField("entered", entered.host());
+        json.writeNumberField("done", rank.lastDone().host());
+        json.writeNumberField("device_entered", entered.device());
+        json.writeNumberField("device_done", rank.lastDone().device());
+        Optional<CommunicatorView.UnderWay> underWay = rank.underWay();
+        if (underWay.isPresent()) {
+            json.writeObjectFieldStart("under_way");
+            json.writeStringField("call", underWay.get().call());
+            json.writeNumberField("sequence", LastEntered.plain(underWay.get().sequence()));
+            json.writeBooleanField(
+                    "device", LastEntered.isOnDevice(underWay.get().sequence()));
+            Json.number(json, "seconds", underWay.get().nanos() / SECOND);
+            json.writeEndObject();
+        }
+        Optional<RankOperation> operation = rank.status().operation().map(OperationRecord::operation);
+        if (operation.isPresent()) {
+            write(json, operation.get());
+        }
+        json.writeArrayFieldStart("waits");
+        for (int i = 0; i < rank.waitNanos().size(); i++) {
+            write(json, rank.status().waits().get(i), rank.waitNanos().get(i));
+        }
+        json.writeEndArray();
+        json.writeObjectFieldStart("peers");
+        for (Map.Entry<TransportKind, Integer> entry : rank.peers().entrySet()) {
+            json.writeNumberField(entry.getKey().label(), entry.getValue());
+        }
+        json.writeEndObject();
+        if (!rank.failure().isEmpty()) {
+            json.writeStringField("failure", rank.failure());
+        }
+    }
+
+    private static void write(JsonGenerator json, RankOperation operation) throws IOException {
+        json.writeObjectFieldStart("operation");
+        json.writeNumberField("sequence", operation.sequence());
+        json.writeStringField("state", operation.state().label());
+        json.writeStringField(
+                "collective",
+                operation.collective() == null ? "" : operation.collective().label());
+        json.writeStringField(
+                "type", operation.type() == null ? "" : operation.type().label());
+        json.writeStringField("op", operation.op() == null ? "" : operation.op().label());
+        json.writeNumberField("count", operation.count());
+        json.writeNumberField("root", operation.root());
+        json.writeEndObject();
+    }
+
+    private static void write(JsonGenerator json, ChannelWait wait, long nanos) throws IOException {
+        json.writeStartObject();
+        json.writeNumberField("channel", wait.channel());
+        json.writeNumberField("peer", wait.peer());
+        json.writeStringField("transport", wait.transport().label());
+        json.writeStringField("for", wait.receiving() ? "data" : "credit");
+        json.writeStringField("protocol", wait.protocol().label());
+        json.writeNumberField("step", wait.step());
+        Json.number(json, "seconds", nanos < 0 ? null : nanos / SECOND);
+        json.writeEndObject();
+    }
+}

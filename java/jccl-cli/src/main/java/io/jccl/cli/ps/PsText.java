@@ -1,0 +1,184 @@
+package io.jccl.cli.ps;
+
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.RankList;
+import io.jccl.cli.output.Colour;
+import io.jccl.cli.output.TextTable;
+import io.jccl.status.RankSnapshot;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** What {@code jccl ps} prints: who holds the job up first, then ranks by what they do. */
+final class PsText {
+
+    /** More lines than this nobody reads; {@code --verbose} has them all. */
+    private static final int MAX_STATES = 12;
+
+    private static final int MAX_COMMUNICATORS = 6;
+
+    private final boolean verbose;
+    private final boolean colours;
+    private final StringBuilder out = new StringBuilder();
+
+    private PsText(boolean verbose, boolean colours) {
+        this.verbose = verbose;
+        this.colours = colours;
+    }
+
+    static String of(List<Diagnosed> all, List<String> notes, boolean verbose, boolean colours) {
+        PsText text = new PsText(verbose, colours);
+        text.write(all, notes);
+        return text.out.toString();
+    }
+
+    private void write(List<Diagnosed> all, List<String> notes) {
+        List<Diagnosed> sorted = new ArrayList<>(all);
+        sorted.sort(Comparator.comparing((Diagnosed it) -> it.findings().isEmpty()) // those with findings first
+                .thenComparing(it -> -it.sample().size()));
+        for (Diagnosed one : sorted) {
+            for (Finding finding : one.findings()) {
+                line(Colour.RED.paint(finding.kind().label().toUpperCase(Locale.ROOT), colours) + " " + finding.text()
+                        + (all.size() > 1 ? " [communicator " + name(one.sample()) + "]" : ""));
+            }
+        }
+        if (all.stream().allMatch(it -> it.findings().isEmpty()) && !all.isEmpty()) {
+            line(Colour.GREEN.paint("OK", colours) + " no rank holds others up");
+        }
+        notes.forEach(note -> line("note: " + note));
+        int shown = 0;
+        for (Diagnosed one : sorted) {
+            if (shown == MAX_COMMUNICATORS && !verbose) {
+                line("");
+                line("and " + (sorted.size() - shown) + " more communicators, see --verbose");
+                break;
+            }
+            write(one);
+            shown++;
+        }
+    }
+
+    private void line(String text) {
+        out.append(text).append('\n');
+    }
+
+    private static String name(CommunicatorSample sample) {
+        return sample.id().isEmpty() ? "(not initialised)" : sample.id();
+    }
+
+    private void write(Diagnosed one) {
+        CommunicatorSample sample = one.sample();
+        line("");
+        line("communicator " + name(sample) + "  job " + sample.job() + "  " + sample.size() + " ranks on "
+                + sample.hosts() + (sample.hosts() == 1 ? " host" : " hosts")
+                + (sample.generation() == 0 ? "" : "  generation " + sample.generation())
+                + (sample.medianSequence() == 0 ? "" : "  median sequence=" + sample.medianSequence()));
+        Set<Integer> named = new HashSet<>();
+        one.findings().forEach(finding -> named.addAll(finding.ranks()));
+        List<RankState> states = sorted(sample, named);
+        TextTable table = new TextTable("  RANKS", "HOST", "DOES");
+        int lines = 0;
+        int left = 0;
+        for (RankState state : states) {
+            if (lines == MAX_STATES && !verbose) {
+                left += state.ranks().size();
+                continue;
+            }
+            table.row("  " + ranks(state.numbers()), hosts(state.ranks()), state.describe());
+            lines++;
+        }
+        out.append(table);
+        if (left > 0) {
+            line("  and " + left + " more ranks in " + (states.size() - lines) + " states, see --verbose");
+        }
+        SortedSet<Integer> unknown = unknown(sample);
+        if (!unknown.isEmpty()) {
+            line("  of " + RankList.subject(unknown) + " nothing is known here");
+        }
+        if (verbose) {
+            details(sample);
+        }
+    }
+
+    /** Those that are named first, then those farthest from the median. */
+    private static List<RankState> sorted(CommunicatorSample sample, Set<Integer> named) {
+        long median = sample.medianSequence();
+        List<RankState> states = RankState.of(sample);
+        states.sort(Comparator.comparing(
+                        (RankState state) -> state.numbers().stream().noneMatch(named::contains))
+                .thenComparing(state -> -Math.abs(state.sequence() - median))
+                .thenComparing(state -> state.numbers().first()));
+        return states;
+    }
+
+    private static SortedSet<Integer> unknown(CommunicatorSample sample) {
+        SortedSet<Integer> unknown = new TreeSet<>();
+        for (int rank = 0; rank < sample.size(); rank++) {
+            if (!sample.ranks().containsKey(rank)) {
+                unknown.add(rank);
+            }
+        }
+        return unknown;
+    }
+
+    /** Without the braces of sentences. */
+    private static String ranks(SortedSet<Integer> numbers) {
+        return RankList.text(numbers).replace("{", "").replace("}", "");
+    }
+
+    private static String hosts(List<RankView> ranks) {
+        List<String> hosts = ranks.stream().map(RankView::host).distinct().toList();
+        return hosts.size() == 1 ? hosts.get(0) : hosts.size() + " hosts";
+    }
+
+    private void details(CommunicatorSample sample) {
+        for (RankView rank : sample.ranks().values()) {
+            String where = "  rank " + rank.rank() + " pid " + rank.pid() + " on " + rank.host();
+            if (rank.snapshot().isEmpty()) {
+                line(where + ": "
+                        + rank.absentee()
+                                .map(it -> RankState.what(it) + ", " + it.text())
+                                .orElse("unknown"));
+                continue;
+            }
+            RankSnapshot it = rank.snapshot().get();
+            line(where + ": "
+                    + it.phase().name().toLowerCase(Locale.ROOT)
+                    + (it.step().isEmpty() ? "" : " step=\"" + it.step() + "\"")
+                    + " entered=" + it.status().lastEntered().host() + " done="
+                    + it.lastDone().host()
+                    + (it.status().lastEntered().device() == 0
+                            ? ""
+                            : " device entered=" + it.status().lastEntered().device() + " done="
+                                    + it.lastDone().device())
+                    + " peers=" + peers(it.peers())
+                    + Diagnosis.call(rank)
+                            .map(call -> " in " + call + " for "
+                                    + Durations.text(it.underWay().orElseThrow().nanos()))
+                            .orElse(""));
+            for (int i = 0; i < it.waitNanos().size(); i++) {
+                long nanos = it.waitNanos().get(i);
+                line("    " + it.status().waits().get(i).describe()
+                        + (nanos < 0 ? "" : " for " + Durations.text(nanos)));
+            }
+            if (!it.failure().isEmpty()) {
+                it.failure().lines().forEach(text -> line("    " + text));
+            }
+        }
+    }
+
+    private static String peers(Map<TransportKind, Integer> peers) {
+        return peers.isEmpty()
+                ? "none"
+                : peers.entrySet().stream()
+                        .map(entry -> entry.getKey().label() + ":" + entry.getValue())
+                        .collect(Collectors.joining(","));
+    }
+}

@@ -1,0 +1,101 @@
+package io.jccl.cli.ps;
+
+import io.jccl.bootstrap.AwaitedRanks;
+import io.jccl.status.Absentee;
+import io.jccl.status.Answer;
+import io.jccl.status.ProcessSnapshot;
+import io.jccl.status.RankSnapshot;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** Puts the answers of processes together, by communicator. */
+final class Samples {
+
+    private static final class Parts {
+        private final RankSnapshot first;
+        private final SortedMap<Integer, RankView> ranks = new TreeMap<>();
+        private final List<AwaitedRanks.Waiting> awaited = new ArrayList<>();
+
+        Parts(RankSnapshot first) {
+            this.first = first;
+        }
+    }
+
+    private final Map<String, Parts> byKey = new LinkedHashMap<>();
+    private final Map<String, String> hostNames = new HashMap<>(); // by id
+
+    private Samples() {}
+
+    /** The communicators of these answers; of several answers about a rank the first counts. */
+    static List<CommunicatorSample> of(Collection<Answer> answers) {
+        Samples samples = new Samples();
+        for (Answer answer : answers) {
+            answer.processes().forEach(process -> samples.hostNames.putIfAbsent(process.hostId(), process.hostName()));
+        }
+        for (Answer answer : answers) {
+            answer.processes().forEach(samples::add);
+        }
+        for (Answer answer : answers) {
+            answer.absentees().forEach(samples::add);
+        }
+        List<CommunicatorSample> all = new ArrayList<>();
+        for (Parts parts : samples.byKey.values()) {
+            all.add(new CommunicatorSample(
+                    parts.first.communicator(),
+                    parts.first.job(),
+                    parts.first.generation(),
+                    parts.first.size(),
+                    parts.ranks,
+                    parts.awaited));
+        }
+        return all;
+    }
+
+    private static String key(RankSnapshot rank) {
+        return rank.communicator().isEmpty() ? rank.job() + " of " + rank.size() : rank.communicator();
+    }
+
+    private void add(ProcessSnapshot process) {
+        for (RankSnapshot rank : process.ranks()) {
+            Parts parts = byKey.computeIfAbsent(key(rank), key -> new Parts(rank));
+            parts.ranks.putIfAbsent(
+                    rank.rank(),
+                    new RankView(rank.rank(), process.hostName(), process.pid(), Optional.of(rank), Optional.empty()));
+            for (AwaitedRanks.Waiting waiting : process.awaited()) {
+                boolean mine = waiting.communicator().isEmpty()
+                        ? rank.communicator().isEmpty() && waiting.size() == rank.size()
+                        : isGroup(waiting.communicator(), rank.communicator());
+                if (mine && !parts.awaited.contains(waiting)) {
+                    parts.awaited.add(waiting);
+                }
+            }
+        }
+    }
+
+    /** The coordinator names the group; a communicator's name may have the generation behind it. */
+    private static boolean isGroup(String group, String communicator) {
+        return communicator.equals(group) || communicator.startsWith(group + "-");
+    }
+
+    private void add(Absentee absentee) {
+        Parts parts = byKey.get(absentee.communicator());
+        if (parts != null && absentee.rank() < parts.first.size()) {
+            String hostId = absentee.process().hostId();
+            parts.ranks.putIfAbsent(
+                    absentee.rank(),
+                    new RankView(
+                            absentee.rank(),
+                            hostNames.getOrDefault(hostId, hostId),
+                            absentee.process().pid(),
+                            Optional.empty(),
+                            Optional.of(absentee)));
+        }
+    }
+}

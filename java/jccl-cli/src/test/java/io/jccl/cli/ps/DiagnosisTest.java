@@ -1,0 +1,101 @@
+package io.jccl.cli.ps;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.status.Absentee;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who is named, and how it reads: at sizes that this host cannot start. */
+class DiagnosisTest {
+
+    private static final long SECOND = 1_000_000_000L;
+
+    private static String text(List<CommunicatorSample> samples) {
+        CommunicatorSample last = samples.get(samples.size() - 1);
+        return PsText.of(List.of(new Diagnosed(last, Diagnosis.of(samples))), List.of(), false, false);
+    }
+
+    private static Finding only(List<CommunicatorSample> samples) {
+        List<Finding> findings = Diagnosis.of(samples);
+        assertThat(findings).as(text(samples)).hasSize(1);
+        return findings.get(0);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 64, 1000})
+    void namesTheRankThatHasNotEntered(int size) {
+        SimulatedRanks ranks = new SimulatedRanks(size, 812).computes(1, 811);
+        Finding finding = only(List.of(ranks.sample(), ranks.sample()));
+        assertThat(finding.kind()).isEqualTo(Finding.Kind.ABSENT);
+        assertThat(finding.ranks()).isEqualTo(Set.of(1));
+        String text = text(List.of(ranks.sample(), ranks.sample()));
+        assertThat(text.lines().count()).as(text).isLessThan(10);
+        assertThat(text)
+                .startsWith("ABSENT rank 1 (pid 1001 on node0) has not entered sequence=812, the last is 811; "
+                        + (size - 1));
+    }
+
+    @Test
+    void twoLateRanksAreNamedTogether() {
+        SimulatedRanks ranks = new SimulatedRanks(1000, 812).computes(17, 811).computes(500, 809);
+        assertThat(only(List.of(ranks.sample())).ranks()).isEqualTo(Set.of(17, 500));
+    }
+
+    @Test
+    void aThousandRanksInManyStatesStayReadable() {
+        SimulatedRanks ranks = new SimulatedRanks(1000, 812);
+        for (int rank = 0; rank < 1000; rank += 3) {
+            ranks.waits(rank, 700 + rank % 60, (rank + 1) % 1000, SECOND);
+        }
+        ranks.computes(5, 640).absent(7, Absentee.Reason.STOPPED).absent(8, Absentee.Reason.UNREACHABLE);
+        String text = text(List.of(ranks.sample()));
+        assertThat(text.lines().count()).as(text).isLessThan(40);
+        assertThat(text.lines().toList()).as(text).allSatisfy(line -> assertThat(line)
+                .hasSizeLessThan(400));
+        assertThat(text).startsWith("STOPPED rank 7 (pid 1007 on node0) ");
+        assertThat(text).contains("UNREACHABLE rank 8 ");
+    }
+
+    @Test
+    void aRankThatIsLateForSeveralOperationsIsSlow() {
+        CommunicatorSample first = new SimulatedRanks(8, 100).computes(5, 99).sample();
+        CommunicatorSample second = new SimulatedRanks(8, 103).computes(5, 102).sample();
+        Finding finding = only(List.of(first, second));
+        assertThat(finding.kind()).isEqualTo(Finding.Kind.SLOW);
+        assertThat(finding.ranks()).isEqualTo(Set.of(5));
+    }
+
+    @Test
+    void ranksThatAreLateInTurnAreNotSlow() {
+        CommunicatorSample first = new SimulatedRanks(8, 100).computes(5, 99).sample();
+        CommunicatorSample second = new SimulatedRanks(8, 103)
+                .waits(0, 103, 7, 30_000_000L)
+                .computes(2, 102)
+                .sample();
+        assertThat(Diagnosis.of(List.of(first, second))).noneMatch(finding -> finding.kind() == Finding.Kind.SLOW);
+    }
+
+    @Test
+    void theMinorityIsNamedWhereRanksCalledDifferentOperations() {
+        SimulatedRanks ranks = new SimulatedRanks(8, 812).differs(3, 812, 100, SECOND);
+        Finding finding = only(List.of(ranks.sample()));
+        assertThat(finding.kind()).isEqualTo(Finding.Kind.MISMATCHED);
+        assertThat(finding.ranks()).isEqualTo(Set.of(3));
+        assertThat(finding.text()).startsWith("rank 3 called count=100, ranks {0-2,4-7} count=1048576 in all_reduce");
+    }
+
+    @Test
+    void shortWaitsAreNoFindings() {
+        SimulatedRanks ranks = new SimulatedRanks(3, 5);
+        for (int rank = 0; rank < 3; rank++) {
+            ranks.waits(rank, 5, (rank + 1) % 3, 2_000_000);
+        }
+        ranks.computes(1, 4);
+        assertThat(Diagnosis.of(List.of(ranks.sample()))).isEmpty();
+        assertThat(text(List.of(ranks.sample()))).startsWith("OK no rank holds others up");
+    }
+}

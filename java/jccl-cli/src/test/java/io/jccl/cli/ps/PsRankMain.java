@@ -1,0 +1,111 @@
+package io.jccl.cli.ps;
+
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.JcclException;
+import io.jccl.ReduceOp;
+import io.jccl.UniqueId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Ranks of {@link PsRanks}, as threads of one process. Prints a line for each thing that a test waits for. */
+public final class PsRankMain {
+
+    /** What the rank that differs does. */
+    enum Fault {
+        /** Nothing else than the others. */
+        NONE,
+        /** It never calls again. */
+        ABSENT,
+        /** It comes late to each operation. */
+        SLOW,
+        /** It calls with another count. */
+        MISMATCHED,
+        /** It does not receive what the rank before sends. */
+        NO_RECV,
+        /** It waits before it initialises. */
+        NOT_INITIALISED
+    }
+
+    private static final int ROUNDS_BEFORE = 20;
+    private static final long SLOW_MILLIS = 400;
+
+    private PsRankMain() {}
+
+    /** Arguments: id, the first rank, how many ranks this process has, size, the rank that differs, fault. */
+    public static void main(String[] arguments) throws InterruptedException {
+        UniqueId id = UniqueId.parse(arguments[0]);
+        int first = Integer.parseInt(arguments[1]);
+        int count = Integer.parseInt(arguments[2]);
+        int size = Integer.parseInt(arguments[3]);
+        int differs = Integer.parseInt(arguments[4]);
+        Fault fault = Fault.valueOf(arguments[5]);
+        List<Thread> threads = new ArrayList<>();
+        for (int rank = first; rank < first + count; rank++) {
+            int mine = rank;
+            Thread thread = new Thread(() -> run(id, mine, size, mine == differs ? fault : Fault.NONE), "rank-" + rank);
+            thread.start();
+            threads.add(thread);
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+
+    static void run(UniqueId id, int rank, int size, Fault fault) {
+        CommunicatorConfig config = CommunicatorConfig.builder()
+                .timeout(Duration.ofSeconds(120))
+                .initTimeout(Duration.ofSeconds(120))
+                .build();
+        if (fault == Fault.NOT_INITIALISED) {
+            sleepForEver();
+        }
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            try {
+                work(comm, fault);
+            } catch (JcclException e) {
+                print("FAILED " + rank + " " + e.getClass().getSimpleName());
+            }
+            sleepForEver(); // so that somebody can look
+        }
+    }
+
+    private static void work(Communicator comm, Fault fault) {
+        DataBuffer values = DataBuffer.of(new long[4096]);
+        for (int round = 0; ; round++) {
+            if (round == ROUNDS_BEFORE) {
+                print("READY " + comm.rank());
+                if (fault == Fault.ABSENT || fault == Fault.NO_RECV) {
+                    sleepForEver();
+                }
+                if (fault == Fault.MISMATCHED) {
+                    comm.allReduce(DataBuffer.of(new long[100]), ReduceOp.SUM).await();
+                }
+            }
+            if (fault == Fault.SLOW && round >= ROUNDS_BEFORE) {
+                sleep(SLOW_MILLIS);
+            }
+            comm.allReduce(values, ReduceOp.SUM).await();
+        }
+    }
+
+    private static void sleepForEver() {
+        sleep(Duration.ofMinutes(10).toMillis());
+    }
+
+    private static void sleep(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static synchronized void print(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+}

@@ -1,0 +1,175 @@
+package io.jccl.cli.ps;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.UniqueId;
+import io.jccl.config.Settings;
+import io.jccl.status.StatusDirectory;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The command names the rank that holds a real job up, long before any time-out. */
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PsTest {
+
+    private static final String DIRECTORY = "JCCL_STATUS_DIR";
+
+    @TempDir
+    Path folder;
+
+    @BeforeEach
+    void lookHere() {
+        System.setProperty(DIRECTORY, folder.resolve("status").toString());
+    }
+
+    @AfterEach
+    void lookNowhere() {
+        System.clearProperty(DIRECTORY);
+    }
+
+    private static List<Diagnosed> look(Optional<Long> pid) throws Exception {
+        try (Attached attached = new Attached.Local(StatusDirectory.of(settings()), pid)) {
+            return Look.at(attached, "").communicators();
+        }
+    }
+
+    private static Settings settings() {
+        return Settings.load(CommunicatorConfig.defaults());
+    }
+
+    /** What is printed once it names something of a kind, or the last time before the limit. */
+    private static Diagnosed await(Optional<Long> pid, Finding.Kind kind) throws Exception {
+        long end = System.nanoTime() + 30_000_000_000L;
+        while (true) {
+            List<Diagnosed> all = look(pid);
+            if (all.size() == 1 && all.get(0).findings().stream().anyMatch(it -> it.kind() == kind)
+                    || System.nanoTime() - end >= 0) {
+                assertThat(all).hasSize(1);
+                return all.get(0);
+            }
+            Thread.sleep(50);
+        }
+    }
+
+    private static void requireNamed(Diagnosed seen, Finding.Kind kind, int rank) {
+        String text = PsText.of(List.of(seen), List.of(), true, false);
+        assertThat(seen.findings()).as(text).isNotEmpty();
+        assertThat(seen.findings().get(0).kind()).as(text).isEqualTo(kind);
+        assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(rank));
+        assertThat(text.lines().findFirst().orElse("")).contains("rank " + rank);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, 1", "2, 0", "3, 1", "8, 5"})
+    void namesARankThatNeverCalls(int size, int victim) throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.ABSENT)) {
+            ranks.await(victim, "READY");
+            for (int attached : new int[] {0, size - 1}) {
+                requireNamed(await(Optional.of(ranks.pid(attached)), Finding.Kind.ABSENT), Finding.Kind.ABSENT, victim);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, 1", "3, 0", "8, 5"})
+    void namesAStoppedRank(int size, int victim) throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, size, -1, PsRankMain.Fault.NONE)) {
+            ranks.await(victim, "READY");
+            ranks.signal(victim, "-STOP");
+            try {
+                int other = victim == 0 ? 1 : 0;
+                requireNamed(await(Optional.of(ranks.pid(other)), Finding.Kind.STOPPED), Finding.Kind.STOPPED, victim);
+                // The one that is stopped is asked about itself: others of this host know.
+                requireNamed(await(Optional.of(ranks.pid(victim)), Finding.Kind.STOPPED), Finding.Kind.STOPPED, victim);
+            } finally {
+                ranks.signal(victim, "-CONT");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, 0", "3, 1", "8, 5"})
+    void namesASlowRank(int size, int victim) throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.SLOW)) {
+            ranks.await(victim, "READY");
+            requireNamed(await(Optional.empty(), Finding.Kind.SLOW), Finding.Kind.SLOW, victim);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"3, 1", "8, 5"})
+    void namesARankThatCalledSomethingElse(int size, int victim) throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.MISMATCHED)) {
+            ranks.await(0, "FAILED");
+            Diagnosed seen = await(Optional.empty(), Finding.Kind.FAILED);
+            String text = PsText.of(List.of(seen), List.of(), true, false);
+            assertThat(text.lines().findFirst().orElse(""))
+                    .startsWith("FAILED ")
+                    .contains("rank " + victim + " called count=100");
+        }
+    }
+
+    @Test
+    void namesTheRankThatTheOthersWaitForWhileTheyInitialise() throws Exception {
+        try (PsRanks ranks = new PsRanks(folder)) {
+            UniqueId id = UniqueId.create();
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.startProcess(id, rank, 1, 3, 2, PsRankMain.Fault.NOT_INITIALISED, Map.of());
+            }
+            Diagnosed seen = await(Optional.empty(), Finding.Kind.ABSENT);
+            requireNamed(seen, Finding.Kind.ABSENT, 2);
+            assertThat(seen.findings().get(0).text()).contains("rendezvous");
+        }
+    }
+
+    @Test
+    void stillAnswersWhenRankZeroIsGone() throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, 3, -1, PsRankMain.Fault.NONE)) {
+            ranks.await(2, "READY");
+            ranks.process(0).destroyForcibly().waitFor();
+            ranks.await(1, "FAILED");
+            ranks.await(2, "FAILED");
+            Diagnosed seen = await(Optional.of(ranks.pid(2)), Finding.Kind.FAILED);
+            requireNamed(seen, Finding.Kind.FAILED, 0);
+            assertThat(seen.sample().ranks().get(0).absentee().orElseThrow().reason())
+                    .isEqualTo(io.jccl.status.Absentee.Reason.ENDED);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 64})
+    void namesOneOfManyThreads(int size) throws Exception {
+        try (PsRanks ranks = new PsRanks(folder)) {
+            UniqueId id = UniqueId.create();
+            int victim = size - 3;
+            ranks.startProcess(id, 0, size, size, victim, PsRankMain.Fault.ABSENT, Map.of());
+            ranks.await(0, "READY " + victim);
+            Diagnosed seen = await(Optional.of(ranks.pid(0)), Finding.Kind.ABSENT);
+            requireNamed(seen, Finding.Kind.ABSENT, victim);
+            String text = PsText.of(List.of(seen), List.of(), false, false);
+            assertThat(text.lines().count()).as(text).isLessThan(20);
+        }
+    }
+
+    @Test
+    void saysThatAHealthyJobIsFine() throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, 2, -1, PsRankMain.Fault.NONE)) {
+            ranks.await(1, "READY");
+            List<Diagnosed> all = look(Optional.empty());
+            String text = PsText.of(all, List.of(), true, false);
+            assertThat(text).startsWith("OK ");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+package io.jccl.cli.ps;
+
+import io.jccl.ChannelWait;
+import io.jccl.Collective;
+import io.jccl.DataType;
+import io.jccl.Protocol;
+import io.jccl.RankOperation;
+import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.bootstrap.OperationRecord;
+import io.jccl.bootstrap.RankStatus;
+import io.jccl.bootstrap.StatusSource;
+import io.jccl.status.Absentee;
+import io.jccl.status.CommunicatorView;
+import io.jccl.status.PeerAddress;
+import io.jccl.status.RankSnapshot;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** Communicators of any size, of eight ranks on each host, that nobody has started. */
+final class SimulatedRanks {
+
+    private static final int RANKS_OF_HOST = 8;
+    private static final long SECOND = 1_000_000_000L;
+
+    private final int size;
+    private final SortedMap<Integer, RankView> ranks = new TreeMap<>();
+
+    /** All ranks wait in an operation, each for the rank before it. */
+    SimulatedRanks(int size, long sequence) {
+        this.size = size;
+        for (int rank = 0; rank < size; rank++) {
+            waits(rank, sequence, (rank + size - 1) % size, 4 * SECOND + rank * 1_000_000L);
+        }
+    }
+
+    CommunicatorSample sample() {
+        return new CommunicatorSample("3f2a91c0", "77aa01bc", 0, size, ranks, List.of());
+    }
+
+    private static String host(int rank) {
+        return "node" + rank / RANKS_OF_HOST;
+    }
+
+    /** A rank waits in an operation for another. */
+    SimulatedRanks waits(int rank, long sequence, int peer, long nanos) {
+        TransportKind transport =
+                rank / RANKS_OF_HOST == peer / RANKS_OF_HOST ? TransportKind.SHM : TransportKind.SOCKET;
+        ChannelWait wait = new ChannelWait(rank, 0, peer, transport, true, Protocol.SIMPLE, 17);
+        RankOperation operation = operation(rank, sequence, 1 << 20, RankOperation.State.RUNNING);
+        return put(rank, sequence, List.of(wait), List.of(nanos), Optional.of(operation), nanos);
+    }
+
+    /** A rank computes after its last operation. */
+    SimulatedRanks computes(int rank, long last) {
+        return put(
+                rank,
+                last,
+                List.of(),
+                List.of(),
+                Optional.of(operation(rank, last, 1 << 20, RankOperation.State.DONE)),
+                -1);
+    }
+
+    /** A rank is in an operation with another count. */
+    SimulatedRanks differs(int rank, long sequence, long count, long nanos) {
+        int peer = (rank + size - 1) % size;
+        ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, true, Protocol.SIMPLE, 17);
+        return put(
+                rank,
+                sequence,
+                List.of(wait),
+                List.of(nanos),
+                Optional.of(operation(rank, sequence, count, RankOperation.State.RUNNING)),
+                nanos);
+    }
+
+    /** Nothing is known of a rank but why. */
+    SimulatedRanks absent(int rank, Absentee.Reason reason) {
+        PeerAddress peer = new PeerAddress(1000 + rank + "-x", host(rank), "");
+        ranks.put(
+                rank,
+                new RankView(
+                        rank,
+                        host(rank),
+                        1000 + rank,
+                        Optional.empty(),
+                        Optional.of(new Absentee("3f2a91c0", rank, peer, reason, "details"))));
+        return this;
+    }
+
+    private static RankOperation operation(int rank, long sequence, long count, RankOperation.State state) {
+        return new RankOperation(
+                rank, sequence, state, Collective.ALL_REDUCE, DataType.FLOAT32, ReduceOp.SUM, count, 0);
+    }
+
+    private SimulatedRanks put(
+            int rank,
+            long last,
+            List<ChannelWait> waits,
+            List<Long> waitNanos,
+            Optional<RankOperation> operation,
+            long nanos) {
+        StatusSource source = new StatusSource() {
+            @Override
+            public LastEntered lastEntered() {
+                return new LastEntered(last, 0);
+            }
+
+            /** The fingerprints of ranks that called the same are the same. */
+            @Override
+            public Optional<OperationRecord> recordAt(long sequence) {
+                if (sequence < 1 || sequence > last) {
+                    return Optional.empty();
+                }
+                RankOperation own = operation.orElseThrow();
+                RankOperation at =
+                        sequence == own.sequence() ? own : operation(rank, sequence, 1 << 20, RankOperation.State.DONE);
+                return Optional.of(new OperationRecord(sequence * 1_000_003 + at.count(), at));
+            }
+
+            @Override
+            public List<ChannelWait> waitingRows() {
+                return waits;
+            }
+        };
+        Optional<CommunicatorView.UnderWay> underWay = operation
+                .filter(it -> nanos >= 0)
+                .map(it -> new CommunicatorView.UnderWay(it.call(), it.sequence(), nanos));
+        RankSnapshot snapshot = new RankSnapshot(
+                "3f2a91c0",
+                "77aa01bc",
+                0,
+                size,
+                RankSnapshot.Phase.RUNNING,
+                "",
+                100 * SECOND,
+                "",
+                new TreeSet<>(),
+                RankStatus.of(rank, source, waits, last),
+                new ArrayList<>(waitNanos),
+                new LastEntered(nanos < 0 ? last : last - 1, 0),
+                underWay,
+                Map.of(TransportKind.SHM, 7));
+        ranks.put(rank, new RankView(rank, host(rank), 1000 + rank, Optional.of(snapshot), Optional.empty()));
+        return this;
+    }
+}

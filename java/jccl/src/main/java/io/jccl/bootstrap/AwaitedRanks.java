@@ -1,0 +1,74 @@
+package io.jccl.bootstrap;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+
+/**
+ * Which ranks the rendezvous servers and coordinators of this process wait for: what somebody sees who looks into the
+ * process in the middle of initialisation. Safe for use by any thread.
+ */
+public final class AwaitedRanks {
+
+    private static final List<Server> SERVERS = new ArrayList<>(); // guarded by itself
+
+    private record Server(Reactor reactor, Supplier<Waiting> waiting) {}
+
+    private AwaitedRanks() {}
+
+    /**
+     * What one server waits for.
+     *
+     * @param communicator the short name of the communicator, empty while it has none
+     * @param what the server waits for, as the beginning of a sentence that the ranks end
+     * @param size the number of ranks
+     * @param ranks those that have not come
+     */
+    public record Waiting(String communicator, String what, int size, SortedSet<Integer> ranks) {
+
+        static final Waiting NOTHING = new Waiting("", "", 0, new TreeSet<>());
+    }
+
+    /** Adds a server, until its reactor is closed. The supplier is called on the reactor's thread. */
+    static void add(Reactor reactor, Supplier<Waiting> waiting) {
+        synchronized (SERVERS) {
+            SERVERS.removeIf(server -> server.reactor().isClosed());
+            SERVERS.add(new Server(reactor, waiting));
+        }
+    }
+
+    /** What all servers of this process wait for now; one that does not answer in time is left out. */
+    public static List<Waiting> now(long limitNanos) {
+        long deadline = System.nanoTime() + limitNanos;
+        List<CompletableFuture<Waiting>> answers = new ArrayList<>();
+        synchronized (SERVERS) {
+            SERVERS.removeIf(server -> server.reactor().isClosed());
+            for (Server server : SERVERS) {
+                CompletableFuture<Waiting> answer = new CompletableFuture<>();
+                server.reactor().execute(() -> answer.complete(server.waiting().get()));
+                answers.add(answer);
+            }
+        }
+        List<Waiting> all = new ArrayList<>();
+        for (CompletableFuture<Waiting> answer : answers) {
+            try {
+                Waiting one = answer.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+                if (!one.ranks().isEmpty()) {
+                    all.add(one);
+                }
+            } catch (ExecutionException | TimeoutException e) {
+                continue; // it has ended, or its thread is stuck
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return all;
+            }
+        }
+        return all;
+    }
+}

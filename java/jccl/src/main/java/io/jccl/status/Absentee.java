@@ -1,0 +1,52 @@
+package io.jccl.status;
+
+import io.jccl.bootstrap.Codecs;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+
+/**
+ * A rank of which nothing is known but why.
+ *
+ * @param communicator the short name of the communicator
+ * @param rank the rank
+ * @param process of the rank
+ * @param reason why it says nothing
+ * @param text details, for people
+ */
+public record Absentee(String communicator, int rank, PeerAddress process, Reason reason, String text) {
+
+    /** Why a rank says nothing. The order of the constants is part of the wire format. */
+    public enum Reason {
+        /** Its process has ended. */
+        ENDED,
+        /** Its process is stopped, by a signal or a debugger. */
+        STOPPED,
+        /** Its process accepts a connection and does not answer: it is stopped, or its JVM hangs. */
+        SILENT,
+        /** No connection to its host can be made. */
+        UNREACHABLE,
+        /** Its process refuses the question: another version of JCCL, or another secret. */
+        REFUSED,
+        /** Its process has no status server: JCCL_STATUS=0. */
+        OFF,
+        /** Its process answers, and has closed this communicator. */
+        CLOSED
+    }
+
+    private static final int MAX_TEXT = 1000;
+
+    void write(WireWriter out) {
+        out.text(communicator, MAX_TEXT).i32(rank).text(process.process(), MAX_TEXT);
+        out.text(process.hostId(), MAX_TEXT).text(process.address(), MAX_TEXT);
+        out.u8(reason.ordinal()).text(text, MAX_TEXT);
+    }
+
+    static Absentee read(WireReader in) {
+        return new Absentee(
+                in.text(MAX_TEXT),
+                in.i32In("rank", 0, Codecs.MAX_RANKS - 1),
+                new PeerAddress(in.text(MAX_TEXT), in.text(MAX_TEXT), in.text(MAX_TEXT)),
+                in.constant(Reason.class),
+                in.text(MAX_TEXT));
+    }
+}

@@ -1,0 +1,206 @@
+package io.jccl.status;
+
+import io.jccl.ChannelWait;
+import io.jccl.PeerTransport;
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.bootstrap.FailureReport;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.bootstrap.OperationRecord;
+import io.jccl.bootstrap.RankStatus;
+import io.jccl.bootstrap.StatusSource;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * What one rank of this process lets others see of one communicator, from the beginning of its initialisation until it is
+ * closed. Safe for use by any thread.
+ */
+public final class CommunicatorStatus {
+
+    private static final StatusSource NOTHING = new StatusSource() {
+        @Override
+        public LastEntered lastEntered() {
+            return LastEntered.NOTHING;
+        }
+
+        @Override
+        public Optional<OperationRecord> recordAt(long sequence) {
+            return Optional.empty();
+        }
+
+        @Override
+        public List<ChannelWait> waitingRows() {
+            return List.of();
+        }
+    };
+
+    /** What it does, and since when. */
+    private record Step(RankSnapshot.Phase phase, String name, long since) {
+
+        static Step now(RankSnapshot.Phase phase, String name) {
+            return new Step(phase, name, System.nanoTime());
+        }
+    }
+
+    private final ProcessStatus owner;
+    private volatile JobIdentity job;
+    private final int rank;
+    private final int size;
+    private volatile Step step = Step.now(RankSnapshot.Phase.INITIALISING, "rendezvous");
+    private volatile Bootstrap membership;
+    private volatile String id = "";
+    private volatile byte[] memberKey;
+    private volatile List<PeerAddress> peers = List.of();
+    private volatile CommunicatorView view;
+    private volatile Map<TransportKind, Integer> transports = Map.of();
+    private volatile long failedSince; // 0: it has not, as far as somebody has looked
+
+    CommunicatorStatus(ProcessStatus owner, JobIdentity job, int rank, int size) {
+        this.owner = owner;
+        this.job = job;
+        this.rank = rank;
+        this.size = size;
+    }
+
+    /** Initialisation has come to a step. */
+    public void step(String name) {
+        step = Step.now(RankSnapshot.Phase.INITIALISING, name);
+    }
+
+    /** The ranks have met. */
+    public void joined(Bootstrap group, String name) {
+        memberKey = JobIdentity.memberKey(group.secret());
+        job = job.met(group);
+        id = name;
+        membership = group;
+    }
+
+    /** The addresses of this process for the other ranks; empty if it has none. */
+    public String addresses(Bootstrap group) {
+        return owner.addresses(group.localAddress());
+    }
+
+    /** Where the other ranks are looked into, by rank. */
+    public void peers(List<PeerAddress> addresses) {
+        peers = List.copyOf(addresses);
+    }
+
+    /** The communicator is initialised. */
+    public void started(CommunicatorView live, List<PeerTransport> peerTransports) {
+        Map<TransportKind, Integer> counts = new EnumMap<>(TransportKind.class);
+        peerTransports.forEach(peer -> counts.merge(peer.kind(), 1, Integer::sum));
+        transports = counts;
+        view = live;
+        step = Step.now(RankSnapshot.Phase.RUNNING, "");
+    }
+
+    /** The communicator is being closed. */
+    public void closing() {
+        step = Step.now(RankSnapshot.Phase.CLOSING, "");
+    }
+
+    /** Nobody can see the communicator any more. Called again it does nothing. */
+    public void end() {
+        owner.end(this);
+    }
+
+    /** The status of a communicator that comes from this one, of the same job. */
+    public CommunicatorStatus child(int newRank, int newSize) {
+        return owner.begin(job, newRank, newSize);
+    }
+
+    String jobName() {
+        return job.name();
+    }
+
+    String id() {
+        return id;
+    }
+
+    int rank() {
+        return rank;
+    }
+
+    List<PeerAddress> peers() {
+        return peers;
+    }
+
+    /** The key that all members know; null until the ranks have met. */
+    byte[] memberKey() {
+        return memberKey;
+    }
+
+    /** The keys by which others may look into this communicator. */
+    List<byte[]> keys() {
+        List<byte[]> keys = new ArrayList<>();
+        job.key().ifPresent(key -> keys.add(key.bytes()));
+        byte[] ofMembers = memberKey;
+        if (ofMembers != null) {
+            keys.add(ofMembers);
+        }
+        return keys;
+    }
+
+    RankSnapshot snapshot(Request request) {
+        Step now = step;
+        CommunicatorView live = view;
+        Bootstrap group = membership;
+        Optional<FailureReport> agreed =
+                group == null ? Optional.empty() : group.control().agreedFailure();
+        String failure = agreed.map(FailureReport::describe)
+                .or(() -> live == null ? Optional.empty() : live.failure())
+                .orElse("");
+        SortedSet<Integer> failed = agreed.map(CommunicatorStatus::blamed).orElseGet(TreeSet::new);
+        Optional<CommunicatorView.UnderWay> underWay = live == null ? Optional.empty() : live.underWay();
+        List<CommunicatorView.TimedWait> waits = live == null ? List.of() : live.waits();
+        StatusSource source = live == null ? NOTHING : live.source();
+        boolean isAsked = request.sequence() != 0 && request.communicator().equals(id);
+        long sequence = isAsked ? request.sequence() : latest(source, underWay);
+        RankStatus status = RankStatus.of(
+                rank,
+                source,
+                waits.stream().map(CommunicatorView.TimedWait::place).toList(),
+                sequence);
+        boolean hasFailed = !failure.isEmpty() && now.phase() != RankSnapshot.Phase.CLOSING;
+        if (hasFailed && failedSince == 0) {
+            failedSince = System.nanoTime();
+        }
+        return new RankSnapshot(
+                id,
+                job.name(),
+                group == null ? 0 : group.generation(),
+                size,
+                hasFailed ? RankSnapshot.Phase.FAILED : now.phase(),
+                now.name(),
+                System.nanoTime() - (hasFailed ? failedSince : now.since()),
+                failure,
+                failed,
+                status,
+                waits.stream().map(CommunicatorView.TimedWait::nanos).toList(),
+                live == null ? LastEntered.NOTHING : live.lastDone(),
+                underWay,
+                transports);
+    }
+
+    private static SortedSet<Integer> blamed(FailureReport report) {
+        SortedSet<Integer> ranks = new TreeSet<>(report.failedRanks());
+        ranks.addAll(report.missingRanks());
+        return ranks;
+    }
+
+    /** The operation under way, else the last one. */
+    private static long latest(StatusSource source, Optional<CommunicatorView.UnderWay> underWay) {
+        long now = underWay.map(CommunicatorView.UnderWay::sequence).orElse(0L);
+        if (now != 0) {
+            return now;
+        }
+        LastEntered last = source.lastEntered();
+        return last.host() == 0 && last.device() != 0 ? LastEntered.onDevice(last.device()) : last.host();
+    }
+}

@@ -1,0 +1,63 @@
+package io.jccl.status;
+
+import io.jccl.bootstrap.AwaitedRanks;
+import io.jccl.bootstrap.Codecs;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One process of a job at one moment.
+ *
+ * @param process distinguishes processes, on any host
+ * @param pid its process id, in its own namespace
+ * @param hostId distinguishes hosts
+ * @param hostName the name of its host
+ * @param port where its status server listens for other hosts, 0 if it does not
+ * @param awaited the ranks that its rendezvous servers and coordinators wait for
+ * @param ranks its communicators
+ */
+public record ProcessSnapshot(
+        String process,
+        long pid,
+        String hostId,
+        String hostName,
+        int port,
+        List<AwaitedRanks.Waiting> awaited,
+        List<RankSnapshot> ranks) {
+
+    private static final int MAX_TEXT = 1000;
+    private static final int MAX_ENTRIES = 1 << 20;
+
+    void write(WireWriter out) {
+        out.text(process, MAX_TEXT).i64(pid).text(hostId, MAX_TEXT).text(hostName, MAX_TEXT);
+        out.i32(port).i32(awaited.size());
+        for (AwaitedRanks.Waiting one : awaited) {
+            out.text(one.communicator(), MAX_TEXT).text(one.what(), MAX_TEXT);
+            out.i32(one.size()).ranks(one.ranks());
+        }
+        out.i32(ranks.size());
+        ranks.forEach(rank -> rank.write(out));
+    }
+
+    static ProcessSnapshot read(WireReader in) {
+        String process = in.text(MAX_TEXT);
+        long pid = in.i64();
+        String hostId = in.text(MAX_TEXT);
+        String hostName = in.text(MAX_TEXT);
+        int port = in.i32In("port", 0, 65_535);
+        List<AwaitedRanks.Waiting> awaited = new ArrayList<>();
+        for (int left = in.i32In("awaited", 0, MAX_ENTRIES); left > 0; left--) {
+            String communicator = in.text(MAX_TEXT);
+            String what = in.text(MAX_TEXT);
+            int size = in.i32In("size", 1, Codecs.MAX_RANKS);
+            awaited.add(new AwaitedRanks.Waiting(communicator, what, size, in.ranks(size)));
+        }
+        List<RankSnapshot> ranks = new ArrayList<>();
+        for (int left = in.i32In("ranks", 0, MAX_ENTRIES); left > 0; left--) {
+            ranks.add(RankSnapshot.read(in));
+        }
+        return new ProcessSnapshot(process, pid, hostId, hostName, port, awaited, ranks);
+    }
+}

@@ -1,0 +1,184 @@
+package io.jccl.status;
+
+import io.jccl.JcclException;
+import io.jccl.bootstrap.AwaitedRanks;
+import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.StatusPort;
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.Settings;
+import io.jccl.config.StatusSettings;
+import io.jccl.device.HostIdentity;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What this process lets others see: its communicators, and the server that answers while there are any. Whatever fails here
+ * fails no communicator.
+ */
+public final class ProcessStatus implements StatusServer.Service {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ProcessStatus.class);
+    private static final ProcessStatus SHARED = new ProcessStatus();
+
+    /** Communicators that nobody may look into: JCCL_STATUS=0. */
+    private static final ProcessStatus HIDDEN = new ProcessStatus();
+
+    private static final long AWAITED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final List<CommunicatorStatus> communicators = new CopyOnWriteArrayList<>();
+    private volatile StatusServer server; // null: there is none; written under the lock of this
+    private Path socket; // of the server, or null; guarded by this
+    private BootstrapOptions options; // guarded by this
+    private volatile String hostId = "";
+    private volatile int port;
+
+    private ProcessStatus() {}
+
+    /**
+     * A communicator begins to be initialised.
+     *
+     * @param settings of the communicator; those of the first one say where the server listens
+     */
+    public static CommunicatorStatus begin(
+            JobIdentity job, int rank, int size, Settings settings, BootstrapOptions options) {
+        if (!settings.get(StatusSettings.STATUS)) {
+            return HIDDEN.begin(job, rank, size);
+        }
+        SHARED.serve(settings, options);
+        return SHARED.begin(job, rank, size);
+    }
+
+    CommunicatorStatus begin(JobIdentity job, int rank, int size) {
+        CommunicatorStatus status = new CommunicatorStatus(this, job, rank, size);
+        if (this != HIDDEN) {
+            communicators.add(status);
+        }
+        return status;
+    }
+
+    private synchronized void serve(Settings settings, BootstrapOptions bootstrap) {
+        if (server != null) {
+            return;
+        }
+        options = bootstrap;
+        hostId = settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host);
+        StatusServer starting = new StatusServer(this);
+        try {
+            starting.listen(StatusPort.open(bootstrap, settings.get(StatusSettings.STATUS_PORT)));
+        } catch (IOException | JcclException e) {
+            LOG.warn("jccl ps cannot look into this process from other hosts: {}", e.getMessage());
+        }
+        try {
+            ServerSocketChannel unix =
+                    StatusDirectory.of(settings).bind(ProcessHandle.current().pid());
+            socket = ((UnixDomainSocketAddress) unix.getLocalAddress()).getPath();
+            starting.listen(unix);
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("jccl ps cannot look into this process by its process id: {}", e.getMessage());
+        }
+        starting.start();
+        server = starting;
+        port = starting.port();
+        LOG.debug("jccl ps can look into this process: socket={} port={}", socket, port);
+    }
+
+    void end(CommunicatorStatus status) {
+        if (!communicators.remove(status)) {
+            return;
+        }
+        synchronized (this) {
+            if (!communicators.isEmpty() || server == null) {
+                return;
+            }
+            server.close();
+            server = null;
+            port = 0;
+            removeSocket();
+        }
+    }
+
+    private void removeSocket() {
+        try {
+            if (socket != null) {
+                Files.deleteIfExists(socket);
+            }
+        } catch (IOException e) {
+            LOG.debug("socket={} cannot be removed: {}", socket, e.toString());
+        }
+        socket = null;
+    }
+
+    /** The addresses of the server as text for other ranks; empty if there is none. */
+    synchronized String addresses(InetAddress preferred) {
+        return port == 0 ? "" : StatusPort.addresses(options, preferred, port);
+    }
+
+    @Override
+    public List<byte[]> keys() {
+        List<byte[]> keys = new ArrayList<>();
+        communicators.forEach(communicator -> keys.addAll(communicator.keys()));
+        return keys;
+    }
+
+    @Override
+    public void answer(Request request, Optional<byte[]> key, Consumer<byte[]> answer) {
+        List<CommunicatorStatus> visible = visible(key);
+        ProcessSnapshot own = snapshot(request, visible);
+        if (request.kind() == Request.Kind.PROCESS) {
+            answer.accept(new Answer(List.of(own), List.of()).encode());
+            return;
+        }
+        StatusServer asked = server; // without the lock: whoever ends the server has it, and waits for this thread
+        if (asked != null) {
+            new Collector(asked.reactor(), request, own, visible, all -> answer.accept(all.encode())).start();
+        }
+    }
+
+    /** Who proves the key of a communicator may look into all of its job. */
+    private List<CommunicatorStatus> visible(Optional<byte[]> key) {
+        if (key.isEmpty()) {
+            return communicators;
+        }
+        Set<String> jobs = communicators.stream()
+                .filter(communicator -> communicator.keys().stream().anyMatch(one -> Arrays.equals(one, key.get())))
+                .map(CommunicatorStatus::jobName)
+                .collect(Collectors.toSet());
+        return communicators.stream()
+                .filter(communicator -> jobs.contains(communicator.jobName()))
+                .toList();
+    }
+
+    private ProcessSnapshot snapshot(Request request, List<CommunicatorStatus> visible) {
+        List<RankSnapshot> ranks = new ArrayList<>();
+        for (CommunicatorStatus communicator : visible) {
+            try {
+                ranks.add(communicator.snapshot(request));
+            } catch (RuntimeException e) {
+                LOG.warn("rank={}: its status cannot be had", communicator.rank(), e);
+            }
+        }
+        return new ProcessSnapshot(
+                HostIdentity.process(),
+                ProcessHandle.current().pid(),
+                hostId,
+                HostIdentity.hostName(),
+                port,
+                AwaitedRanks.now(AWAITED_NANOS),
+                ranks);
+    }
+}

@@ -1,0 +1,130 @@
+package io.jccl.status;
+
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.Codecs;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.bootstrap.RankStatus;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * One rank of one communicator at one moment.
+ *
+ * @param communicator its short name; empty until the ranks have met
+ * @param job the name of the job, see {@link JobIdentity}
+ * @param generation how many times the communicator's ranks have gone on without others
+ * @param size the number of ranks
+ * @param phase of its life
+ * @param step of initialisation; empty afterwards
+ * @param phaseNanos for how long it has been in this step or phase
+ * @param failure why it failed, empty while it has not
+ * @param failedRanks the ranks that the agreed failure blames
+ * @param status what it did at the sequence number in question, and where its channels stand still
+ * @param waitNanos for how long, for each of these; -1 if that is not known
+ * @param lastDone the last operations that are done
+ * @param underWay the operation that it has begun and not ended
+ * @param peers how many ranks each transport joins to this one
+ */
+public record RankSnapshot(
+        String communicator,
+        String job,
+        int generation,
+        int size,
+        Phase phase,
+        String step,
+        long phaseNanos,
+        String failure,
+        SortedSet<Integer> failedRanks,
+        RankStatus status,
+        List<Long> waitNanos,
+        LastEntered lastDone,
+        Optional<CommunicatorView.UnderWay> underWay,
+        Map<TransportKind, Integer> peers) {
+
+    /** A phase of a communicator's life. The order of the constants is part of the wire format. */
+    public enum Phase {
+        /** The ranks meet and connect. */
+        INITIALISING,
+        /** Operations may be called. */
+        RUNNING,
+        /** It has failed; every call throws. */
+        FAILED,
+        /** It is being closed. */
+        CLOSING
+    }
+
+    private static final int MAX_NAME = 64;
+    private static final int MAX_TEXT = 4000;
+
+    /** This rank. */
+    public int rank() {
+        return status.rank();
+    }
+
+    void write(WireWriter out) {
+        out.text(communicator, MAX_NAME).text(job, MAX_NAME).i32(generation).i32(size);
+        out.u8(phase.ordinal()).text(step, MAX_NAME).i64(phaseNanos);
+        out.text(failure, MAX_TEXT).ranks(failedRanks);
+        Codecs.write(out, status);
+        out.i32(waitNanos.size());
+        waitNanos.forEach(out::i64);
+        out.i64(lastDone.host()).i64(lastDone.device());
+        out.flag(underWay.isPresent());
+        underWay.ifPresent(
+                it -> out.text(it.call(), MAX_TEXT).i64(it.sequence()).i64(it.nanos()));
+        out.u8(peers.size());
+        peers.forEach((transport, count) -> out.u8(transport.ordinal()).i32(count));
+    }
+
+    static RankSnapshot read(WireReader in) {
+        String communicator = in.text(MAX_NAME);
+        String job = in.text(MAX_NAME);
+        int generation = in.i32();
+        int size = in.i32In("size", 1, Codecs.MAX_RANKS);
+        Phase phase = in.constant(Phase.class);
+        String step = in.text(MAX_NAME);
+        long phaseNanos = in.i64();
+        String failure = in.text(MAX_TEXT);
+        SortedSet<Integer> failedRanks = new TreeSet<>(in.ranks(size));
+        RankStatus status = Codecs.readStatus(in, size);
+        List<Long> waitNanos = new ArrayList<>();
+        for (int left = in.i32In("waits", 0, status.waits().size()); left > 0; left--) {
+            waitNanos.add(in.i64());
+        }
+        if (waitNanos.size() != status.waits().size()) {
+            throw new WireException(
+                    "waits=" + waitNanos.size() + ": expected " + status.waits().size());
+        }
+        LastEntered lastDone = new LastEntered(in.i64(), in.i64());
+        Optional<CommunicatorView.UnderWay> underWay = in.flag()
+                ? Optional.of(new CommunicatorView.UnderWay(in.text(MAX_TEXT), in.i64(), in.i64()))
+                : Optional.empty();
+        Map<TransportKind, Integer> peers = new EnumMap<>(TransportKind.class);
+        for (int left = in.u8(); left > 0; left--) {
+            peers.put(in.constant(TransportKind.class), in.i32());
+        }
+        return new RankSnapshot(
+                communicator,
+                job,
+                generation,
+                size,
+                phase,
+                step,
+                phaseNanos,
+                failure,
+                failedRanks,
+                status,
+                waitNanos,
+                lastDone,
+                underWay,
+                peers);
+    }
+}

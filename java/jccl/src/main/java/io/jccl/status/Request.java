@@ -1,0 +1,77 @@
+package io.jccl.status;
+
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import io.jccl.nativelib.NativeLoader;
+
+/**
+ * What somebody asks a process.
+ *
+ * @param kind what about
+ * @param communicator the short name of the communicator whose operation is asked about; empty for none
+ * @param sequence the operation, see {@link io.jccl.bootstrap.LastEntered}; 0 for the one that each rank entered last
+ */
+public record Request(Kind kind, String communicator, long sequence) {
+
+    /** What is asked about. The order of the constants is part of the wire format. */
+    public enum Kind {
+        /** The process alone. */
+        PROCESS,
+        /** All processes of the job: the one that is asked asks the others. */
+        JOB
+    }
+
+    /** The longest request. */
+    static final int MAX_BYTES = 4096;
+
+    private static final int FORMAT = 1;
+    private static final int MAX_TEXT = 200;
+
+    /** Whatever each rank did last. */
+    public static Request latest(Kind kind) {
+        return new Request(kind, "", 0);
+    }
+
+    /** What both sides must run: the same library. */
+    static String version() {
+        return "format " + FORMAT + ", build " + NativeLoader.buildId();
+    }
+
+    byte[] encode() {
+        return new WireWriter()
+                .text(version(), MAX_TEXT)
+                .u8(kind.ordinal())
+                .text(communicator, MAX_TEXT)
+                .i64(sequence)
+                .toBytes();
+    }
+
+    /**
+     * Reads what {@link #encode} wrote.
+     *
+     * @throws io.jccl.bootstrap.WireException if it makes no sense
+     * @throws OtherVersionException if it comes from another version of JCCL
+     */
+    static Request decode(byte[] bytes) {
+        WireReader in = new WireReader(bytes);
+        String theirs = in.text(MAX_TEXT);
+        if (!theirs.equals(version())) {
+            throw new OtherVersionException(
+                    "this process runs JCCL of version=\"" + version() + "\", the one that asks version=\"" + theirs
+                            + "\"; use the jccl command of the job's own version");
+        }
+        Request request = new Request(in.constant(Kind.class), in.text(MAX_TEXT), in.i64());
+        in.end();
+        return request;
+    }
+
+    /** The other side runs another version. */
+    static final class OtherVersionException extends RuntimeException {
+
+        private static final long serialVersionUID = 1;
+
+        OtherVersionException(String message) {
+            super(message);
+        }
+    }
+}

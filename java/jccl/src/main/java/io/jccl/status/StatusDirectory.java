@@ -1,0 +1,177 @@
+package io.jccl.status;
+
+import io.jccl.config.Settings;
+import io.jccl.config.StatusSettings;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The directory with the Unix sockets of a user's processes, one for each, named by the process id. Only the user can enter it;
+ * both sides check that, so that nobody else can listen there, or ask.
+ */
+public final class StatusDirectory {
+
+    private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rwx------");
+    private static final Pattern SOCKET = Pattern.compile("([1-9][0-9]{0,9})(-[1-9])?\\.sock");
+    private static final int MAX_OF_ONE_PID = 9; // containers that share the directory may share process ids
+    private static final int MAX_LISTED = 10_000;
+
+    private final Path path;
+    private final int uid;
+
+    private StatusDirectory(Path path, int uid) {
+        this.path = path;
+        this.uid = uid;
+    }
+
+    /** The directory of this process's user. */
+    public static StatusDirectory of(Settings settings) throws IOException {
+        return of(settings, uidOf(Path.of("/proc/self")));
+    }
+
+    /** The directory of the user of a process; only root can enter that of another user. */
+    public static StatusDirectory ofProcess(Settings settings, long pid) throws IOException {
+        return of(settings, uidOf(Path.of("/proc/" + pid)));
+    }
+
+    private static StatusDirectory of(Settings settings, int uid) {
+        Path path = settings.get(StatusSettings.STATUS_DIR).map(Path::of).orElseGet(() -> Path.of("/tmp/jccl-" + uid));
+        return new StatusDirectory(path.toAbsolutePath(), uid);
+    }
+
+    private static int uidOf(Path file) throws IOException {
+        return (Integer) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** Where it is. */
+    public Path path() {
+        return path;
+    }
+
+    /**
+     * A process's socket.
+     *
+     * @param pid the process id
+     * @param path the socket
+     */
+    public record Entry(long pid, Path path) {
+
+        /** Its address. */
+        public UnixDomainSocketAddress address() {
+            return UnixDomainSocketAddress.of(path);
+        }
+    }
+
+    /**
+     * The sockets of all processes, some of which may have ended.
+     *
+     * @return empty if there is no directory yet
+     * @throws IOException if others could write into the directory
+     */
+    public List<Entry> entries() throws IOException {
+        List<Entry> entries = new ArrayList<>();
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            return entries;
+        }
+        requireOwnerOnly();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(path)) {
+            for (Path file : files) {
+                Matcher name = SOCKET.matcher(file.getFileName().toString());
+                if (name.matches() && entries.size() < MAX_LISTED) {
+                    entries.add(new Entry(Long.parseLong(name.group(1)), file));
+                }
+            }
+        }
+        entries.sort(Comparator.comparingLong(Entry::pid).thenComparing(Entry::path));
+        return entries;
+    }
+
+    /** Removes the socket of a process that has ended. */
+    public void remove(Entry entry) throws IOException {
+        if (isStale(entry.path())) {
+            Files.deleteIfExists(entry.path());
+        }
+    }
+
+    /** A channel that listens on this process's socket; removes those of processes that have ended. */
+    ServerSocketChannel bind(long pid) throws IOException {
+        try {
+            Files.createDirectories(path.getParent());
+            Files.createDirectory(path, PosixFilePermissions.asFileAttribute(OWNER_ONLY));
+        } catch (FileAlreadyExistsException e) {
+            requireOwnerOnly();
+        }
+        for (Entry entry : entries()) {
+            if (!Files.exists(Path.of("/proc/" + entry.pid()))) {
+                remove(entry);
+            }
+        }
+        for (int i = 0; i < MAX_OF_ONE_PID; i++) {
+            Path socket = path.resolve(pid + (i == 0 ? "" : "-" + i) + ".sock");
+            if (Files.exists(socket, LinkOption.NOFOLLOW_LINKS) && isStale(socket)) {
+                Files.deleteIfExists(socket);
+            }
+            ServerSocketChannel channel = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+            try {
+                return channel.bind(UnixDomainSocketAddress.of(socket), StatusServer.MAX_CONNECTIONS);
+            } catch (BindException inUse) {
+                channel.close(); // a process of another container has this number
+            } catch (IOException | RuntimeException e) {
+                channel.close();
+                throw e;
+            }
+        }
+        throw new IOException("directory=" + path + " has " + MAX_OF_ONE_PID + " sockets of pid=" + pid + " in use");
+    }
+
+    /** Whether nobody listens. */
+    private static boolean isStale(Path socket) {
+        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            channel.configureBlocking(false); // where the queue is full somebody listens
+            channel.connect(UnixDomainSocketAddress.of(socket));
+            return false;
+        } catch (ConnectException e) {
+            return true;
+        } catch (IOException e) {
+            return false; // it is not known
+        }
+    }
+
+    private void requireOwnerOnly() throws IOException {
+        try {
+            if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+                throw new IOException("directory=" + path + ": it is no directory; remove it, or name another in "
+                        + StatusSettings.STATUS_DIR.name());
+            }
+            int owner = uidOf(path);
+            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS);
+            if (owner != uid || !OWNER_ONLY.containsAll(permissions)) {
+                throw new IOException("directory=" + path + " owner=" + owner + " mode="
+                        + PosixFilePermissions.toString(permissions) + ": expected owner=" + uid
+                        + " and a mode that lets nobody else in, rwx------; remove it, or name another in "
+                        + StatusSettings.STATUS_DIR.name());
+            }
+        } catch (NoSuchFileException e) {
+            throw new IOException("directory=" + path + " was removed meanwhile", e);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+package io.jccl.status;
+
+import io.jccl.bootstrap.Handshake;
+import io.jccl.bootstrap.Reactor;
+import io.jccl.bootstrap.WireException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** One question to another process, by whichever of its addresses answers. On the reactor's thread only. */
+final class StatusQuestion {
+
+    /**
+     * What came of a question.
+     *
+     * @param answer null if there is none
+     * @param reason why there is none, else null
+     * @param text details
+     */
+    record Outcome(Answer answer, Absentee.Reason reason, String text) {}
+
+    /** How long an address may take to accept the connection while there is another to try. */
+    private static final long CONNECT_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
+
+    private final Reactor reactor;
+    private final List<? extends SocketAddress> addresses;
+    private final byte[] key; // null: the other end is of this user, on a Unix socket
+    private final Request request;
+    private final Consumer<Outcome> result;
+    private final long deadline;
+    private final StringBuilder tried = new StringBuilder();
+    private Attempt attempt;
+    private long attemptDeadline;
+    private int next;
+    private boolean firstRefused;
+    private boolean done;
+
+    /**
+     * Starts to ask.
+     *
+     * @param addresses the best first
+     * @param limitNanos the longest that all may take
+     * @param result takes what came of it, once
+     */
+    StatusQuestion(
+            Reactor reactor,
+            List<? extends SocketAddress> addresses,
+            byte[] key,
+            Request request,
+            long limitNanos,
+            Consumer<Outcome> result) {
+        this.reactor = reactor;
+        this.addresses = addresses;
+        this.key = key;
+        this.request = request;
+        this.result = result;
+        this.deadline = System.nanoTime() + limitNanos;
+    }
+
+    void start() {
+        tryNext();
+    }
+
+    private void tryNext() {
+        if (done) {
+            return;
+        }
+        if (next == addresses.size()) {
+            Absentee.Reason reason = firstRefused ? Absentee.Reason.ENDED : Absentee.Reason.UNREACHABLE;
+            finish(new Outcome(null, reason, tried.toString()));
+            return;
+        }
+        SocketAddress address = addresses.get(next++);
+        attemptDeadline = next == addresses.size() ? deadline : Math.min(deadline, System.nanoTime() + CONNECT_NANOS);
+        try {
+            attempt = new Attempt(address);
+            attempt.begin();
+        } catch (IOException e) {
+            failed(address, e);
+        }
+    }
+
+    private void failed(SocketAddress address, Exception cause) {
+        if (attempt != null) {
+            attempt.close();
+        }
+        firstRefused |= next == 1 && cause instanceof ConnectException;
+        tried.append(tried.isEmpty() ? "" : "; ").append(address).append(": ").append(cause.getMessage());
+        tryNext();
+    }
+
+    /** To be called now and then; whether the question is over. */
+    boolean tick(long now) {
+        if (!done && now - deadline >= 0) {
+            boolean accepted = attempt != null && attempt.isConnected;
+            attempt.close();
+            finish(new Outcome(
+                    null,
+                    accepted ? Absentee.Reason.SILENT : Absentee.Reason.UNREACHABLE,
+                    accepted ? "it accepts connections and does not answer" : tried + "; no answer to a connection"));
+        } else if (!done && now - attemptDeadline >= 0 && !attempt.isConnected) {
+            failed(attempt.address, new IOException("no answer to a connection"));
+        }
+        return done;
+    }
+
+    private void finish(Outcome outcome) {
+        if (!done) {
+            done = true;
+            result.accept(outcome);
+        }
+    }
+
+    private static SocketChannel channel(SocketAddress address) throws IOException {
+        return address instanceof UnixDomainSocketAddress
+                ? SocketChannel.open(StandardProtocolFamily.UNIX)
+                : SocketChannel.open();
+    }
+
+    /** One connection. */
+    private final class Attempt extends StatusConnection {
+
+        private final SocketAddress address;
+        private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
+        private byte[] serverNonce;
+        private boolean isConnected;
+        private boolean isProved;
+
+        Attempt(SocketAddress address) throws IOException {
+            super(channel(address), Answer.MAX_BYTES);
+            this.address = address;
+        }
+
+        void begin() throws IOException {
+            channel.configureBlocking(false);
+            if (channel.connect(address)) {
+                register(reactor, SelectionKey.OP_READ);
+                connected();
+            } else {
+                register(reactor, SelectionKey.OP_CONNECT);
+            }
+        }
+
+        @Override
+        void connected() throws IOException {
+            isConnected = true;
+            if (key == null) {
+                ask();
+            } else {
+                send(Handshake.greeting(nonce));
+                expectHandshake(Handshake.GREETING_BYTES);
+            }
+        }
+
+        private void ask() throws IOException {
+            isProved = true;
+            expectMessage();
+            sendMessage(request.encode());
+        }
+
+        @Override
+        void handshake(byte[] bytes) throws IOException {
+            if (serverNonce == null) {
+                serverNonce = Handshake.nonceOf(bytes);
+                send(Handshake.rankProof(key, Handshake.Purpose.STATUS, nonce, serverNonce));
+                expectHandshake(Handshake.PROOF_BYTES);
+                return;
+            }
+            if (!Handshake.same(bytes, Handshake.serverProof(key, Handshake.Purpose.STATUS, nonce, serverNonce))) {
+                throw new WireException("it does not know the secret");
+            }
+            ask();
+        }
+
+        @Override
+        void message(byte[] bytes) {
+            close();
+            try {
+                finish(new Outcome(Answer.decode(bytes), null, ""));
+            } catch (Answer.RefusedException | WireException e) {
+                finish(new Outcome(null, Absentee.Reason.REFUSED, e.getMessage()));
+            }
+        }
+
+        @Override
+        void broken(Exception cause) {
+            boolean refused = isConnected && !isProved && serverNonce != null;
+            if (refused || cause instanceof WireException) {
+                String text = refused ? "it refuses the proof of the secret" : cause.getMessage();
+                finish(new Outcome(null, Absentee.Reason.REFUSED, text));
+            } else {
+                StatusQuestion.this.failed(address, cause);
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+package io.jccl.status;
+
+import io.jccl.bootstrap.Handshake;
+import io.jccl.bootstrap.Reactor;
+import io.jccl.bootstrap.WireException;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Answers those who look into this process: on a Unix socket that only its user can reach, and on a TCP port to those who
+ * prove a key. One question for each connection. One daemon thread, which sleeps while nobody asks.
+ */
+final class StatusServer implements Closeable {
+
+    /** What the server asks of the process. On the server's thread. */
+    interface Service {
+
+        /** The keys that a peer may prove. */
+        List<byte[]> keys();
+
+        /**
+         * Answers a question, at once or later.
+         *
+         * @param key what the peer has proved; empty for this process's own user
+         * @param answer takes the answer, on the server's thread
+         */
+        void answer(Request request, Optional<byte[]> key, Consumer<byte[]> answer);
+    }
+
+    /** The maximum number of connections at once. */
+    static final int MAX_CONNECTIONS = 64;
+
+    /** How many of these may belong to peers that have not proved a key. */
+    static final int MAX_UNAUTHENTICATED = 32;
+
+    /** How long a peer may take to prove the key and to ask. */
+    static final long MAX_ASK_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    /** How long an answer may take, sending included. */
+    static final long MAX_ANSWER_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    private static final Logger LOG = LoggerFactory.getLogger(StatusServer.class);
+    private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private final Reactor reactor = new Reactor("jccl-status", System::nanoTime);
+    private final Service service;
+    private final List<ServerSocketChannel> acceptors = new ArrayList<>();
+    private final Set<Connection> open = new LinkedHashSet<>(); // the oldest first
+    private Reactor.Ticker ticker; // null while nobody asks
+    private int port;
+
+    /** A server that listens nowhere yet. */
+    StatusServer(Service service) {
+        this.service = service;
+    }
+
+    /** Listens on a channel of TCP or of a Unix socket; before {@link #start}. */
+    void listen(ServerSocketChannel acceptor) throws IOException {
+        acceptors.add(acceptor);
+        acceptor.configureBlocking(false);
+        reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor(acceptor));
+        if (acceptor.getLocalAddress() instanceof InetSocketAddress address) {
+            port = address.getPort();
+        }
+    }
+
+    void start() {
+        reactor.start();
+    }
+
+    /** The TCP port, 0 if there is none. */
+    int port() {
+        return port;
+    }
+
+    Reactor reactor() {
+        return reactor;
+    }
+
+    @Override
+    public void close() {
+        reactor.close();
+        acceptors.forEach(Reactor::closeQuietly); // where the reactor was never started
+    }
+
+    private final class Acceptor implements Reactor.Handler {
+
+        private final ServerSocketChannel acceptor;
+
+        Acceptor(ServerSocketChannel acceptor) {
+            this.acceptor = acceptor;
+        }
+
+        @Override
+        public void ready(SelectionKey key) throws IOException {
+            SocketChannel channel = acceptor.accept();
+            if (channel == null) {
+                return;
+            }
+            makeRoom();
+            try {
+                channel.configureBlocking(false);
+                boolean isOwnUser = !(acceptor.getLocalAddress() instanceof InetSocketAddress);
+                Connection connection = new Connection(channel, isOwnUser);
+                connection.register(reactor, SelectionKey.OP_READ);
+                open.add(connection);
+                if (ticker == null) {
+                    ticker = reactor.every(StatusServer.this::sweep);
+                }
+            } catch (IOException e) {
+                LOG.debug("a connection to the status server broke at once: {}", e.toString());
+                Reactor.closeQuietly(channel);
+            }
+        }
+
+        /** The oldest goes; unauthenticated peers cost nobody else a connection. */
+        private void makeRoom() {
+            List<Connection> unauthenticated =
+                    open.stream().filter(one -> !one.isTrusted()).toList();
+            if (unauthenticated.size() >= MAX_UNAUTHENTICATED) {
+                unauthenticated.get(0).drop("too many unauthenticated peers at once, limit=" + MAX_UNAUTHENTICATED);
+            } else if (open.size() >= MAX_CONNECTIONS) {
+                open.iterator().next().drop("too many connections at once, limit=" + MAX_CONNECTIONS);
+            }
+        }
+
+        @Override
+        public void failed(Exception cause) {
+            LOG.warn(
+                    "the status server cannot accept: {}; is the limit of open files (ulimit -n) too low?",
+                    cause.toString());
+            for (Connection connection : List.copyOf(open)) {
+                connection.drop("accept failed");
+            }
+            try {
+                TimeUnit.MILLISECONDS.sleep(10); // the connection stays in the kernel's queue
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private long sweep(long now) {
+        for (Connection connection : List.copyOf(open)) {
+            if (now - connection.deadline >= 0) {
+                connection.drop("it took too long");
+            }
+        }
+        if (open.isEmpty()) {
+            ticker.end();
+            ticker = null;
+        }
+        return SWEEP_NANOS;
+    }
+
+    /** Somebody who asks. */
+    private final class Connection extends StatusConnection {
+
+        private final SocketAddress remote;
+        private final byte[] serverNonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
+        private byte[] peerNonce; // null: it has not greeted
+        private final boolean isOwnUser;
+        private byte[] key; // that it has proved
+        private long deadline = System.nanoTime() + MAX_ASK_NANOS;
+
+        Connection(SocketChannel channel, boolean isOwnUser) throws IOException {
+            super(channel, Request.MAX_BYTES);
+            this.remote = channel.getRemoteAddress();
+            this.isOwnUser = isOwnUser;
+            if (isOwnUser) {
+                expectMessage();
+            } else {
+                expectHandshake(Handshake.GREETING_BYTES);
+            }
+        }
+
+        boolean isTrusted() {
+            return isOwnUser || key != null;
+        }
+
+        @Override
+        void handshake(byte[] bytes) throws IOException {
+            if (peerNonce == null) {
+                peerNonce = Handshake.nonceOf(bytes);
+                send(Handshake.greeting(serverNonce));
+                expectHandshake(Handshake.PROOF_BYTES);
+                return;
+            }
+            for (byte[] one : service.keys()) {
+                byte[] proof = Handshake.rankProof(one, Handshake.Purpose.STATUS, peerNonce, serverNonce);
+                if (Handshake.same(proof, bytes)) {
+                    key = one;
+                    send(Handshake.serverProof(one, Handshake.Purpose.STATUS, peerNonce, serverNonce));
+                    expectMessage();
+                    return;
+                }
+            }
+            throw new WireException("its proof of the secret is wrong");
+        }
+
+        @Override
+        void message(byte[] bytes) throws IOException {
+            deadline = System.nanoTime() + MAX_ANSWER_NANOS;
+            Request request;
+            try {
+                request = Request.decode(bytes);
+            } catch (Request.OtherVersionException e) {
+                finish(Answer.refusal(e.getMessage()));
+                return;
+            }
+            service.answer(request, Optional.ofNullable(key), this::finish);
+        }
+
+        private void finish(byte[] answer) {
+            if (isClosed()) {
+                return;
+            }
+            try {
+                sendMessage(answer);
+                closeWhenSent();
+            } catch (IOException e) {
+                failed(e);
+            }
+        }
+
+        @Override
+        void broken(Exception cause) {
+            LOG.debug("status server: remote={} is gone: {}", remote, cause.toString());
+        }
+
+        void drop(String why) {
+            LOG.debug("status server: remote={} is dropped: {}", remote, why);
+            close();
+        }
+
+        @Override
+        void close() {
+            open.remove(this);
+            super.close();
+        }
+    }
+}
