@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.ChannelWait;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.RankOperation;
 import io.jccl.TransportKind;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
