@@ -501,9 +501,8 @@ public final class Bootstrap implements AutoCloseable {
         group.parent = this;
         group.cutOffBefore = cutOff;
         group.earlier = remaining.earlierGroups(ports());
-        group.settled = settled.stream()
-                .map(one -> one.after(remaining.left(), true))
-                .toList();
+        group.settled =
+                settled.stream().map(one -> one.after(remaining.left(), true)).toList();
         return group;
     }
 
@@ -535,8 +534,8 @@ public final class Bootstrap implements AutoCloseable {
         List<EarlierGroup> living = new ArrayList<>();
         for (EarlierGroup group : groups) {
             boolean isEmpty = group.leftOut().stream()
-                    .allMatch(one -> probe.hasEnded(
-                            ReservedPort.decode(group.addresses().get(one))));
+                    .allMatch(one ->
+                            probe.hasEnded(ReservedPort.decode(group.addresses().get(one))));
             if (isEmpty) {
                 group.close();
             } else {
