@@ -4,7 +4,7 @@ package io.jccl.events;
 public interface CommunicatorSpan {
 
     /** Of a runtime that records nothing. */
-    CommunicatorSpan NONE = (communicator, rank, size, steps, failure) -> {};
+    CommunicatorSpan NONE = new NoSpan();
 
     /**
      * The step has ended.
@@ -13,4 +13,10 @@ public interface CommunicatorSpan {
      * @param failure why it failed, or an empty text
      */
     void end(String communicator, int rank, int size, String steps, String failure);
+
+    /** Does nothing; no lambda, which costs a new JVM more. */
+    final class NoSpan implements CommunicatorSpan {
+        @Override
+        public void end(String communicator, int rank, int size, String steps, String failure) {}
+    }
 }

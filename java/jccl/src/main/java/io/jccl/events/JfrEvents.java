@@ -1,25 +1,35 @@
 package io.jccl.events;
 
-/** The events of JDK Flight Recorder, which a Java runtime need not have: without its module nothing is recorded. */
+import jdk.jfr.FlightRecorder;
+
+/**
+ * The events of JDK Flight Recorder, which a Java runtime need not have: without its module nothing is recorded.
+ *
+ * <p>Classes of events are used only once there is a recording: to initialise one takes a new JVM more than a tenth of a second.
+ */
 public final class JfrEvents {
 
-    /** Whether the runtime has the module {@code jdk.jfr}. A constant for the compiler, so that nothing is left of it. */
+    /** Whether the runtime has the module {@code jdk.jfr}. A constant for the compiler. */
     private static final boolean AVAILABLE = isAvailable();
 
     private JfrEvents() {}
 
     private static boolean isAvailable() {
         try {
-            CommunicatorEvent.isRecorded();
+            FlightRecorder.isInitialized();
             return true;
         } catch (LinkageError e) {
             return false;
         }
     }
 
-    /** Whether a recording asks for an event for each operation. Costs nothing while there is none. */
+    private static boolean hasRecording() {
+        return AVAILABLE && FlightRecorder.isInitialized();
+    }
+
+    /** Whether a recording asks for an event for each operation. Costs next to nothing while there is none. */
     public static boolean recordsOperations() {
-        return AVAILABLE && OperationEvent.isRecorded();
+        return hasRecording() && OperationEvent.isRecorded();
     }
 
     /** Begins the event of an operation, to be called where {@link #recordsOperations}. */
@@ -29,7 +39,9 @@ public final class JfrEvents {
 
     /** Begins the event of a communicator's init, join, split, shrink, reform or close. */
     public static CommunicatorSpan beginCommunicator(String phase) {
-        return AVAILABLE && CommunicatorEvent.isRecorded() ? CommunicatorEvent.begun(phase) : CommunicatorSpan.NONE;
+        return hasRecording() && CommunicatorEvent.isRecorded()
+                ? CommunicatorEvent.begun(phase)
+                : CommunicatorSpan.NONE;
     }
 
     /**
@@ -39,7 +51,7 @@ public final class JfrEvents {
      * @param missing the ranks that the failure names, as text
      */
     public static void failed(String communicator, int rank, String type, String text, String missing) {
-        if (AVAILABLE) {
+        if (hasRecording()) {
             FailureEvent.commit(communicator, rank, type, text, missing);
         }
     }

@@ -107,7 +107,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     private void start() {
         failures.describeWith(this::inFlight);
-        failures.dumpWith(recorder::onFailure);
+        failures.dumpWith(recorder);
         initialized.membership().control().start(status, agreed -> {
             try (LogContext logs = queue.events().logContext()) {
                 failures.onFailure(agreed);

@@ -20,7 +20,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -53,8 +52,7 @@ final class FailureState {
     private final AtomicReference<Failure> failure = new AtomicReference<>();
     private final CompletableFuture<JcclException> failed = new CompletableFuture<>(); // for listeners
     private volatile Supplier<String> inFlight = () -> "";
-    private volatile BiConsumer<JcclException, CompletableFuture<Void>> dump =
-            (cause, written) -> written.complete(null);
+    private volatile FlightRecorder recorder; // null until the communicator is started
 
     FailureState(
             String communicator,
@@ -75,8 +73,17 @@ final class FailureState {
     }
 
     /** Notes what this rank remembers, when it fails; see {@link FlightRecorder#onFailure}. */
-    void dumpWith(BiConsumer<JcclException, CompletableFuture<Void>> recorder) {
-        dump = recorder;
+    void dumpWith(FlightRecorder writer) {
+        recorder = writer;
+    }
+
+    private void dump(Failure mine) {
+        FlightRecorder writer = recorder;
+        if (writer == null) {
+            mine.dumped().complete(null);
+        } else {
+            writer.onFailure(mine.first(), mine.dumped());
+        }
     }
 
     private void report(JcclException cause) {
@@ -230,7 +237,7 @@ final class FailureState {
 
     private Failure fail(Failure mine) {
         if (failure.compareAndSet(null, mine)) {
-            dump.accept(mine.first(), mine.dumped()); // before waits end: where they stood is what a dump is for
+            dump(mine); // before waits end: where they stood is what a dump is for
             engine.abort(NativeCommunicator.ABORTED);
             device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
             report(mine.first());
