@@ -48,7 +48,7 @@ class TraceCommandTest {
         System.setProperty(DUMP_DIR, dumps.toString());
         hang();
         for (Path dump : files(dumps)) {
-            assertThat(schema().validate(new ObjectMapper().readTree(Files.readString(dump))))
+            assertThat(schema("dump").validate(new ObjectMapper().readTree(Files.readString(dump))))
                     .as(dump.toString())
                     .isEmpty();
         }
@@ -75,6 +75,11 @@ class TraceCommandTest {
         CommandProcess.Result piped = CommandProcess.run(folder, "trace", dumps.toString(), "-o", "-");
         assertThat(new ObjectMapper().readTree(piped.out()).get("traceEvents")).isEqualTo(events);
         assertThat(piped.err()).contains("rank=1 never entered");
+
+        CommandProcess.Result json = CommandProcess.run(folder, "trace", dumps.toString(), "--json");
+        JsonNode comparison = new ObjectMapper().readTree(json.out());
+        assertThat(schema("trace").validate(comparison)).as(json.out()).isEmpty();
+        assertThat(comparison.findValuesAsText("kind")).contains("never_entered", "waits");
 
         Files.writeString(dumps.resolve("jccl-broken.json"), "{");
         CommandProcess.Result broken = CommandProcess.run(folder, "trace", dumps.toString());
@@ -134,8 +139,8 @@ class TraceCommandTest {
         }
     }
 
-    private static JsonSchema schema() throws IOException {
+    private static JsonSchema schema(String name) throws IOException {
         return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
-                .getSchema(Files.readString(Path.of("../../docs/schema/dump.schema.json")));
+                .getSchema(Files.readString(Path.of("../../docs/schema/" + name + ".schema.json")));
     }
 }

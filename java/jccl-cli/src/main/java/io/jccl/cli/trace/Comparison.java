@@ -15,6 +15,16 @@ import java.util.stream.IntStream;
 /** Compares what the ranks of one communicator have done: where they differ first, who never entered, and who was late. */
 final class Comparison {
 
+    /**
+     * What was found.
+     *
+     * @param kind of finding: no_dump, first_difference, never_entered, under_way, entered_last, latest_entry or waits
+     * @param text for people, with ranks and operations as {@code name=value}
+     */
+    record Finding(String kind, String text) {}
+
+    private static final int RANKS_SHOWN = 3;
+
     private final List<Dump> dumps; // by rank
     private final Clocks clocks;
 
@@ -23,31 +33,30 @@ final class Comparison {
         this.clocks = clocks;
     }
 
-    /** A line for each finding. */
-    List<String> findings() {
-        List<String> lines = new ArrayList<>();
+    /** All that differs or waits, the first cause first. */
+    List<Finding> findings() {
+        List<Finding> lines = new ArrayList<>();
         lines.addAll(missingDumps());
         compare("", dumps.stream().collect(Collectors.toMap(Dump::rank, Dump::operations)), lines);
         compare("device ", dumps.stream().collect(Collectors.toMap(Dump::rank, Dump::deviceOperations)), lines);
         for (Dump dump : dumps) {
             for (String wait : dump.waits()) {
-                lines.add("rank=" + dump.rank() + " " + wait);
+                lines.add(new Finding("waits", "rank=" + dump.rank() + " " + wait));
             }
         }
         return lines;
     }
 
-    private List<String> missingDumps() {
+    private List<Finding> missingDumps() {
         TreeSet<Integer> missing =
                 IntStream.range(0, dumps.get(0).size()).boxed().collect(Collectors.toCollection(TreeSet::new));
         dumps.forEach(dump -> missing.remove(dump.rank()));
         return missing.isEmpty()
                 ? List.of()
-                : List.of("no dump of " + ranks(missing)
-                        + ": killed, on a host with another folder, or without a report of the failure");
+                : List.of(new Finding("no_dump", "no dump of " + ranks(missing) + ": killed, on a host with another folder, or without a report of the failure"));
     }
 
-    private void compare(String kind, Map<Integer, List<Dump.Operation>> all, List<String> lines) {
+    private void compare(String kind, Map<Integer, List<Dump.Operation>> all, List<Finding> lines) {
         Map<Integer, Map<Long, Dump.Operation>> byRank = new TreeMap<>();
         all.forEach((rank, operations) -> byRank.put(
                 rank,
@@ -57,7 +66,8 @@ final class Comparison {
         if (sequences.isEmpty()) {
             return;
         }
-        firstDifference(kind, byRank, sequences).ifPresent(lines::add);
+        firstDifference(kind, byRank, sequences)
+                .ifPresent(text -> lines.add(new Finding("first_difference", text)));
         absent(kind, byRank, sequences.last(), lines);
         underWay(kind, byRank, lines);
         late(kind, byRank, sequences, lines);
@@ -103,7 +113,7 @@ final class Comparison {
     }
 
     /** Who never entered what others did. */
-    private void absent(String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, long last, List<String> lines) {
+    private void absent(String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, long last, List<Finding> lines) {
         Map<Long, TreeSet<Integer>> behind = new TreeMap<>();
         byRank.forEach((rank, operations) -> {
             long theirs = operations.keySet().stream().mapToLong(it -> it).max().orElse(0);
@@ -116,14 +126,16 @@ final class Comparison {
                     .map(operations -> operations.get(next))
                     .filter(one -> one != null)
                     .findFirst();
-            lines.add(ranks(ranks) + " never entered " + kind + "sequence=" + next
-                    + others.map(one -> " " + one.call()).orElse("")
-                    + (last == next ? "" : "; others came to sequence=" + last));
+            lines.add(new Finding(
+                    "never_entered",
+                    ranks(ranks) + " never entered " + kind + "sequence=" + next
+                            + others.map(one -> " " + one.call()).orElse("")
+                            + (last == next ? "" : "; others came to sequence=" + last)));
         });
     }
 
     /** Operations that have not ended, with what they waited. */
-    private void underWay(String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, List<String> lines) {
+    private void underWay(String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, List<Finding> lines) {
         Map<String, TreeSet<Integer>> open = new LinkedHashMap<>();
         Map<String, Long> longest = new HashMap<>();
         for (Dump dump : dumps) {
@@ -137,13 +149,15 @@ final class Comparison {
                 }
             }
         }
-        open.forEach((what, ranks) -> lines.add("under way at " + ranks(ranks) + ": " + what
-                + (longest.containsKey(what) ? ", for " + Durations.text(longest.get(what)) : "")));
+        open.forEach((what, ranks) -> lines.add(new Finding(
+                "under_way",
+                "under way at " + ranks(ranks) + ": " + what
+                        + (longest.containsKey(what) ? ", for " + Durations.text(longest.get(what)) : ""))));
     }
 
     /** Who entered operations last, and how much later than the rank in the middle. */
     private void late(
-            String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, TreeSet<Long> sequences, List<String> lines) {
+            String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, TreeSet<Long> sequences, List<Finding> lines) {
         Map<Integer, List<Long>> lags = new TreeMap<>();
         int compared = 0;
         long worst = -1;
@@ -179,17 +193,19 @@ final class Comparison {
         }
         for (Map.Entry<Integer, List<Long>> entry : mostOften(lags)) {
             List<Long> sorted = entry.getValue().stream().sorted().toList();
-            lines.add("rank=" + entry.getKey() + " entered last in " + sorted.size() + " of " + compared + " " + kind
-                    + "operations, " + Durations.text(sorted.get(sorted.size() / 2))
-                    + " after the median rank in the median, "
-                    + Durations.text(sorted.get(sorted.size() - 1)) + " at most");
+            lines.add(new Finding(
+                    "entered_last",
+                    "rank=" + entry.getKey() + " entered last in " + sorted.size() + " of " + compared + " " + kind
+                            + "operations, " + Durations.text(sorted.get(sorted.size() / 2))
+                            + " after the median rank in the median, "
+                            + Durations.text(sorted.get(sorted.size() - 1)) + " at most"));
         }
         if (worst >= 0) {
-            lines.add("latest " + kind + "entry: " + where + ", " + Durations.text(worst) + " after the median rank");
+            lines.add(new Finding(
+                    "latest_entry",
+                    "latest " + kind + "entry: " + where + ", " + Durations.text(worst) + " after the median rank"));
         }
     }
-
-    private static final int RANKS_SHOWN = 3;
 
     private static List<Map.Entry<Integer, List<Long>>> mostOften(Map<Integer, List<Long>> lags) {
         return lags.entrySet().stream()

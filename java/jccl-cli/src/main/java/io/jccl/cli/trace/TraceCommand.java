@@ -1,5 +1,6 @@
 package io.jccl.cli.trace;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
 import io.jccl.cli.output.OutputFile;
@@ -46,6 +47,9 @@ public final class TraceCommand implements Callable<Integer> {
                     "writes the timeline there; - is standard output, and the comparison then goes to standard error")
     private String output;
 
+    @Option(names = "--json", description = "prints the comparison as JSON")
+    private boolean asJson;
+
     private TraceCommand() {}
 
     @Override
@@ -57,7 +61,11 @@ public final class TraceCommand implements Callable<Integer> {
         DumpReader.Found found = DumpReader.readAll(folder);
         PrintStream text = output == null || toFile ? System.out : System.err;
         List<TimelineWriter.Group> groups = groups(found.dumps());
-        groups.forEach(group -> text.print(describe(group)));
+        if (asJson) {
+            text.println(Json.pretty(json -> write(groups, found.problems(), json)));
+        } else {
+            groups.forEach(group -> text.print(describe(group)));
+        }
         found.problems().forEach(problem -> System.err.println("jccl trace: " + problem));
         if (output != null) {
             write(groups, toFile);
@@ -89,8 +97,43 @@ public final class TraceCommand implements Callable<Integer> {
                 .findFirst()
                 .ifPresent(dump -> lines.add("  failure at rank=" + dump.rank() + ": "
                         + dump.failure().get().lines().findFirst().orElse("")));
-        new Comparison(dumps, group.clocks()).findings().forEach(line -> lines.add("  " + line));
+        new Comparison(dumps, group.clocks()).findings().forEach(finding -> lines.add("  " + finding.text()));
         return String.join("\n", lines) + "\n";
+    }
+
+    private static void write(List<TimelineWriter.Group> groups, List<String> problems, JsonGenerator json)
+            throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("communicators");
+        for (TimelineWriter.Group group : groups) {
+            Dump first = group.dumps().get(0);
+            json.writeStartObject();
+            json.writeStringField("communicator", first.communicator());
+            json.writeStringField("session", first.session());
+            json.writeNumberField("size", first.size());
+            json.writeArrayFieldStart("ranks");
+            for (Dump dump : group.dumps()) {
+                json.writeNumber(dump.rank());
+            }
+            json.writeEndArray();
+            json.writeStringField("clocks", group.clocks().describe());
+            json.writeArrayFieldStart("findings");
+            for (Comparison.Finding finding : new Comparison(group.dumps(), group.clocks()).findings()) {
+                json.writeStartObject();
+                json.writeStringField("kind", finding.kind());
+                json.writeStringField("text", finding.text());
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("problems");
+        for (String problem : problems) {
+            json.writeString(problem);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
     }
 
     private void write(List<TimelineWriter.Group> groups, boolean toFile) {

@@ -29,7 +29,8 @@ class TraceTest {
 
     private List<String> findings(Dumps... dumps) throws IOException {
         List<Dump> all = read(dumps);
-        return new Comparison(all, Clocks.of(all)).findings();
+        return new Comparison(all, Clocks.of(all))
+                .findings().stream().map(Comparison.Finding::text).toList();
     }
 
     private List<Dump> read(Dumps... dumps) throws IOException {
