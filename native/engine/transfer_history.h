@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
-#include <vector>
 
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
@@ -31,16 +32,19 @@ struct TransferRow {
   int32_t waitedFor = -1;
 };
 
-// Written and read as History.
+// Written and read as History. Its memory is taken with the first sends or receives; where there is none, nothing is recorded.
 class TransferHistory {
  public:
   // `operations` and `alone` as of History; 0: none is recorded.
   TransferHistory(uint64_t operations, bool alone)
-      : records_(operations == 0 ? 0 : std::bit_ceil(std::max(operations, History::kMinRecords))),
+      : size_(operations == 0 ? 0 : std::bit_ceil(std::max(operations, History::kMinRecords))),
         timing_(History::timingOf(operations, alone)) {}
+  ~TransferHistory() { delete[] records_.load(std::memory_order_relaxed); }
+  TransferHistory(const TransferHistory&) = delete;
+  TransferHistory& operator=(const TransferHistory&) = delete;
 
   void begin(uint64_t after, std::span<const PointToPointTask> tasks) {
-    if (records_.empty()) return;
+    if (!hasMemory()) return;
     const uint64_t number = last_.load(std::memory_order_relaxed) + 1;
     Record& record = at(number);
     record.number.store(~uint64_t{0}, std::memory_order_relaxed);
@@ -67,7 +71,7 @@ class TransferHistory {
 
   // Of what has begun last. Returns how long it took, as History::time() counts; 0 where not known.
   int64_t end(bool ok, const LongWaits& waits) {
-    if (records_.empty()) return 0;
+    if (records_.load(std::memory_order_relaxed) == nullptr) return 0;
     Record& record = at(last_.load(std::memory_order_relaxed));
     const int64_t now = History::time(timing_);
     record.ended.store(now, std::memory_order_release);
@@ -84,8 +88,9 @@ class TransferHistory {
 
   // Returns whether it is still on record.
   bool read(uint64_t number, TransferRow& row) const {
-    if (number == 0 || records_.empty()) return false;
-    const Record& record = records_[number & (records_.size() - 1)];
+    const Record* records = records_.load(std::memory_order_acquire);
+    if (number == 0 || records == nullptr) return false;
+    const Record& record = records[number & (size_ - 1)];
     if (record.number.load(std::memory_order_acquire) != number) return false;
     row.number = number;
     row.after = record.after.load(std::memory_order_acquire);
@@ -120,9 +125,17 @@ class TransferHistory {
     std::atomic<OperationState> state{OperationState::None};
   };
 
-  Record& at(uint64_t number) { return records_[number & (records_.size() - 1)]; }
+  bool hasMemory() {
+    if (__builtin_expect(size_ != 0 && records_.load(std::memory_order_relaxed) == nullptr, 0)) {
+      records_.store(new (std::nothrow) Record[size_], std::memory_order_release);
+    }
+    return records_.load(std::memory_order_relaxed) != nullptr;
+  }
 
-  std::vector<Record> records_;
+  Record& at(uint64_t number) { return records_.load(std::memory_order_relaxed)[number & (size_ - 1)]; }
+
+  const size_t size_;
+  std::atomic<Record*> records_{nullptr};
   const History::Timing timing_;
   std::atomic<uint64_t> last_{0};
 };
