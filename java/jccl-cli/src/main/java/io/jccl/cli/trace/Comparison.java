@@ -53,7 +53,10 @@ final class Comparison {
         dumps.forEach(dump -> missing.remove(dump.rank()));
         return missing.isEmpty()
                 ? List.of()
-                : List.of(new Finding("no_dump", "no dump of " + ranks(missing) + ": killed, on a host with another folder, or without a report of the failure"));
+                : List.of(new Finding(
+                        "no_dump",
+                        "no dump of " + ranks(missing)
+                                + ": killed, on a host with another folder, or without a report of the failure"));
     }
 
     private void compare(String kind, Map<Integer, List<Dump.Operation>> all, List<Finding> lines) {
@@ -66,8 +69,7 @@ final class Comparison {
         if (sequences.isEmpty()) {
             return;
         }
-        firstDifference(kind, byRank, sequences)
-                .ifPresent(text -> lines.add(new Finding("first_difference", text)));
+        firstDifference(kind, byRank, sequences).ifPresent(text -> lines.add(new Finding("first_difference", text)));
         absent(kind, byRank, sequences.last(), lines);
         underWay(kind, byRank, lines);
         late(kind, byRank, sequences, lines);
