@@ -16,6 +16,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +38,14 @@ final class Diagnosis {
     private static final long CLEAR_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private static final int MAX_FAILURE_CHARS = 300;
+
+    /** A slow rank may take so long, or so many times as long as usual, before it counts as absent. */
+    private static final long USUAL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final int USUAL_TIMES = 3;
+
+    /** Where nothing is recorded, so many show whether a rank is late again. */
+    private static final int MAX_SAMPLES = 16;
 
     private final List<CommunicatorSample> samples;
     private final CommunicatorSample now;
@@ -71,8 +80,11 @@ final class Diagnosis {
         if (late.isEmpty()) {
             return samples.size() == 1 && waits(now);
         }
-        return samples.size() < 3
-                || late.get().waitedNanos() < CLEAR_NANOS && slow(samples).isEmpty();
+        return samples.size() < 2
+                || samples.size() < MAX_SAMPLES
+                        && late.get().waitedNanos() < CLEAR_NANOS
+                        && slow(samples).isEmpty()
+                        && Lateness.of(now).isEmpty();
     }
 
     /**
@@ -342,29 +354,49 @@ final class Diagnosis {
     }
 
     private void addLate(List<Finding> findings) {
+        SortedMap<Integer, Long> lateness = Lateness.of(now);
         SortedSet<Integer> slow = slow(samples);
-        if (!slow.isEmpty()) {
-            long waited = samples.stream()
-                    .map(Diagnosis::late)
-                    .flatMap(Optional::stream)
-                    .mapToLong(Late::waitedNanos)
-                    .max()
-                    .orElse(0);
+        slow.addAll(lateness.keySet());
+        Optional<Late> late = late(now).filter(it -> it.waitedNanos() >= LONG_NANOS);
+        if (late.isPresent() && !isUsual(late.get(), slow)) {
+            SortedSet<Integer> ranks = late.get().ranks();
+            findings.add(new Finding(
+                    Finding.Kind.ABSENT,
+                    ranks,
+                    who(views(ranks)) + (ranks.size() == 1 ? " has" : " have") + " not entered sequence="
+                            + LastEntered.text(late.get().sequence()) + lastOf(ranks) + waiters()));
+        } else if (!slow.isEmpty()) {
             findings.add(new Finding(
                     Finding.Kind.SLOW,
                     slow,
-                    who(views(slow)) + (slow.size() == 1 ? " is" : " are") + " slow: entered several operations last, "
-                            + "while the others had waited for up to " + Durations.text(waited)));
-            return;
+                    who(views(slow)) + (slow.size() == 1 ? " is" : " are") + " slow: came to operations up to "
+                            + Durations.text(howLate(lateness)) + " later than the others, which waited"));
         }
-        late(now)
-                .filter(late -> late.waitedNanos() >= LONG_NANOS)
-                .ifPresent(late -> findings.add(new Finding(
-                        Finding.Kind.ABSENT,
-                        late.ranks(),
-                        who(views(late.ranks())) + (late.ranks().size() == 1 ? " has" : " have")
-                                + " not entered sequence=" + LastEntered.text(late.sequence()) + lastOf(late.ranks())
-                                + waiters())));
+    }
+
+    /** Whether slow ranks are about as late as they have been before, or come while somebody looks. */
+    private boolean isUsual(Late late, SortedSet<Integer> slow) {
+        if (slow(samples).containsAll(late.ranks())) {
+            return true;
+        }
+        long usual = USUAL_NANOS;
+        for (RankView rank : views(late.ranks())) {
+            usual = Math.max(usual, USUAL_TIMES * Lateness.outside(rank));
+        }
+        return slow.containsAll(late.ranks()) && late.waitedNanos() < usual;
+    }
+
+    private long howLate(SortedMap<Integer, Long> lateness) {
+        long recorded =
+                lateness.values().stream().mapToLong(Long::longValue).max().orElse(0);
+        return recorded != 0
+                ? recorded
+                : samples.stream()
+                        .map(Diagnosis::late)
+                        .flatMap(Optional::stream)
+                        .mapToLong(Late::waitedNanos)
+                        .max()
+                        .orElse(0);
     }
 
     private String lastOf(SortedSet<Integer> ranks) {
