@@ -4,7 +4,6 @@ import io.jccl.ChannelWait;
 import io.jccl.bootstrap.AwaitedRanks;
 import io.jccl.bootstrap.Difference;
 import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.RankList;
 import io.jccl.bootstrap.RankStatus;
 import io.jccl.status.Absentee;
@@ -55,9 +54,6 @@ final class Diagnosis {
         this.now = samples.get(samples.size() - 1);
     }
 
-    /** Late ranks in one sample: those that others wait for in an operation. */
-    private record Late(long sequence, SortedSet<Integer> ranks, long waitedNanos) {}
-
     /**
      * What is wrong, the worst first; empty if nothing is.
      *
@@ -76,29 +72,15 @@ final class Diagnosis {
         if (samples.size() == 1 && !now.awaited().isEmpty()) {
             return true;
         }
-        Optional<Late> late = late(now);
+        Optional<LateRanks.Late> late = LateRanks.in(now);
         if (late.isEmpty()) {
             return samples.size() == 1 && waits(now);
         }
         return samples.size() < 2
                 || samples.size() < MAX_SAMPLES
                         && late.get().waitedNanos() < CLEAR_NANOS
-                        && slow(samples).isEmpty()
+                        && LateRanks.slow(samples).isEmpty()
                         && Lateness.of(now).isEmpty();
-    }
-
-    /**
-     * The operation to ask about next: the one that others wait in for a rank, or in which they first differed; 0 for whatever each
-     * does.
-     */
-    static long question(List<CommunicatorSample> samples) {
-        CommunicatorSample now = samples.get(samples.size() - 1);
-        long sequence = waitedFor(now);
-        return sequence == 0
-                ? 0
-                : Difference.in(normalised(rows(now), sequence), sequence)
-                        .map(Difference::sequence)
-                        .orElse(sequence);
     }
 
     private static boolean waits(CommunicatorSample sample) {
@@ -259,8 +241,10 @@ final class Diagnosis {
             findings.add(new Finding(
                     Finding.Kind.ABSENT,
                     unknown,
-                    RankList.subject(unknown) + (unknown.size() == 1 ? " has" : " have")
-                            + " not come as far as this host knows: others wait at the rendezvous for "
+                    (unknown.isEmpty()
+                                    ? "all ranks wait at the rendezvous, whose server does not let them go on, for "
+                                    : RankList.subject(unknown) + (unknown.size() == 1 ? " has" : " have")
+                                            + " not come as far as this host knows: others wait at the rendezvous for ")
                             + Durations.text(longest) + "; ask the process with the rendezvous server, rank 0 or the"
                             + " one that created the id"));
         }
@@ -282,82 +266,23 @@ final class Diagnosis {
     }
 
     private void addMismatch(List<Finding> findings) {
-        long sequence = waitedFor(now);
+        long sequence = LateRanks.waitedFor(now);
         if (sequence == 0) {
             return;
         }
-        List<RankStatus> rows = rows(now);
-        Difference.in(normalised(rows, sequence), sequence)
+        List<RankStatus> rows = LateRanks.rows(now);
+        Difference.in(LateRanks.normalised(rows, sequence), sequence)
                 .ifPresent(difference -> findings.add(new Finding(
                         Finding.Kind.MISMATCHED,
                         difference.groups().get(0),
-                        difference.describe(normalised(rows, difference.sequence())))));
-    }
-
-    private static List<RankStatus> rows(CommunicatorSample sample) {
-        return sample.in(Phase.RUNNING).stream().map(RankView::status).toList();
-    }
-
-    /** The rows with nothing about other operations than one. */
-    private static List<RankStatus> normalised(List<RankStatus> rows, long sequence) {
-        return rows.stream()
-                .map(row -> row.operation()
-                                .map(OperationRecord::operation)
-                                .filter(it -> it.sequence() == LastEntered.plain(sequence))
-                                .isPresent()
-                        ? row
-                        : new RankStatus(
-                                row.rank(), row.state(), row.lastEntered(), Optional.empty(), row.waits(), row.trail()))
-                .toList();
-    }
-
-    /** The last operation that any rank is in; 0 if none is in one with a number. */
-    private static long waitedFor(CommunicatorSample sample) {
-        return sample.in(Phase.RUNNING).stream()
-                .filter(rank -> rank.sequence() != 0 && rank.waitedNanos() >= NOTED_NANOS)
-                .mapToLong(RankView::sequence)
-                .max()
-                .orElse(0);
-    }
-
-    private static Optional<Late> late(CommunicatorSample sample) {
-        long sequence = waitedFor(sample);
-        if (sequence == 0) {
-            return Optional.empty();
-        }
-        SortedSet<Integer> ranks = RankStatus.missing(normalised(rows(sample), sequence), sequence);
-        long waited = sample.in(Phase.RUNNING).stream()
-                .filter(rank -> !ranks.contains(rank.rank()))
-                .mapToLong(RankView::waitedNanos)
-                .max()
-                .orElse(0);
-        return ranks.isEmpty() || ranks.size() == sample.size()
-                ? Optional.empty()
-                : Optional.of(new Late(sequence, ranks, waited));
-    }
-
-    /** The ranks that were late for different operations. */
-    private static SortedSet<Integer> slow(List<CommunicatorSample> samples) {
-        SortedSet<Integer> slow = new TreeSet<>();
-        List<Late> all =
-                samples.stream().map(Diagnosis::late).flatMap(Optional::stream).toList();
-        for (Late one : all) {
-            for (Late other : all) {
-                if (one.sequence() != other.sequence()) {
-                    SortedSet<Integer> both = new TreeSet<>(one.ranks());
-                    both.retainAll(other.ranks());
-                    slow.addAll(both);
-                }
-            }
-        }
-        return slow;
+                        difference.describe(LateRanks.normalised(rows, difference.sequence())))));
     }
 
     private void addLate(List<Finding> findings) {
         SortedMap<Integer, Long> lateness = Lateness.of(now);
-        SortedSet<Integer> slow = slow(samples);
+        SortedSet<Integer> slow = LateRanks.slow(samples);
         slow.addAll(lateness.keySet());
-        Optional<Late> late = late(now).filter(it -> it.waitedNanos() >= LONG_NANOS);
+        Optional<LateRanks.Late> late = LateRanks.in(now).filter(it -> it.waitedNanos() >= LONG_NANOS);
         if (late.isPresent() && !isUsual(late.get(), slow)) {
             SortedSet<Integer> ranks = late.get().ranks();
             findings.add(new Finding(
@@ -375,8 +300,8 @@ final class Diagnosis {
     }
 
     /** Whether slow ranks are about as late as they have been before, or come while somebody looks. */
-    private boolean isUsual(Late late, SortedSet<Integer> slow) {
-        if (slow(samples).containsAll(late.ranks())) {
+    private boolean isUsual(LateRanks.Late late, SortedSet<Integer> slow) {
+        if (LateRanks.slow(samples).containsAll(late.ranks())) {
             return true;
         }
         long usual = USUAL_NANOS;
@@ -392,9 +317,9 @@ final class Diagnosis {
         return recorded != 0
                 ? recorded
                 : samples.stream()
-                        .map(Diagnosis::late)
+                        .map(LateRanks::in)
                         .flatMap(Optional::stream)
-                        .mapToLong(Late::waitedNanos)
+                        .mapToLong(LateRanks.Late::waitedNanos)
                         .max()
                         .orElse(0);
     }

@@ -153,6 +153,48 @@ class PsTest {
         }
     }
 
+    /** Whatever the rank has come to by then: the rendezvous, the coordinator, an exchange, or operations. */
+    @ParameterizedTest
+    @ValueSource(ints = {200, 450, 600, 750, 900, 1200})
+    void namesARankThatIsStoppedAtAnyMomentOfInitialisation(int millis) throws Exception {
+        try (PsRanks ranks = new PsRanks(folder)) {
+            String rendezvous = "127.0.0.1:" + freePort() + "/a secret";
+            for (int rank : new int[] {0, 2, 1}) {
+                ranks.startLaunched(rank, 3, rendezvous, 0);
+            }
+            Thread.sleep(millis);
+            ranks.signal(2, "-STOP"); // rank 1, which was started last
+            try {
+                Diagnosed seen = awaitNamed(Optional.of(ranks.pid(0)), 1);
+                String text = PsText.of(List.of(seen), List.of(), true, false);
+                assertThat(seen.findings()).as(text).isNotEmpty();
+                assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(1));
+            } finally {
+                ranks.signal(2, "-CONT");
+            }
+        }
+    }
+
+    private static Diagnosed awaitNamed(Optional<Long> pid, int rank) throws Exception {
+        long end = System.nanoTime() + 30_000_000_000L;
+        Diagnosed last = null;
+        while (System.nanoTime() - end < 0) {
+            try {
+                List<Diagnosed> all = look(pid);
+                last = all.size() == 1 ? all.get(0) : last;
+                if (last != null
+                        && !last.findings().isEmpty()
+                        && last.findings().get(0).ranks().equals(Set.of(rank))) {
+                    return last;
+                }
+            } catch (IOException e) {
+                assertThat(e).hasMessageContaining("it has no communicator"); // it is just starting
+            }
+            Thread.sleep(50);
+        }
+        return last;
+    }
+
     @Test
     void stillAnswersWhenRankZeroIsGone() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 3, -1, PsRankMain.Fault.NONE)) {
