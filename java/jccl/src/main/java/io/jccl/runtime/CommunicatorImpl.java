@@ -114,7 +114,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             }
         });
         queue.start();
-        initialized.status().started(new LiveView(status, stalls, failures), initialized.transports());
+        initialized
+                .status()
+                .started(new LiveView(status, stalls, failures, recorder, this::metrics, initialized.transports()));
         Watchdog.SHARED.add(queueCheck);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.add(stall);

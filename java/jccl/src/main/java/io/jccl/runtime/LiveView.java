@@ -1,22 +1,47 @@
 package io.jccl.runtime;
 
+import io.jccl.CommunicatorMetrics;
+import io.jccl.PeerTransport;
+import io.jccl.RankOperation;
+import io.jccl.TransportKind;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.StatusSource;
 import io.jccl.status.CommunicatorView;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** What those see of a communicator who look into the process. */
 final class LiveView implements CommunicatorView {
 
+    /** So many operations say how fast a rank is. */
+    private static final int PACE_OPERATIONS = 64;
+
     private final EngineStatus status;
     private final List<StallDetector<?>> stalls;
     private final FailureState failures;
+    private final FlightRecorder recorder;
+    private final Supplier<CommunicatorMetrics> metrics;
+    private final Map<TransportKind, Integer> peers = new EnumMap<>(TransportKind.class);
 
-    LiveView(EngineStatus status, List<StallDetector<?>> stalls, FailureState failures) {
+    LiveView(
+            EngineStatus status,
+            List<StallDetector<?>> stalls,
+            FailureState failures,
+            FlightRecorder recorder,
+            Supplier<CommunicatorMetrics> metrics,
+            List<PeerTransport> transports) {
         this.status = status;
         this.stalls = stalls;
         this.failures = failures;
+        this.recorder = recorder;
+        this.metrics = metrics;
+        transports.forEach(peer -> peers.merge(peer.kind(), 1, Integer::sum));
     }
 
     @Override
@@ -35,16 +60,20 @@ final class LiveView implements CommunicatorView {
                 .map(stall -> stall.underWay(status::isRunning))
                 .flatMap(Optional::stream)
                 .findFirst()
-                .map(this::withoutRank);
+                .map(this::asRecorded);
     }
 
-    /** The same text on all ranks: of what kernels execute, only the record is known. */
-    private UnderWay withoutRank(UnderWay it) {
-        return LastEntered.isOnDevice(it.sequence())
-                ? status.recordAt(it.sequence())
-                        .map(record -> new UnderWay(record.operation().call(), it.sequence(), it.nanos()))
-                        .orElse(it)
-                : it;
+    /** The record has an exact time, and of what kernels execute a text that is the same on all ranks. */
+    private UnderWay asRecorded(UnderWay it) {
+        Optional<RecordedOperation> record = it.sequence() == 0 ? Optional.empty() : status.recorded(it.sequence());
+        if (record.isEmpty()) {
+            return it;
+        }
+        String call =
+                LastEntered.isOnDevice(it.sequence()) ? record.get().operation().call() : it.call();
+        long begun = record.get().begunNanos();
+        return new UnderWay(
+                call, it.sequence(), begun == RecordedOperation.UNKNOWN ? it.nanos() : System.nanoTime() - begun);
     }
 
     @Override
@@ -56,5 +85,64 @@ final class LiveView implements CommunicatorView {
     public Optional<String> failure() {
         Failure failure = failures.current();
         return failure == null ? Optional.empty() : Optional.of(failure.first().getMessage());
+    }
+
+    @Override
+    public List<Traffic> traffic() {
+        CommunicatorMetrics counted = metrics.get();
+        List<Traffic> traffic = new ArrayList<>();
+        peers.forEach((transport, count) -> {
+            CommunicatorMetrics.OfTransport of = counted.transports().get(transport);
+            traffic.add(new Traffic(
+                    transport,
+                    count,
+                    of.sentBytes(),
+                    of.longWaits(),
+                    of.waited().toNanos()));
+        });
+        return traffic;
+    }
+
+    @Override
+    public Totals totals() {
+        long operations = 0;
+        long bytes = 0;
+        long nanos = 0;
+        for (CommunicatorMetrics.OfCollective one : metrics.get().collectives().values()) {
+            operations += one.operations();
+            bytes += one.bytes();
+            nanos += one.time().toNanos();
+        }
+        return new Totals(operations, bytes, nanos);
+    }
+
+    @Override
+    public Pace pace() {
+        LastEntered last = status.lastEntered();
+        int operations = 0;
+        long inside = 0;
+        long outside = 0;
+        long next = RecordedOperation.UNKNOWN; // when the operation after began
+        for (long at = last.host(); at > 0 && operations < PACE_OPERATIONS; at--) {
+            Optional<RecordedOperation> record = status.recorded(at);
+            if (record.isEmpty() || record.get().begunNanos() == RecordedOperation.UNKNOWN) {
+                break;
+            }
+            RecordedOperation it = record.get();
+            boolean hasEnded =
+                    it.operation().state() == RankOperation.State.DONE && it.endedNanos() != RecordedOperation.UNKNOWN;
+            if (hasEnded) {
+                operations++;
+                inside += it.endedNanos() - it.begunNanos();
+                outside += next == RecordedOperation.UNKNOWN ? 0 : Math.max(0, next - it.endedNanos());
+            }
+            next = it.begunNanos();
+        }
+        return new Pace(operations, inside, outside);
+    }
+
+    @Override
+    public Path dump(Path folder) throws IOException {
+        return recorder.dump(folder, Optional.ofNullable(failures.current()).map(Failure::first));
     }
 }

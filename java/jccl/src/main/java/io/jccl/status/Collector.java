@@ -25,6 +25,9 @@ final class Collector {
     /** How long a process may take to answer. */
     static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** The same where it writes a dump first. */
+    static final long MAX_DUMP_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     /** The maximum number of processes that are asked at once: each takes a descriptor. */
     private static final int MAX_AT_ONCE = 128;
 
@@ -35,6 +38,7 @@ final class Collector {
 
     private final Reactor reactor;
     private final Request request;
+    private final long limitNanos;
     private final ProcessSnapshot own;
     private final List<CommunicatorStatus> communicators;
     private final Consumer<Answer> result;
@@ -57,7 +61,8 @@ final class Collector {
             List<CommunicatorStatus> communicators,
             Consumer<Answer> result) {
         this.reactor = reactor;
-        this.request = new Request(Request.Kind.PROCESS, request.communicator(), request.sequence());
+        this.request = request.ofProcess();
+        this.limitNanos = request.dumpFolder().isEmpty() ? MAX_NANOS : MAX_DUMP_NANOS;
         this.own = own;
         this.communicators = List.copyOf(communicators);
         this.result = result;
@@ -100,7 +105,7 @@ final class Collector {
                     new StatusQuestion.Outcome(null, Absentee.Reason.REFUSED, e.getMessage()));
             return;
         }
-        StatusQuestion question = new StatusQuestion(reactor, addresses, target.key(), request, MAX_NANOS, outcome -> {
+        StatusQuestion question = new StatusQuestion(reactor, addresses, target.key(), request, limitNanos, outcome -> {
             outcomes.put(target.process().process(), outcome);
             reactor.tickSoon();
         });

@@ -1,18 +1,16 @@
 package io.jccl.status;
 
 import io.jccl.ChannelWait;
-import io.jccl.PeerTransport;
-import io.jccl.TransportKind;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.FailureReport;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.RankStatus;
 import io.jccl.bootstrap.StatusSource;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -58,7 +56,6 @@ public final class CommunicatorStatus {
     private volatile byte[] memberKey;
     private volatile List<PeerAddress> peers = List.of();
     private volatile CommunicatorView view;
-    private volatile Map<TransportKind, Integer> transports = Map.of();
     private volatile long failedSince; // 0: it has not, as far as somebody has looked
 
     CommunicatorStatus(ProcessStatus owner, JobIdentity job, int rank, int size) {
@@ -92,10 +89,7 @@ public final class CommunicatorStatus {
     }
 
     /** The communicator is initialised. */
-    public void started(CommunicatorView live, List<PeerTransport> peerTransports) {
-        Map<TransportKind, Integer> counts = new EnumMap<>(TransportKind.class);
-        peerTransports.forEach(peer -> counts.merge(peer.kind(), 1, Integer::sum));
-        transports = counts;
+    public void started(CommunicatorView live) {
         view = live;
         step = Step.now(RankSnapshot.Phase.RUNNING, "");
     }
@@ -185,7 +179,23 @@ public final class CommunicatorStatus {
                 waits.stream().map(CommunicatorView.TimedWait::nanos).toList(),
                 live == null ? LastEntered.NOTHING : live.lastDone(),
                 underWay,
-                transports);
+                live == null ? List.of() : live.traffic(),
+                live == null ? CommunicatorView.Totals.NOTHING : live.totals(),
+                live == null ? CommunicatorView.Pace.UNKNOWN : live.pace());
+    }
+
+    /** Dumps what this rank remembers; the file, or why there is none. */
+    String dump(Path folder) {
+        CommunicatorView live = view;
+        String who = "communicator=" + (id.isEmpty() ? "(not initialised)" : id) + " rank=" + rank;
+        if (live == null) {
+            return who + ": nothing to dump before it is initialised";
+        }
+        try {
+            return live.dump(folder).toString();
+        } catch (IOException | RuntimeException e) {
+            return who + ": no dump in folder=" + folder + " (" + e + ")";
+        }
     }
 
     private static SortedSet<Integer> blamed(FailureReport report) {

@@ -17,6 +17,7 @@ import java.util.List;
  * @param port where its status server listens for other hosts, 0 if it does not
  * @param awaited the ranks that its rendezvous servers and coordinators wait for
  * @param ranks its communicators
+ * @param dumps the files that it has written for this answer, or why there is none
  */
 public record ProcessSnapshot(
         String process,
@@ -25,7 +26,8 @@ public record ProcessSnapshot(
         String hostName,
         int port,
         List<AwaitedRanks.Waiting> awaited,
-        List<RankSnapshot> ranks) {
+        List<RankSnapshot> ranks,
+        List<String> dumps) {
 
     private static final int MAX_TEXT = 1000;
     private static final int MAX_ENTRIES = 1 << 20;
@@ -39,6 +41,8 @@ public record ProcessSnapshot(
         }
         out.i32(ranks.size());
         ranks.forEach(rank -> rank.write(out));
+        out.i32(dumps.size());
+        dumps.forEach(dump -> out.text(dump, MAX_TEXT));
     }
 
     static ProcessSnapshot read(WireReader in) {
@@ -58,6 +62,10 @@ public record ProcessSnapshot(
         for (int left = in.i32In("ranks", 0, MAX_ENTRIES); left > 0; left--) {
             ranks.add(RankSnapshot.read(in));
         }
-        return new ProcessSnapshot(process, pid, hostId, hostName, port, awaited, ranks);
+        List<String> dumps = new ArrayList<>();
+        for (int left = in.i32In("dumps", 0, MAX_ENTRIES); left > 0; left--) {
+            dumps.add(in.text(MAX_TEXT));
+        }
+        return new ProcessSnapshot(process, pid, hostId, hostName, port, awaited, ranks, dumps);
     }
 }

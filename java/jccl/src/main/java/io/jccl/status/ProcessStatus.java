@@ -138,7 +138,34 @@ public final class ProcessStatus implements StatusServer.Service {
     @Override
     public void answer(Request request, Optional<byte[]> key, Consumer<byte[]> answer) {
         List<CommunicatorStatus> visible = visible(key);
-        ProcessSnapshot own = snapshot(request, visible);
+        if (request.dumpFolder().isEmpty()) {
+            answer(request, visible, List.of(), answer);
+            return;
+        }
+        StatusServer asked = server;
+        Thread dumping = new Thread(
+                () -> {
+                    List<String> dumps = dump(visible, request);
+                    asked.reactor().execute(() -> answer(request, visible, dumps, answer));
+                },
+                "jccl-status-dump"); // a file system may take its time
+        dumping.setDaemon(true);
+        dumping.start();
+    }
+
+    private static List<String> dump(List<CommunicatorStatus> visible, Request request) {
+        List<String> dumps = new ArrayList<>();
+        for (CommunicatorStatus communicator : visible) {
+            if (request.communicator().isEmpty() || request.communicator().equals(communicator.id())) {
+                dumps.add(communicator.dump(Path.of(request.dumpFolder())));
+            }
+        }
+        return dumps;
+    }
+
+    private void answer(
+            Request request, List<CommunicatorStatus> visible, List<String> dumps, Consumer<byte[]> answer) {
+        ProcessSnapshot own = snapshot(request, visible, dumps);
         if (request.kind() == Request.Kind.PROCESS) {
             answer.accept(new Answer(List.of(own), List.of()).encode());
             return;
@@ -163,7 +190,7 @@ public final class ProcessStatus implements StatusServer.Service {
                 .toList();
     }
 
-    private ProcessSnapshot snapshot(Request request, List<CommunicatorStatus> visible) {
+    private ProcessSnapshot snapshot(Request request, List<CommunicatorStatus> visible, List<String> dumps) {
         List<RankSnapshot> ranks = new ArrayList<>();
         for (CommunicatorStatus communicator : visible) {
             try {
@@ -179,6 +206,7 @@ public final class ProcessStatus implements StatusServer.Service {
                 HostIdentity.hostName(),
                 port,
                 AwaitedRanks.now(AWAITED_NANOS),
-                ranks);
+                ranks,
+                dumps);
     }
 }

@@ -8,9 +8,7 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -31,7 +29,9 @@ import java.util.TreeSet;
  * @param waitNanos for how long, for each of these; -1 if that is not known
  * @param lastDone the last operations that are done
  * @param underWay the operation that it has begun and not ended
- * @param peers how many ranks each transport joins to this one
+ * @param traffic what each transport in use has done
+ * @param totals of all operations
+ * @param pace of the last operations
  */
 public record RankSnapshot(
         String communicator,
@@ -47,7 +47,9 @@ public record RankSnapshot(
         List<Long> waitNanos,
         LastEntered lastDone,
         Optional<CommunicatorView.UnderWay> underWay,
-        Map<TransportKind, Integer> peers) {
+        List<CommunicatorView.Traffic> traffic,
+        CommunicatorView.Totals totals,
+        CommunicatorView.Pace pace) {
 
     /** A phase of a communicator's life. The order of the constants is part of the wire format. */
     public enum Phase {
@@ -80,8 +82,13 @@ public record RankSnapshot(
         out.flag(underWay.isPresent());
         underWay.ifPresent(
                 it -> out.text(it.call(), MAX_TEXT).i64(it.sequence()).i64(it.nanos()));
-        out.u8(peers.size());
-        peers.forEach((transport, count) -> out.u8(transport.ordinal()).i32(count));
+        out.u8(traffic.size());
+        for (CommunicatorView.Traffic one : traffic) {
+            out.u8(one.transport().ordinal()).i32(one.peers());
+            out.i64(one.sentBytes()).i64(one.longWaits()).i64(one.waitedNanos());
+        }
+        out.i64(totals.operations()).i64(totals.bytes()).i64(totals.nanos());
+        out.i32(pace.operations()).i64(pace.insideNanos()).i64(pace.outsideNanos());
     }
 
     static RankSnapshot read(WireReader in) {
@@ -107,10 +114,13 @@ public record RankSnapshot(
         Optional<CommunicatorView.UnderWay> underWay = in.flag()
                 ? Optional.of(new CommunicatorView.UnderWay(in.text(MAX_TEXT), in.i64(), in.i64()))
                 : Optional.empty();
-        Map<TransportKind, Integer> peers = new EnumMap<>(TransportKind.class);
+        List<CommunicatorView.Traffic> traffic = new ArrayList<>();
         for (int left = in.u8(); left > 0; left--) {
-            peers.put(in.constant(TransportKind.class), in.i32());
+            traffic.add(new CommunicatorView.Traffic(
+                    in.constant(TransportKind.class), in.i32(), in.i64(), in.i64(), in.i64()));
         }
+        CommunicatorView.Totals totals = new CommunicatorView.Totals(in.i64(), in.i64(), in.i64());
+        CommunicatorView.Pace pace = new CommunicatorView.Pace(in.i32(), in.i64(), in.i64());
         return new RankSnapshot(
                 communicator,
                 job,
@@ -125,6 +135,8 @@ public record RankSnapshot(
                 waitNanos,
                 lastDone,
                 underWay,
-                peers);
+                traffic,
+                totals,
+                pace);
     }
 }

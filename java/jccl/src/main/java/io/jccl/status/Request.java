@@ -1,5 +1,6 @@
 package io.jccl.status;
 
+import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.nativelib.NativeLoader;
@@ -10,8 +11,9 @@ import io.jccl.nativelib.NativeLoader;
  * @param kind what about
  * @param communicator the short name of the communicator whose operation is asked about; empty for none
  * @param sequence the operation, see {@link io.jccl.bootstrap.LastEntered}; 0 for the one that each rank entered last
+ * @param dumpFolder where each rank dumps what it remembers, on its own host; empty: nowhere
  */
-public record Request(Kind kind, String communicator, long sequence) {
+public record Request(Kind kind, String communicator, long sequence, String dumpFolder) {
 
     /** What is asked about. The order of the constants is part of the wire format. */
     public enum Kind {
@@ -26,15 +28,33 @@ public record Request(Kind kind, String communicator, long sequence) {
 
     private static final int FORMAT = 1;
     private static final int MAX_TEXT = 200;
+    private static final int MAX_FOLDER = 700;
 
     /** Whatever each rank did last. */
     public static Request latest(Kind kind) {
-        return new Request(kind, "", 0);
+        return new Request(kind, "", 0, "");
+    }
+
+    /** The same of the process alone. */
+    public Request ofProcess() {
+        return new Request(Kind.PROCESS, communicator, sequence, dumpFolder);
     }
 
     /** What both sides must run: the same library. */
     static String version() {
         return "format " + FORMAT + ", build " + NativeLoader.buildId();
+    }
+
+    /**
+     * Checks the folder.
+     *
+     * @throws IllegalArgumentException if its name is too long or relative
+     */
+    public Request {
+        if (dumpFolder.length() > MAX_FOLDER || !dumpFolder.isEmpty() && !dumpFolder.startsWith("/")) {
+            throw new IllegalArgumentException("folder=\"" + dumpFolder + "\": expected an absolute path of at most "
+                    + MAX_FOLDER + " characters");
+        }
     }
 
     byte[] encode() {
@@ -43,13 +63,14 @@ public record Request(Kind kind, String communicator, long sequence) {
                 .u8(kind.ordinal())
                 .text(communicator, MAX_TEXT)
                 .i64(sequence)
+                .text(dumpFolder, MAX_FOLDER)
                 .toBytes();
     }
 
     /**
      * Reads what {@link #encode} wrote.
      *
-     * @throws io.jccl.bootstrap.WireException if it makes no sense
+     * @throws WireException if it makes no sense
      * @throws OtherVersionException if it comes from another version of JCCL
      */
     static Request decode(byte[] bytes) {
@@ -60,9 +81,17 @@ public record Request(Kind kind, String communicator, long sequence) {
                     "this process runs JCCL of version=\"" + version() + "\", the one that asks version=\"" + theirs
                             + "\"; use the jccl command of the job's own version");
         }
-        Request request = new Request(in.constant(Kind.class), in.text(MAX_TEXT), in.i64());
+        Request request = checked(in.constant(Kind.class), in.text(MAX_TEXT), in.i64(), in.text(MAX_FOLDER));
         in.end();
         return request;
+    }
+
+    private static Request checked(Kind kind, String communicator, long sequence, String dumpFolder) {
+        try {
+            return new Request(kind, communicator, sequence, dumpFolder);
+        } catch (IllegalArgumentException e) {
+            throw new WireException(e.getMessage());
+        }
     }
 
     /** The other side runs another version. */

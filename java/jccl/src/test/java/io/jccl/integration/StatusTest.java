@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
+import io.jccl.bootstrap.Handshake;
 import io.jccl.config.Settings;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;
@@ -26,6 +27,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -155,8 +157,7 @@ class StatusTest {
         InetSocketAddress port = port();
         try (Socket socket = new Socket(port.getAddress(), port.getPort())) {
             socket.setSoTimeout((int) LIMIT.toMillis());
-            socket.getOutputStream()
-                    .write("GET / HTTP/1.1\r\nHost: some host's name\r\n".getBytes()); // as long as a greeting
+            socket.getOutputStream().write("G".repeat(Handshake.GREETING_BYTES).getBytes(StandardCharsets.US_ASCII));
             assertThat(socket.getInputStream().read()).isEqualTo(-1);
         }
         try (SocketChannel unix = SocketChannel.open(UnixDomainSocketAddress.of(entry().path()))) {

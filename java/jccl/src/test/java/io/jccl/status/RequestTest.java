@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The wire format: what comes from another version, or from nobody, does no harm. */
 class RequestTest {
 
-    private static final Request REQUEST = new Request(Request.Kind.JOB, "3f2a91c0", 812);
+    private static final Request REQUEST = new Request(Request.Kind.JOB, "3f2a91c0", 812, "/tmp/dumps");
 
     @Test
     void isReadAsItWasWritten() {

@@ -113,7 +113,7 @@ abstract class Attached implements AutoCloseable {
         List<Answer> ask(Request request) throws IOException {
             List<StatusDirectory.Entry> entries = directory.entries();
             requireThere(entries);
-            Request own = new Request(Request.Kind.PROCESS, request.communicator(), request.sequence());
+            Request own = new Request(Request.Kind.PROCESS, request.communicator(), request.sequence(), "");
             Map<StatusDirectory.Entry, StatusClient.Result> results = all(entries, own, PROCESS_LIMIT);
             Map<StatusDirectory.Entry, Answer> living = new LinkedHashMap<>();
             for (Map.Entry<StatusDirectory.Entry, StatusClient.Result> one : results.entrySet()) {

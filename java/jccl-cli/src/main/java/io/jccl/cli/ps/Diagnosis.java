@@ -4,7 +4,6 @@ import io.jccl.ChannelWait;
 import io.jccl.bootstrap.AwaitedRanks;
 import io.jccl.bootstrap.Difference;
 import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.RankList;
 import io.jccl.bootstrap.RankStatus;
 import io.jccl.status.Absentee;
@@ -16,6 +15,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +38,14 @@ final class Diagnosis {
 
     private static final int MAX_FAILURE_CHARS = 300;
 
+    /** A slow rank may take so long, or so many times as long as usual, before it counts as absent. */
+    private static final long USUAL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final int USUAL_TIMES = 3;
+
+    /** Where nothing is recorded, so many show whether a rank is late again. */
+    private static final int MAX_SAMPLES = 16;
+
     private final List<CommunicatorSample> samples;
     private final CommunicatorSample now;
 
@@ -45,9 +53,6 @@ final class Diagnosis {
         this.samples = samples;
         this.now = samples.get(samples.size() - 1);
     }
-
-    /** Late ranks in one sample: those that others wait for in an operation. */
-    private record Late(long sequence, SortedSet<Integer> ranks, long waitedNanos) {}
 
     /**
      * What is wrong, the worst first; empty if nothing is.
@@ -67,26 +72,15 @@ final class Diagnosis {
         if (samples.size() == 1 && !now.awaited().isEmpty()) {
             return true;
         }
-        Optional<Late> late = late(now);
+        Optional<LateRanks.Late> late = LateRanks.in(now);
         if (late.isEmpty()) {
             return samples.size() == 1 && waits(now);
         }
-        return samples.size() < 3
-                || late.get().waitedNanos() < CLEAR_NANOS && slow(samples).isEmpty();
-    }
-
-    /**
-     * The operation to ask about next: the one that others wait in for a rank, or in which they first differed; 0 for whatever each
-     * does.
-     */
-    static long question(List<CommunicatorSample> samples) {
-        CommunicatorSample now = samples.get(samples.size() - 1);
-        long sequence = waitedFor(now);
-        return sequence == 0
-                ? 0
-                : Difference.in(normalised(rows(now), sequence), sequence)
-                        .map(Difference::sequence)
-                        .orElse(sequence);
+        return samples.size() < 2
+                || samples.size() < MAX_SAMPLES
+                        && late.get().waitedNanos() < CLEAR_NANOS
+                        && LateRanks.slow(samples).isEmpty()
+                        && Lateness.of(now).isEmpty();
     }
 
     private static boolean waits(CommunicatorSample sample) {
@@ -247,8 +241,10 @@ final class Diagnosis {
             findings.add(new Finding(
                     Finding.Kind.ABSENT,
                     unknown,
-                    RankList.subject(unknown) + (unknown.size() == 1 ? " has" : " have")
-                            + " not come as far as this host knows: others wait at the rendezvous for "
+                    (unknown.isEmpty()
+                                    ? "all ranks wait at the rendezvous, whose server does not let them go on, for "
+                                    : RankList.subject(unknown) + (unknown.size() == 1 ? " has" : " have")
+                                            + " not come as far as this host knows: others wait at the rendezvous for ")
                             + Durations.text(longest) + "; ask the process with the rendezvous server, rank 0 or the"
                             + " one that created the id"));
         }
@@ -270,101 +266,62 @@ final class Diagnosis {
     }
 
     private void addMismatch(List<Finding> findings) {
-        long sequence = waitedFor(now);
+        long sequence = LateRanks.waitedFor(now);
         if (sequence == 0) {
             return;
         }
-        List<RankStatus> rows = rows(now);
-        Difference.in(normalised(rows, sequence), sequence)
+        List<RankStatus> rows = LateRanks.rows(now);
+        Difference.in(LateRanks.normalised(rows, sequence), sequence)
                 .ifPresent(difference -> findings.add(new Finding(
                         Finding.Kind.MISMATCHED,
                         difference.groups().get(0),
-                        difference.describe(normalised(rows, difference.sequence())))));
-    }
-
-    private static List<RankStatus> rows(CommunicatorSample sample) {
-        return sample.in(Phase.RUNNING).stream().map(RankView::status).toList();
-    }
-
-    /** The rows with nothing about other operations than one. */
-    private static List<RankStatus> normalised(List<RankStatus> rows, long sequence) {
-        return rows.stream()
-                .map(row -> row.operation()
-                                .map(OperationRecord::operation)
-                                .filter(it -> it.sequence() == LastEntered.plain(sequence))
-                                .isPresent()
-                        ? row
-                        : new RankStatus(
-                                row.rank(), row.state(), row.lastEntered(), Optional.empty(), row.waits(), row.trail()))
-                .toList();
-    }
-
-    /** The last operation that any rank is in; 0 if none is in one with a number. */
-    private static long waitedFor(CommunicatorSample sample) {
-        return sample.in(Phase.RUNNING).stream()
-                .filter(rank -> rank.sequence() != 0 && rank.waitedNanos() >= NOTED_NANOS)
-                .mapToLong(RankView::sequence)
-                .max()
-                .orElse(0);
-    }
-
-    private static Optional<Late> late(CommunicatorSample sample) {
-        long sequence = waitedFor(sample);
-        if (sequence == 0) {
-            return Optional.empty();
-        }
-        SortedSet<Integer> ranks = RankStatus.missing(normalised(rows(sample), sequence), sequence);
-        long waited = sample.in(Phase.RUNNING).stream()
-                .filter(rank -> !ranks.contains(rank.rank()))
-                .mapToLong(RankView::waitedNanos)
-                .max()
-                .orElse(0);
-        return ranks.isEmpty() || ranks.size() == sample.size()
-                ? Optional.empty()
-                : Optional.of(new Late(sequence, ranks, waited));
-    }
-
-    /** The ranks that were late for different operations. */
-    private static SortedSet<Integer> slow(List<CommunicatorSample> samples) {
-        SortedSet<Integer> slow = new TreeSet<>();
-        List<Late> all =
-                samples.stream().map(Diagnosis::late).flatMap(Optional::stream).toList();
-        for (Late one : all) {
-            for (Late other : all) {
-                if (one.sequence() != other.sequence()) {
-                    SortedSet<Integer> both = new TreeSet<>(one.ranks());
-                    both.retainAll(other.ranks());
-                    slow.addAll(both);
-                }
-            }
-        }
-        return slow;
+                        difference.describe(LateRanks.normalised(rows, difference.sequence())))));
     }
 
     private void addLate(List<Finding> findings) {
-        SortedSet<Integer> slow = slow(samples);
-        if (!slow.isEmpty()) {
-            long waited = samples.stream()
-                    .map(Diagnosis::late)
-                    .flatMap(Optional::stream)
-                    .mapToLong(Late::waitedNanos)
-                    .max()
-                    .orElse(0);
+        SortedMap<Integer, Long> lateness = Lateness.of(now);
+        SortedSet<Integer> slow = LateRanks.slow(samples);
+        slow.addAll(lateness.keySet());
+        Optional<LateRanks.Late> late = LateRanks.in(now).filter(it -> it.waitedNanos() >= LONG_NANOS);
+        if (late.isPresent() && !isUsual(late.get(), slow)) {
+            SortedSet<Integer> ranks = late.get().ranks();
+            findings.add(new Finding(
+                    Finding.Kind.ABSENT,
+                    ranks,
+                    who(views(ranks)) + (ranks.size() == 1 ? " has" : " have") + " not entered sequence="
+                            + LastEntered.text(late.get().sequence()) + lastOf(ranks) + waiters()));
+        } else if (!slow.isEmpty()) {
             findings.add(new Finding(
                     Finding.Kind.SLOW,
                     slow,
-                    who(views(slow)) + (slow.size() == 1 ? " is" : " are") + " slow: entered several operations last, "
-                            + "while the others had waited for up to " + Durations.text(waited)));
-            return;
+                    who(views(slow)) + (slow.size() == 1 ? " is" : " are") + " slow: came to operations up to "
+                            + Durations.text(howLate(lateness)) + " later than the others, which waited"));
         }
-        late(now)
-                .filter(late -> late.waitedNanos() >= LONG_NANOS)
-                .ifPresent(late -> findings.add(new Finding(
-                        Finding.Kind.ABSENT,
-                        late.ranks(),
-                        who(views(late.ranks())) + (late.ranks().size() == 1 ? " has" : " have")
-                                + " not entered sequence=" + LastEntered.text(late.sequence()) + lastOf(late.ranks())
-                                + waiters())));
+    }
+
+    /** Whether slow ranks are about as late as they have been before, or come while somebody looks. */
+    private boolean isUsual(LateRanks.Late late, SortedSet<Integer> slow) {
+        if (LateRanks.slow(samples).containsAll(late.ranks())) {
+            return true;
+        }
+        long usual = USUAL_NANOS;
+        for (RankView rank : views(late.ranks())) {
+            usual = Math.max(usual, USUAL_TIMES * Lateness.outside(rank));
+        }
+        return slow.containsAll(late.ranks()) && late.waitedNanos() < usual;
+    }
+
+    private long howLate(SortedMap<Integer, Long> lateness) {
+        long recorded =
+                lateness.values().stream().mapToLong(Long::longValue).max().orElse(0);
+        return recorded != 0
+                ? recorded
+                : samples.stream()
+                        .map(LateRanks::in)
+                        .flatMap(Optional::stream)
+                        .mapToLong(LateRanks.Late::waitedNanos)
+                        .max()
+                        .orElse(0);
     }
 
     private String lastOf(SortedSet<Integer> ranks) {

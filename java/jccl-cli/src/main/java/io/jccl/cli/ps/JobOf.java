@@ -51,7 +51,8 @@ final class JobOf {
                                         process.hostName(),
                                         process.port(),
                                         process.awaited(),
-                                        process.ranks().stream().filter(wanted).toList()))
+                                        process.ranks().stream().filter(wanted).toList(),
+                                        process.dumps()))
                                 .toList(),
                         answer.absentees()))
                 .toList();

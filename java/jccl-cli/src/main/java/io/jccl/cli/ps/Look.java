@@ -59,7 +59,7 @@ final class Look {
             List<CommunicatorSample> mine = samples.get(communicator);
             while (Diagnosis.needsMore(mine) && System.nanoTime() - end < 0) {
                 Thread.sleep(PAUSE_MILLIS);
-                add(new Request(Request.Kind.JOB, communicator, Diagnosis.question(mine)));
+                add(new Request(Request.Kind.JOB, communicator, LateRanks.question(mine), ""));
             }
         }
     }

@@ -6,8 +6,10 @@ import io.jccl.cli.output.Json;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
+import io.jccl.status.Answer;
 import io.jccl.status.JobIdentity;
 import io.jccl.status.ProcessSnapshot;
+import io.jccl.status.Request;
 import io.jccl.status.StatusDirectory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -79,6 +81,12 @@ public final class PsCommand implements Callable<Integer> {
             description = "look again, and again, after so long (default: ${FALLBACK-VALUE})")
     private Double watchSeconds;
 
+    @Option(
+            names = "--dump",
+            paramLabel = "DIR",
+            description = "every rank writes its last operations there, on its own host; jccl trace compares them")
+    private Path dumpFolder;
+
     @Option(names = "--secret-file", paramLabel = "FILE", description = "the file with the job's secret, for HOST:PORT")
     private Path secretFile;
 
@@ -107,15 +115,17 @@ public final class PsCommand implements Callable<Integer> {
     }
 
     private int look(Attached attached) throws IOException, InterruptedException {
+        List<String> dumps = dumpFolder == null ? List.of() : dump(attached);
         Look look = Look.at(attached, job);
         List<Diagnosed> all = look.communicators();
         List<ProcessSnapshot> processes = List.copyOf(look.processes());
         if (json) {
-            System.out.println(Json.pretty(out -> PsJson.write(out, all, processes, attached.notes())));
+            System.out.println(Json.pretty(out -> PsJson.write(out, all, processes, dumps, attached.notes())));
         } else if (!all.isEmpty()) {
             boolean terminal = Terminal.isTerminal(Terminal.Stream.OUT);
             System.out.print((watchSeconds != null && terminal ? CLEAR_SCREEN : "")
                     + PsText.of(all, attached.notes(), verbose, Terminal.colours(Terminal.Stream.OUT)));
+            dumps.forEach(dump -> System.out.println("dump: " + dump));
             if (watchSeconds != null && !terminal) {
                 System.out.println();
             }
@@ -134,6 +144,19 @@ public final class PsCommand implements Callable<Integer> {
             return ExitCode.FAILURE;
         }
         return all.stream().allMatch(one -> one.findings().isEmpty()) ? ExitCode.SUCCESS : ExitCode.HELD_UP;
+    }
+
+    /** The files of all ranks, or why there is none. */
+    private List<String> dump(Attached attached) throws IOException {
+        String folder = dumpFolder.toAbsolutePath().normalize().toString();
+        List<Answer> answers = attached.ask(new Request(Request.Kind.JOB, "", 0, folder));
+        return (job.isEmpty() ? answers : JobOf.named(job, answers))
+                .stream()
+                        .flatMap(answer -> answer.processes().stream())
+                        .flatMap(process -> process.dumps().stream().map(dump -> process.hostName() + ": " + dump))
+                        .distinct()
+                        .sorted()
+                        .toList();
     }
 
     private Attached attach() throws IOException {

@@ -3,7 +3,6 @@ package io.jccl.cli.ps;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.ChannelWait;
 import io.jccl.RankOperation;
-import io.jccl.TransportKind;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
 import io.jccl.cli.output.BuildVersion;
@@ -14,7 +13,6 @@ import io.jccl.status.RankSnapshot;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 
 /** What {@code jccl ps --json} prints, by docs/schema/ps.schema.json. */
@@ -24,11 +22,17 @@ final class PsJson {
 
     private PsJson() {}
 
-    static void write(JsonGenerator json, List<Diagnosed> all, List<ProcessSnapshot> processes, List<String> notes)
+    static void write(
+            JsonGenerator json,
+            List<Diagnosed> all,
+            List<ProcessSnapshot> processes,
+            List<String> dumps,
+            List<String> notes)
             throws IOException {
         json.writeStartObject();
         json.writeStringField("version", BuildVersion.get());
         strings(json, "notes", notes);
+        strings(json, "dumps", dumps);
         json.writeArrayFieldStart("processes");
         for (ProcessSnapshot process : processes) {
             json.writeStartObject();
@@ -136,10 +140,26 @@ final class PsJson {
             write(json, rank.status().waits().get(i), rank.waitNanos().get(i));
         }
         json.writeEndArray();
-        json.writeObjectFieldStart("peers");
-        for (Map.Entry<TransportKind, Integer> entry : rank.peers().entrySet()) {
-            json.writeNumberField(entry.getKey().label(), entry.getValue());
+        json.writeArrayFieldStart("transports");
+        for (CommunicatorView.Traffic one : rank.traffic()) {
+            json.writeStartObject();
+            json.writeStringField("transport", one.transport().label());
+            json.writeNumberField("peers", one.peers());
+            json.writeNumberField("sent_bytes", one.sentBytes());
+            json.writeNumberField("long_waits", one.longWaits());
+            Json.number(json, "waited_seconds", one.waitedNanos() / SECOND);
+            json.writeEndObject();
         }
+        json.writeEndArray();
+        json.writeObjectFieldStart("totals");
+        json.writeNumberField("operations", rank.totals().operations());
+        json.writeNumberField("bytes", rank.totals().bytes());
+        Json.number(json, "seconds", rank.totals().nanos() / SECOND);
+        json.writeEndObject();
+        json.writeObjectFieldStart("pace");
+        json.writeNumberField("operations", rank.pace().operations());
+        Json.number(json, "inside_seconds", rank.pace().insideNanos() / SECOND);
+        Json.number(json, "outside_seconds", rank.pace().outsideNanos() / SECOND);
         json.writeEndObject();
         if (!rank.failure().isEmpty()) {
             json.writeStringField("failure", rank.failure());

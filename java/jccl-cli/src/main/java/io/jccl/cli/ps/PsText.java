@@ -1,16 +1,16 @@
 package io.jccl.cli.ps;
 
-import io.jccl.TransportKind;
 import io.jccl.bootstrap.RankList;
+import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.Colour;
 import io.jccl.cli.output.TextTable;
+import io.jccl.status.CommunicatorView;
 import io.jccl.status.RankSnapshot;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -158,7 +158,8 @@ final class PsText {
                             ? ""
                             : " device entered=" + it.status().lastEntered().device() + " done="
                                     + it.lastDone().device())
-                    + " peers=" + peers(it.peers())
+                    + (it.totals().operations() == 0 ? "" : " " + totals(it.totals()))
+                    + traffic(it.traffic())
                     + Diagnosis.call(rank)
                             .map(call -> " in " + call + " for "
                                     + Durations.text(it.underWay().orElseThrow().nanos()))
@@ -174,11 +175,15 @@ final class PsText {
         }
     }
 
-    private static String peers(Map<TransportKind, Integer> peers) {
-        return peers.isEmpty()
-                ? "none"
-                : peers.entrySet().stream()
-                        .map(entry -> entry.getKey().label() + ":" + entry.getValue())
-                        .collect(Collectors.joining(","));
+    private static String totals(CommunicatorView.Totals totals) {
+        return totals.operations() + " operations of " + ByteSizes.format(totals.bytes()) + " in "
+                + Durations.text(totals.nanos());
+    }
+
+    private static String traffic(List<CommunicatorView.Traffic> traffic) {
+        return traffic.stream()
+                .map(it -> " " + it.transport().label() + "(peers=" + it.peers() + " sent="
+                        + ByteSizes.format(it.sentBytes()) + " waited=" + Durations.text(it.waitedNanos()) + ")")
+                .collect(Collectors.joining());
     }
 }

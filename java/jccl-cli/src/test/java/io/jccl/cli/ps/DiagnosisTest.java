@@ -70,6 +70,31 @@ class DiagnosisTest {
     }
 
     @Test
+    void theTimesOfTheLastOperationsShowASlowRankAtOnce() {
+        long milli = 1_000_000;
+        SimulatedRanks ranks = new SimulatedRanks(8, 100);
+        for (int rank = 0; rank < 8; rank++) {
+            ranks.pace(40 * milli, 10 * milli).waits(rank, 100, (rank + 7) % 8, 2 * milli);
+        }
+        ranks.pace(milli, 49 * milli).computes(5, 99);
+        Finding finding = only(List.of(ranks.sample()));
+        assertThat(finding.kind()).isEqualTo(Finding.Kind.SLOW);
+        assertThat(finding.ranks()).isEqualTo(Set.of(5));
+        assertThat(finding.text()).contains("39 ms later than the others");
+    }
+
+    @Test
+    void aSlowRankThatDoesNotComeAnyMoreIsAbsent() {
+        long milli = 1_000_000;
+        SimulatedRanks ranks = new SimulatedRanks(8, 100);
+        for (int rank = 0; rank < 8; rank++) {
+            ranks.pace(40 * milli, 10 * milli).waits(rank, 100, (rank + 7) % 8, 30 * SECOND);
+        }
+        ranks.pace(milli, 49 * milli).computes(5, 99);
+        assertThat(only(List.of(ranks.sample())).kind()).isEqualTo(Finding.Kind.ABSENT);
+    }
+
+    @Test
     void ranksThatAreLateInTurnAreNotSlow() {
         CommunicatorSample first = new SimulatedRanks(8, 100).computes(5, 99).sample();
         CommunicatorSample second = new SimulatedRanks(8, 103)

@@ -21,6 +21,8 @@ public final class PsRankMain {
         ABSENT,
         /** It comes late to each operation. */
         SLOW,
+        /** It comes a little late. */
+        A_LITTLE_SLOW,
         /** It calls with another count. */
         MISMATCHED,
         /** It does not receive what the rank before sends. */
@@ -29,6 +31,9 @@ public final class PsRankMain {
         NOT_INITIALISED
     }
 
+    /** In place of an id: the launcher's environment has the rendezvous. */
+    static final String LAUNCHED = "launched";
+
     private static final int ROUNDS_BEFORE = 20;
     private static final long SLOW_MILLIS = 400;
 
@@ -36,7 +41,7 @@ public final class PsRankMain {
 
     /** Arguments: id, the first rank, how many ranks this process has, size, the rank that differs, fault. */
     public static void main(String[] arguments) throws InterruptedException {
-        UniqueId id = UniqueId.parse(arguments[0]);
+        UniqueId id = arguments[0].equals(LAUNCHED) ? null : UniqueId.parse(arguments[0]);
         int first = Integer.parseInt(arguments[1]);
         int count = Integer.parseInt(arguments[2]);
         int size = Integer.parseInt(arguments[3]);
@@ -62,7 +67,8 @@ public final class PsRankMain {
         if (fault == Fault.NOT_INITIALISED) {
             sleepForEver();
         }
-        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+        try (Communicator comm =
+                id == null ? Communicator.fromEnvironment(config) : Communicator.init(id, rank, size, config)) {
             try {
                 work(comm, fault);
             } catch (JcclException e) {
@@ -86,6 +92,9 @@ public final class PsRankMain {
             }
             if (fault == Fault.SLOW && round >= ROUNDS_BEFORE) {
                 sleep(SLOW_MILLIS);
+            }
+            if (fault == Fault.A_LITTLE_SLOW) {
+                sleep(15);
             }
             comm.allReduce(values, ReduceOp.SUM).await();
         }

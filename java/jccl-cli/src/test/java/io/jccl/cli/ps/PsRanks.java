@@ -33,9 +33,31 @@ final class PsRanks implements AutoCloseable {
         return ranks;
     }
 
+    /** Starts a rank as a launcher does. */
+    void startLaunched(int rank, int size, String rendezvous, int statusPort) throws IOException {
+        Map<String, String> environment = Map.of(
+                "JCCL_RANK", Integer.toString(rank),
+                "JCCL_SIZE", Integer.toString(size),
+                "JCCL_RENDEZVOUS", rendezvous,
+                "JCCL_STATUS_PORT", Integer.toString(statusPort));
+        startProcess(PsRankMain.LAUNCHED, rank, 1, size, -1, PsRankMain.Fault.NONE, environment);
+    }
+
     /** Starts a process with ranks as its threads. */
     void startProcess(
             UniqueId id,
+            int first,
+            int count,
+            int size,
+            int differs,
+            PsRankMain.Fault fault,
+            Map<String, String> environment)
+            throws IOException {
+        startProcess(id.toText(), first, count, size, differs, fault, environment);
+    }
+
+    private void startProcess(
+            String id,
             int first,
             int count,
             int size,
@@ -54,7 +76,7 @@ final class PsRanks implements AutoCloseable {
         command.addAll(1, RankProcesses.nativeAccess());
         command.addAll(List.of(
                 PsRankMain.class.getName(),
-                id.toText(),
+                id,
                 Integer.toString(first),
                 Integer.toString(count),
                 Integer.toString(size),

@@ -1,16 +1,26 @@
 package io.jccl.cli.ps;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import io.jccl.config.Settings;
+import io.jccl.status.Absentee;
+import io.jccl.status.Answer;
+import io.jccl.status.JobIdentity;
+import io.jccl.status.Request;
 import io.jccl.status.StatusDirectory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -108,6 +118,15 @@ class PsTest {
         }
     }
 
+    /** Waits of an operation stay below what a moment shows. */
+    @Test
+    void namesARankThatIsALittleSlow() throws Exception {
+        try (PsRanks ranks = PsRanks.start(folder, 3, 1, PsRankMain.Fault.A_LITTLE_SLOW)) {
+            ranks.await(1, "READY");
+            requireNamed(await(Optional.empty(), Finding.Kind.SLOW), Finding.Kind.SLOW, 1);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"3, 1", "8, 5"})
     void namesARankThatCalledSomethingElse(int size, int victim) throws Exception {
@@ -134,6 +153,48 @@ class PsTest {
         }
     }
 
+    /** Whatever the rank has come to by then: the rendezvous, the coordinator, an exchange, or operations. */
+    @ParameterizedTest
+    @ValueSource(ints = {200, 450, 600, 750, 900, 1200})
+    void namesARankThatIsStoppedAtAnyMomentOfInitialisation(int millis) throws Exception {
+        try (PsRanks ranks = new PsRanks(folder)) {
+            String rendezvous = "127.0.0.1:" + freePort() + "/a secret";
+            for (int rank : new int[] {0, 2, 1}) {
+                ranks.startLaunched(rank, 3, rendezvous, 0);
+            }
+            Thread.sleep(millis);
+            ranks.signal(2, "-STOP"); // rank 1, which was started last
+            try {
+                Diagnosed seen = awaitNamed(Optional.of(ranks.pid(0)), 1);
+                String text = PsText.of(List.of(seen), List.of(), true, false);
+                assertThat(seen.findings()).as(text).isNotEmpty();
+                assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(1));
+            } finally {
+                ranks.signal(2, "-CONT");
+            }
+        }
+    }
+
+    private static Diagnosed awaitNamed(Optional<Long> pid, int rank) throws Exception {
+        long end = System.nanoTime() + 30_000_000_000L;
+        Diagnosed last = null;
+        while (System.nanoTime() - end < 0) {
+            try {
+                List<Diagnosed> all = look(pid);
+                last = all.size() == 1 ? all.get(0) : last;
+                if (last != null
+                        && !last.findings().isEmpty()
+                        && last.findings().get(0).ranks().equals(Set.of(rank))) {
+                    return last;
+                }
+            } catch (IOException e) {
+                assertThat(e).hasMessageContaining("it has no communicator"); // it is just starting
+            }
+            Thread.sleep(50);
+        }
+        return last;
+    }
+
     @Test
     void stillAnswersWhenRankZeroIsGone() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 3, -1, PsRankMain.Fault.NONE)) {
@@ -144,7 +205,67 @@ class PsTest {
             Diagnosed seen = await(Optional.of(ranks.pid(2)), Finding.Kind.FAILED);
             requireNamed(seen, Finding.Kind.FAILED, 0);
             assertThat(seen.sample().ranks().get(0).absentee().orElseThrow().reason())
-                    .isEqualTo(io.jccl.status.Absentee.Reason.ENDED);
+                    .isEqualTo(Absentee.Reason.ENDED);
+        }
+    }
+
+    /** Rank 0 has the rendezvous server, so that it knows; and from another host only its port and the secret lead there. */
+    @Test
+    void whoKnowsTheSecretSeesWhoIsMissingAtTheRendezvous() throws Exception {
+        try (PsRanks ranks = new PsRanks(folder)) {
+            int rendezvous = freePort();
+            int status = freePort();
+            for (int rank = 0; rank < 3; rank++) {
+                if (rank != 1) {
+                    ranks.startLaunched(rank, 3, "127.0.0.1:" + rendezvous + "/a secret", status + rank);
+                }
+            }
+            requireNamed(await(Optional.empty(), Finding.Kind.ABSENT), Finding.Kind.ABSENT, 1);
+            Diagnosed remote = null;
+            try (Attached attached = new Attached.Remote(
+                    new InetSocketAddress("127.0.0.1", status),
+                    JobIdentity.ofSecret("a secret").key().orElseThrow())) {
+                remote = Look.at(attached, "").communicators().get(0);
+            }
+            requireNamed(remote, Finding.Kind.ABSENT, 1);
+            assertThat(remote.findings().get(0).text()).contains("the rendezvous server waits");
+            ranks.startLaunched(1, 3, "127.0.0.1:" + rendezvous + "/a secret", 0); // and then all is well
+            ranks.await(2, "READY");
+            try (Attached attached = new Attached.Remote(
+                    new InetSocketAddress("127.0.0.1", status),
+                    JobIdentity.ofSecret("a secret").key().orElseThrow())) {
+                assertThat(Look.at(attached, "").communicators().get(0).sample().ranks())
+                        .hasSize(3);
+            }
+            try (Attached attached = new Attached.Remote(
+                    new InetSocketAddress("127.0.0.1", status),
+                    JobIdentity.ofSecret("another").key().orElseThrow())) {
+                assertThatThrownBy(() -> Look.at(attached, ""))
+                        .isInstanceOf(IOException.class)
+                        .hasMessageContaining("refuses");
+            }
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @Test
+    void everyRankDumpsWhereItIsAsked() throws Exception {
+        Path dumps = folder.resolve("dumps");
+        try (PsRanks ranks = PsRanks.start(folder, 2, 1, PsRankMain.Fault.ABSENT)) {
+            ranks.await(1, "READY");
+            try (Attached attached = new Attached.Local(StatusDirectory.of(settings()), Optional.of(ranks.pid(0)))) {
+                List<Answer> answers = attached.ask(new Request(Request.Kind.JOB, "", 0, dumps.toString()));
+                assertThat(answers.get(0).processes()).hasSize(2).allSatisfy(process -> assertThat(process.dumps())
+                        .hasSize(1));
+            }
+            try (Stream<Path> files = Files.list(dumps)) {
+                assertThat(files).hasSize(2);
+            }
         }
     }
 

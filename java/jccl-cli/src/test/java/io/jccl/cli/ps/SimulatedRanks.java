@@ -17,7 +17,6 @@ import io.jccl.status.PeerAddress;
 import io.jccl.status.RankSnapshot;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -31,6 +30,7 @@ final class SimulatedRanks {
 
     private final int size;
     private final SortedMap<Integer, RankView> ranks = new TreeMap<>();
+    private CommunicatorView.Pace pace = CommunicatorView.Pace.UNKNOWN; // of ranks that are put from now on
 
     /** All ranks wait in an operation, each for the rank before it. */
     SimulatedRanks(int size, long sequence) {
@@ -38,6 +38,12 @@ final class SimulatedRanks {
         for (int rank = 0; rank < size; rank++) {
             waits(rank, sequence, (rank + size - 1) % size, 4 * SECOND + rank * 1_000_000L);
         }
+    }
+
+    /** The ranks that are named from now on spend so much of an operation's period in it, and so much between. */
+    SimulatedRanks pace(long insideNanos, long outsideNanos) {
+        pace = new CommunicatorView.Pace(10, 10 * insideNanos, 10 * outsideNanos);
+        return this;
     }
 
     CommunicatorSample sample() {
@@ -147,7 +153,9 @@ final class SimulatedRanks {
                 new ArrayList<>(waitNanos),
                 new LastEntered(nanos < 0 ? last : last - 1, 0),
                 underWay,
-                Map.of(TransportKind.SHM, 7));
+                List.of(new CommunicatorView.Traffic(TransportKind.SHM, 7, 1 << 30, 12, SECOND)),
+                new CommunicatorView.Totals(last, last << 22, last * 1_000_000),
+                pace);
         ranks.put(rank, new RankView(rank, host(rank), 1000 + rank, Optional.of(snapshot), Optional.empty()));
         return this;
     }
