@@ -57,7 +57,13 @@ class CommandTest {
                 "topo --file a.xml --file b.xml --format svg | files=2 format=svg: shows one host",
                 "topo --file a.xml --file b.xml --local-only | files=2 --local-only: a plan over several hosts",
                 "run -n 2 --bind socket -- true | bind=\"socket\": unknown; name one of [core, numa, none]",
-                "--log-level loud env | log-level=\"loud\": unknown"
+                "--log-level loud env | log-level=\"loud\": unknown",
+                "run -- true | ranks=(not given): set the number of processes with -n N",
+                "run --elastic 3:2 -- true | elastic=3:2 restarts=10: expected MIN:MAX with 1 <= MIN <= MAX",
+                "run --elastic 0:2 -- true | elastic=0:2 restarts=10: expected MIN:MAX",
+                "run --elastic some -- true | elastic=some restarts=10: expected MIN:MAX",
+                "run --elastic 2:3 -n 4 -- true | elastic=2:3 ranks=4 restarts=10: expected MIN:MAX",
+                "run --elastic 2:3 --restarts -1 -- true | restarts=-1: expected"
             })
     void wrongUsageIsReportedAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {
         Result result = run(command.split(" "));
@@ -169,6 +175,19 @@ class CommandTest {
         assertThat(result.status()).isEqualTo(7);
         assertThat(result.err()).contains("jccl run: rank 1 ended with status 7");
         assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin)).isLessThan(40);
+    }
+
+    @Test
+    void withElasticAProcessThatFailsStartsAgainInAnEnvironmentInWhichItJoins() throws IOException, InterruptedException {
+        String script = "[ -n \"$JCCL_JOIN\" ] && echo $JCCL_RANK of $JCCL_SIZE joins by $JCCL_JOIN with $JCCL_MEMBER_FILE"
+                + " && exit; [ $JCCL_RANK = 1 ] && sleep 5 && exit; exit 7";
+        Result result = run("run", "--elastic", "1:2", "--", "sh", "-c", script);
+        assertThat(result.status()).as(result.err()).isZero();
+        assertThat(result.out())
+                .containsPattern("\\[0\\] 0 of 2 joins by file:(/\\S+) with \\1/member-0\n");
+        assertThat(result.err())
+                .contains("jccl: process 0 ended with status 7; it starts again in 100 ms and joins, restart 1 of 10;"
+                        + " 1 of 2 processes live");
     }
 
     @Test

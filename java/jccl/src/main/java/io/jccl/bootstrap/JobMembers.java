@@ -120,22 +120,29 @@ public final class JobMembers {
         Map<Path, FileTime> files = new TreeMap<>();
         try (DirectoryStream<Path> found = Files.newDirectoryStream(directory, MemberFile.GLOB)) {
             for (Path file : found) {
-                files.put(file, Files.getLastModifiedTime(file));
+                if (!file.getFileName().toString().contains(LaunchRendezvous.HALF)) {
+                    files.put(file, Files.getLastModifiedTime(file));
+                }
             }
         }
         List<Path> newestFirst = new ArrayList<>(files.keySet());
         newestFirst.sort(Comparator.comparing(files::get).reversed());
         List<InetSocketAddress> addresses = new ArrayList<>();
         byte[] key = null;
+        IOException problem = new NoSuchFileException(directory.toString(), null, "no rank has written its file yet");
         for (Path file : newestFirst) {
-            UniqueId member = LaunchRendezvous.readId(file);
-            key = key == null ? member.secret() : key;
-            if (Handshake.same(key, member.secret())) {
-                addresses.addAll(member.addresses());
+            try {
+                UniqueId member = LaunchRendezvous.readId(file);
+                key = key == null ? member.secret() : key;
+                if (Handshake.same(key, member.secret())) {
+                    addresses.addAll(member.addresses());
+                }
+            } catch (IOException e) {
+                problem = e; // or it was removed meanwhile
             }
         }
         if (key == null) {
-            throw new NoSuchFileException(directory.toString(), null, "no rank has written its file yet");
+            throw problem;
         }
         return new Connector.ServerAddress(addresses, key);
     }

@@ -28,6 +28,10 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LaunchRendezvous.class);
     private static final int MAX_FILE_BYTES = 1024;
 
+    /** In the names of files that are not whole yet. */
+    static final String HALF = ".new-";
+
+
     private final Connector.Target target;
     private final RendezvousServer server;
     private final Path file;
@@ -105,7 +109,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     /** Only the owner may read the file, and it appears whole. */
     static void write(Path file, String text) throws IOException {
         Path half = file.resolveSibling(
-                file.getFileName() + ".new-" + ProcessHandle.current().pid());
+                file.getFileName() + HALF + ProcessHandle.current().pid());
         Files.deleteIfExists(half);
         Files.createFile(half, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         Files.writeString(half, text, StandardOpenOption.WRITE);

@@ -97,7 +97,7 @@ class NullArgumentsTest {
         Class<?>[] types = method.getParameterTypes();
         Object[] arguments =
                 Arrays.stream(types).map(each -> sample(each, types[0])).toArray();
-        if (method.getName().equals("init")) {
+        if (method.getName().matches("init|initAsync")) {
             arguments[2] = 1; // rank 0 of 1
         }
         if (method.getName().equals("allReduce") && types[0] == List.class) {

@@ -219,7 +219,7 @@ final class Protocol {
             living += refuses ? 0 : 1;
         }
         int mine = 2 * Integer.bitCount(left & group.members);
-        if (of != state.processes[p].group && rules.contains(Rule.MORE_THAN_HALF_OF_THOSE_BEFORE)) {
+        if (of != state.processes[p].group) {
             return mine > living || living == 0 && !rules.contains(Rule.SOMEBODY_IS_LEFT);
         }
         return mine > living
@@ -231,7 +231,7 @@ final class Protocol {
         Process mine = state.processes[p];
         Group made = state.groups[mine.next];
         boolean leads = made.leader() == p;
-        if (leads && !made.committed && (allIn(state, mine.next, Phase.INITIALISES) || !rules.contains(Rule.BARRIER))) {
+        if (leads && !made.committed && allIn(state, mine.next, Phase.INITIALISES)) {
             State next = state.copy();
             next.groups[mine.next].committed = true;
             use(next, p);
@@ -271,9 +271,7 @@ final class Protocol {
         State next = state.copy();
         Process mine = next.processes[p];
         Group made = next.groups[mine.next];
-        if (rules.contains(Rule.KEEP_PORT_OF_FAILED)) {
-            mine.ports |= 1 << mine.next;
-        }
+        mine.ports |= 1 << mine.next;
         mine.next = State.NONE;
         if (mine.group == State.NONE) {
             mine.phase = Phase.SEARCHES;

@@ -6,22 +6,16 @@ enum Rule {
     MAJORITY,
     /** A rank keeps the port of the communicator before until it knows that all ranks have the new one. */
     KEEP_PORT_UNTIL_CONFIRMED,
-    /** A rank that failed to initialise a new communicator keeps the port of that. */
-    KEEP_PORT_OF_FAILED,
     /** Until then, it goes on with a majority of both. */
     MAJORITY_OF_BOTH,
     /** Some rank of those before must be left: there may be others who know of no better ones. */
     SOMEBODY_IS_LEFT,
-    /** Of a group before, half of the ranks are not enough, whoever is the lowest. */
-    MORE_THAN_HALF_OF_THOSE_BEFORE,
     /** A process that joins knows the members of those before. */
     JOINERS_KNOW_GROUP_BEFORE,
     /** It keeps the port of one before as long as a member that was left out may live. */
     KEEP_PORT_FOR_THE_LIVING,
     /** All ranks that exclude the same ones must have come before there is a new communicator. */
     ALL_COME,
-    /** A new communicator is in use only once all its ranks have initialised it. */
-    BARRIER,
     /** A rank that initialises a communicator notices that another has ended. */
     NOTICE_WHILE_INITIALISING,
     /** A rank that waits for another finds that this went another way. */

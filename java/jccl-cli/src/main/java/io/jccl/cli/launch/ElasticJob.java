@@ -70,6 +70,7 @@ final class ElasticJob {
 
     /** A process has ended. */
     void ended(int process, int status, long now) throws IOException {
+        noteMembers();
         Slot slot = slots.get(process);
         Optional<String> member = MemberFile.describe(file(process));
         Files.deleteIfExists(file(process));
@@ -104,17 +105,23 @@ final class ElasticJob {
         if (outcome().isPresent()) {
             return;
         }
+        noteMembers();
         for (int process = 0; process < slots.size(); process++) {
             Slot slot = slots.get(process);
             if (slot.state == State.WAITS && now - slot.startAt >= 0) {
                 slot.state = State.JOINS;
                 starter.start(process, true);
-            } else if (slot.state == State.JOINS) {
-                Optional<String> member = MemberFile.describe(file(process));
-                if (member.isPresent()) {
-                    slot.state = State.RUNS;
-                    log.accept("process " + process + " has joined as " + member.get());
-                }
+            }
+        }
+    }
+
+    private void noteMembers() {
+        for (int process = 0; process < slots.size(); process++) {
+            Optional<String> member =
+                    slots.get(process).state == State.JOINS ? MemberFile.describe(file(process)) : Optional.empty();
+            if (member.isPresent()) {
+                slots.get(process).state = State.RUNS;
+                log.accept("process " + process + " has joined as " + member.get());
             }
         }
     }
@@ -122,11 +129,12 @@ final class ElasticJob {
     /** How the job has ended, if it has: processes that still run are to be ended. */
     Optional<Outcome> outcome() {
         int ended = count(State.ENDED);
-        if (running() + ended < elastic.min()) {
+        boolean nobodyToJoin = ended == 0 && count(State.RUNS) == 0;
+        if (running() + ended < elastic.min() || nobodyToJoin) {
             return Optional.of(failure);
         }
         // Those that still wait to join will find nobody.
-        boolean over = count(State.RUNS) + count(State.WAITS) == 0 && (ended > 0 || running() == 0);
+        boolean over = count(State.RUNS) + count(State.WAITS) == 0;
         return over ? Optional.of(ended >= elastic.min() ? new Outcome(0, -1) : failure) : Optional.empty();
     }
 }

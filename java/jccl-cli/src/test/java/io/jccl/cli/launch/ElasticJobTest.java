@@ -120,6 +120,20 @@ class ElasticJobTest {
         assertThat(job.outcome()).as("process 0 has not joined").isEqualTo(WELL);
     }
 
+    /** What the ranks knew is lost with the last of them. */
+    @Test
+    void aJobWithoutMembersIsOver() throws IOException {
+        ElasticJob job = job(2, 1, 10);
+        job.ended(0, KILLED, now);
+        pass(job, 100);
+        assertThat(job.outcome()).isEmpty();
+        member(0, 2); // it has joined, which is noted only now
+        job.ended(1, 3, now);
+        assertThat(job.outcome()).isEmpty();
+        job.ended(0, 4, now);
+        assertThat(job.outcome()).isEqualTo(Optional.of(new Outcome(4, 0)));
+    }
+
     @Test
     void nothingStartsAgainOnceOthersHaveEndedWell() throws IOException {
         ElasticJob job = job(3, 2, 10);

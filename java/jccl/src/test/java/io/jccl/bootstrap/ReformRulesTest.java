@@ -1,0 +1,166 @@
+package io.jccl.bootstrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.BootstrapException;
+import io.jccl.UniqueId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The rules that {@code io.jccl.membership} has found, and what keeps other generations, versions and jobs out. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ReformRulesTest {
+
+    private static final BootstrapOptions OPTIONS = Ranks.options().withInitTimeout(Duration.ofSeconds(10));
+
+    private static SortedSet<Integer> excluded(Integer... ranks) {
+        return new TreeSet<>(Set.of(ranks));
+    }
+
+    private static List<String> addresses(List<Bootstrap> group) {
+        return group.stream().map(Bootstrap::rendezvousAddress).toList();
+    }
+
+    private static List<Bootstrap> reform(List<Bootstrap> group, Integer... without) throws InterruptedException {
+        List<String> addresses = addresses(group);
+        List<Callable<Bootstrap>> tasks = new ArrayList<>();
+        for (Bootstrap rank : group) {
+            if (!Set.of(without).contains(rank.rank())) {
+                tasks.add(() -> rank.reform(excluded(without), 0, addresses, true, OPTIONS));
+            }
+        }
+        return Ranks.values(Ranks.together(tasks));
+    }
+
+    /** The rank that leads ends when rank 1 has the new group, and rank 2 has failed to initialise it: neither goes on alone. */
+    @Test
+    void ranksThatDifferInWhatTheyKnowDoNotBothGoOn() throws Exception {
+        List<Bootstrap> old = Ranks.join(3, OPTIONS);
+        List<Bootstrap> made = reform(old);
+        List<String> oldAddresses = addresses(old);
+        List<String> madeAddresses = addresses(made);
+        old.get(1).close(); // its application has the new one
+        made.get(2).giveUp("it did not see the last barrier");
+        made.get(0).die();
+        old.get(0).die();
+        assertThatThrownBy(() -> made.get(1).reform(excluded(0, 2), 0, madeAddresses, true, OPTIONS))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("only 1 of 3 ranks are left, {1}");
+        assertThatThrownBy(() -> old.get(2).reform(excluded(0, 1), 0, oldAddresses, true, OPTIONS))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("only 1 of 3 ranks are left, {2}");
+        made.get(1).close();
+        old.get(2).close();
+    }
+
+    /** Once all are known to use the new group, the one before matters no more, and its ports are closed. */
+    @Test
+    void aConfirmedGroupIsOneOfItsOwn() throws Exception {
+        List<Bootstrap> old = Ranks.join(3, OPTIONS);
+        addresses(old); // they have ports from here on
+        old.get(0).die();
+        List<Bootstrap> made = reform(old, 0);
+        List<String> addresses = addresses(made);
+        made.forEach(Bootstrap::confirm);
+        String before = old.get(1).rendezvousAddress();
+        old.get(1).close();
+        old.get(2).close();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+        while (!new PortProbe(0).hasEnded(ReservedPort.decode(before))) {
+            assertThat(System.nanoTime()).as("the port is closed soon").isLessThan(deadline);
+        }
+        made.get(1).die();
+        Bootstrap alone = made.get(0).reform(excluded(1), 0, addresses, true, OPTIONS);
+        assertThat(alone.generation()).isEqualTo(2);
+        alone.close();
+        made.get(0).close();
+    }
+
+    /** As long as it may live, a rank that was left out must not take the others for ranks that have ended. */
+    @Test
+    void portsStayOpenForARankThatWasLeftOutAndLives() throws Exception {
+        List<Bootstrap> old = Ranks.join(3, OPTIONS);
+        List<Bootstrap> made = reform(old, 0);
+        List<String> addresses = addresses(old);
+        made.forEach(Bootstrap::confirm);
+        old.get(1).close();
+        old.get(2).close();
+        assertThatThrownBy(() -> old.get(0).reform(excluded(1, 2), 0, addresses, true, OPTIONS))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("only 1 of 3 ranks are left, {0}");
+        made.forEach(Bootstrap::close);
+        old.get(0).close();
+    }
+
+    /** Its secret differs, too; the generation is for the message. */
+    @Test
+    void aRankOfAnOlderGenerationIsRefusedByName() throws Exception {
+        BootstrapOptions third = OPTIONS.withGeneration(3);
+        RendezvousServer.Started started = RendezvousServer.open(third);
+        UniqueId id = started.id();
+        Connector connector =
+                new Connector(Handshake.Purpose.RENDEZVOUS, "rank 1", true, Connector.IfRefused.NOT_OPEN_YET, 2);
+        Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
+        long soon = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
+        assertThatThrownBy(() -> connector.connect(() -> server, soon))
+                .hasMessageContaining("generation=3: expected generation=2; the communicator was reformed");
+        started.server().close();
+        byte[] greeting = Handshake.greeting(new byte[Handshake.NONCE_BYTES], 4);
+        assertThatThrownBy(() -> Handshake.nonceOf(greeting, 5))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("generation=4: expected generation=5");
+        assertThat(Handshake.nonceOf(greeting, 4)).hasSize(Handshake.NONCE_BYTES);
+        assertThat(Handshake.nonceOf(greeting, Handshake.ANY_GENERATION)).hasSize(Handshake.NONCE_BYTES);
+    }
+
+    @Test
+    void aProcessOfAnotherVersionIsRefusedAtOnce() throws Exception {
+        UniqueId id = Bootstrap.createId(OPTIONS);
+        Bootstrap only = Bootstrap.join(id, 0, 1, OPTIONS);
+        String address = only.rendezvousAddress();
+        BootstrapOptions other = new BootstrapOptions(
+                OPTIONS.initTimeout(),
+                OPTIONS.heartbeatInterval(),
+                OPTIONS.heartbeatTimeout(),
+                OPTIONS.queryTimeout(),
+                OPTIONS.closeTimeout(),
+                "lo",
+                "AF_INET",
+                "test 2",
+                0,
+                0,
+                System::nanoTime);
+        JobMembers members = JobMembers.of(id, List.of(JobMembers.text(address)));
+        BootstrapOptions brief = OPTIONS.withInitTimeout(Duration.ofSeconds(2));
+        List<Ranks.Outcome<Bootstrap>> outcomes = Ranks.together(List.of(
+                () -> only.reform(excluded(), 1, List.of(address), false, brief),
+                () -> Bootstrap.join(members, 0, other)));
+        assertThat(outcomes.get(1).error())
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining(
+                        "the process that joins runs version=\"test 2\", the group runs version=\"test 1\"");
+        assertThat(outcomes.get(0).error()).hasMessageContaining("0 of 1 processes came to join within 2 s");
+        only.close();
+    }
+
+    @Test
+    void garbageOfGroupsBeforeIsRefused() {
+        WireWriter outOfRange = new WireWriter().i32(1).flag(true).i32(1).i32(7).text("00", 10);
+        assertThatThrownBy(() -> EarlierGroup.read(new WireReader(outOfRange.toBytes()), 3))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("rank=7");
+        WireWriter noAddress = new WireWriter().i32(1).flag(true).i32(1).i32(-1).text("nothing", 10);
+        assertThatThrownBy(() -> EarlierGroup.read(new WireReader(noAddress.toBytes()), 3))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("rendezvousAddress=\"nothing\"");
+    }
+}
