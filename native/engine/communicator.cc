@@ -92,7 +92,8 @@ std::vector<ChannelWait> Communicator::waiting() const {
                           static_cast<Protocol>(record.protocol.load(std::memory_order_relaxed)),
                           record.step.load(std::memory_order_relaxed)};
     const int64_t since = record.sinceNanos.load(std::memory_order_relaxed);
-    waits.push_back({c, place, sequence - 1, since == 0 ? -1 : monotonicNanos() - since});
+    const int64_t until = record.untilNanos.load(std::memory_order_relaxed);
+    waits.push_back({c, place, sequence - 1, since == 0 ? -1 : (until == 0 ? monotonicNanos() : until) - since});
   }
   return waits;
 }

@@ -71,10 +71,14 @@ class RecordGuard {
     record_.protocol.store(static_cast<uint8_t>(place_.protocol), std::memory_order_relaxed);
     record_.step.store(place_.step, std::memory_order_relaxed);
     record_.sinceNanos.store(since_, std::memory_order_relaxed);
+    record_.untilNanos.store(0, std::memory_order_relaxed);
     record_.sequence.store(sequence + 1, std::memory_order_release);
   }
   // The deadline passed: the record stays, it is the answer to "who was waited for?".
-  void keep() { shown_ = false; }
+  void keep() {
+    record_.untilNanos.store(monotonicNanos(), std::memory_order_relaxed);
+    shown_ = false;
+  }
 
  private:
   ProgressRecord& record_;

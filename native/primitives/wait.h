@@ -35,6 +35,7 @@ struct alignas(64) ProgressRecord {
   std::atomic<uint8_t> protocol{0};
   std::atomic<uint64_t> step{0};
   std::atomic<int64_t> sinceNanos{0};  // monotonicNanos() when the wait began; 0: not known
+  std::atomic<int64_t> untilNanos{0};  // the same when it was given up; 0: it goes on
 };
 
 // What the waits of all channels of one communicator share.
