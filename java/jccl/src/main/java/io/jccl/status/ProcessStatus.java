@@ -143,6 +143,9 @@ public final class ProcessStatus implements StatusServer.Service {
             return;
         }
         StatusServer asked = server;
+        if (asked == null) {
+            return; // it ends, and the connection with it
+        }
         Thread dumping = new Thread(
                 () -> {
                     List<String> dumps = dump(visible, request);

@@ -17,6 +17,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -115,10 +117,10 @@ public final class PsCommand implements Callable<Integer> {
     }
 
     private int look(Attached attached) throws IOException, InterruptedException {
-        List<String> dumps = dumpFolder == null ? List.of() : dump(attached);
         Look look = Look.at(attached, job);
         List<Diagnosed> all = look.communicators();
         List<ProcessSnapshot> processes = List.copyOf(look.processes());
+        List<String> dumps = dumpFolder == null ? List.of() : dump(attached, all);
         if (json) {
             System.out.println(Json.pretty(out -> PsJson.write(out, all, processes, dumps, attached.notes())));
         } else if (!all.isEmpty()) {
@@ -146,17 +148,19 @@ public final class PsCommand implements Callable<Integer> {
         return all.stream().allMatch(one -> one.findings().isEmpty()) ? ExitCode.SUCCESS : ExitCode.HELD_UP;
     }
 
-    /** The files of all ranks, or why there is none. */
-    private List<String> dump(Attached attached) throws IOException {
+    /** The files of all ranks of what is shown, or why there is none. */
+    private List<String> dump(Attached attached, List<Diagnosed> all) throws IOException {
         String folder = dumpFolder.toAbsolutePath().normalize().toString();
-        List<Answer> answers = attached.ask(new Request(Request.Kind.JOB, "", 0, folder));
-        return (job.isEmpty() ? answers : JobOf.named(job, answers))
-                .stream()
-                        .flatMap(answer -> answer.processes().stream())
-                        .flatMap(process -> process.dumps().stream().map(dump -> process.hostName() + ": " + dump))
-                        .distinct()
-                        .sorted()
-                        .toList();
+        SortedSet<String> dumps = new TreeSet<>();
+        for (Diagnosed one : all) {
+            Request request = new Request(Request.Kind.JOB, one.sample().id(), 0, folder);
+            for (Answer answer : one.sample().id().isEmpty() ? List.<Answer>of() : attached.ask(request)) {
+                for (ProcessSnapshot process : answer.processes()) {
+                    process.dumps().forEach(dump -> dumps.add(process.hostName() + ": " + dump));
+                }
+            }
+        }
+        return List.copyOf(dumps);
     }
 
     private Attached attach() throws IOException {
