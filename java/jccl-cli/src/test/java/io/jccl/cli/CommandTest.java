@@ -178,13 +178,14 @@ class CommandTest {
     }
 
     @Test
-    void withElasticAProcessThatFailsStartsAgainInAnEnvironmentInWhichItJoins() throws IOException, InterruptedException {
-        String script = "[ -n \"$JCCL_JOIN\" ] && echo $JCCL_RANK of $JCCL_SIZE joins by $JCCL_JOIN with $JCCL_MEMBER_FILE"
-                + " && exit; [ $JCCL_RANK = 1 ] && sleep 5 && exit; exit 7";
+    void withElasticAProcessThatFailsStartsAgainInAnEnvironmentInWhichItJoins()
+            throws IOException, InterruptedException {
+        String script =
+                "[ -n \"$JCCL_JOIN\" ] && echo $JCCL_RANK of $JCCL_SIZE joins by $JCCL_JOIN with $JCCL_MEMBER_FILE"
+                        + " && exit; [ $JCCL_RANK = 1 ] && sleep 5 && exit; exit 7";
         Result result = run("run", "--elastic", "1:2", "--", "sh", "-c", script);
         assertThat(result.status()).as(result.err()).isZero();
-        assertThat(result.out())
-                .containsPattern("\\[0\\] 0 of 2 joins by file:(/\\S+) with \\1/member-0\n");
+        assertThat(result.out()).containsPattern("\\[0\\] 0 of 2 joins by file:(/\\S+) with \\1/member-0\n");
         assertThat(result.err())
                 .contains("jccl: process 0 ended with status 7; it starts again in 100 ms and joins, restart 1 of 10;"
                         + " 1 of 2 processes live");

@@ -31,7 +31,6 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     /** In the names of files that are not whole yet. */
     static final String HALF = ".new-";
 
-
     private final Connector.Target target;
     private final RendezvousServer server;
     private final Path file;

@@ -46,7 +46,8 @@ class JobMembersTest {
     void aNameThatIsNotKnownIsLeftOut() throws Exception {
         JobMembers members = JobMembers.parse("no-such-host.invalid:1,127.0.0.1:2", SECRET);
         assertThat(addresses(members)).containsExactly(new InetSocketAddress("127.0.0.1", 2));
-        assertThatThrownBy(() -> JobMembers.parse("no-such-host.invalid:1", SECRET).locate())
+        assertThatThrownBy(
+                        () -> JobMembers.parse("no-such-host.invalid:1", SECRET).locate())
                 .isInstanceOf(IOException.class);
     }
 
@@ -87,13 +88,14 @@ class JobMembersTest {
         }
         Map<String, String> environment =
                 Map.of("JCCL_RANK", "0", "JCCL_SIZE", "1", "JCCL_RENDEZVOUS", "127.0.0.1:" + port + "/s3cret");
-        byte[] key = JobMembers.parse("127.0.0.1:1", environment)
-                .locate().secret();
+        byte[] key = JobMembers.parse("127.0.0.1:1", environment).locate().secret();
         for (int number = 0; number < 2; number++) {
-            try (Bootstrap launched = Bootstrap.join(LauncherEnvironment.detect(environment), number, Ranks.options())) {
+            try (Bootstrap launched =
+                    Bootstrap.join(LauncherEnvironment.detect(environment), number, Ranks.options())) {
                 assertThat(launched.memberId().secret()).isEqualTo(key);
                 MemberFile.write(MemberFile.of(folder, 0), launched);
-                assertThat(JobMembers.parse("file:" + folder, Map.of()).locate().secret()).isEqualTo(key);
+                assertThat(JobMembers.parse("file:" + folder, Map.of()).locate().secret())
+                        .isEqualTo(key);
                 assertThat(MemberFile.describe(MemberFile.of(folder, 0))).contains("rank 0 of 1 in generation 0");
             }
         }
@@ -122,15 +124,16 @@ class JobMembersTest {
                 .containsExactly(11, 10);
         Files.delete(folder.resolve("member-0"));
         assertThat(addresses(members)).extracting(InetSocketAddress::getPort).containsExactly(11);
-        Files.setPosixFilePermissions(
-                folder.resolve("member-1"), PosixFilePermissions.fromString("rw-rw-rw-"));
+        Files.setPosixFilePermissions(folder.resolve("member-1"), PosixFilePermissions.fromString("rw-rw-rw-"));
         assertThat(addresses(members)).extracting(InetSocketAddress::getPort).containsExactly(12);
     }
 
     private void write(String name, byte[] key, int port, long time) throws IOException {
         Path file = folder.resolve(name);
         LaunchRendezvous.write(
-                file, UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", port)), key).toText());
+                file,
+                UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", port)), key)
+                        .toText());
         Files.setLastModifiedTime(file, FileTime.fromMillis(time));
     }
 }
