@@ -2,19 +2,14 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
-import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedSet;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -38,9 +33,6 @@ public final class Bootstrap implements AutoCloseable {
 
     private static final int NO_OLD_RANK = -1;
 
-    /** How long a rank that is interrupted before it has come tries to reach those that wait for it. */
-    private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
-
     /** The label of what names a group. */
     static final String SESSION = "session";
 
@@ -53,14 +45,11 @@ public final class Bootstrap implements AutoCloseable {
     private final CoordinatorConnection client;
     private final CoordinatorServer coordinator;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private volatile List<EarlierGroup> earlier = List.of(); // that this one needs a majority of, too
-    private volatile List<EarlierGroup> settled = List.of(); // that it does not; a rank that was left out may still ask
-    private final List<ReservedPort> ofFailedGroups = new ArrayList<>(); // that came from this one; guarded by this
+    private Succession succession = new Succession(); // replaced before anybody else has this
     private Bootstrap parent; // of a group that was reformed, until it is confirmed; null: none
-    private boolean cutOffBefore; // in a group before, until this one is confirmed
     private ReservedPort reserved; // null: nobody has asked for it; guarded by this
 
-    private Bootstrap(
+    Bootstrap(
             int rank,
             int size,
             byte[] secret,
@@ -109,7 +98,8 @@ public final class Bootstrap implements AutoCloseable {
         Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
         RankRegistration.Hello hello =
                 new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
-        return join(() -> server, jobKey(id.secret()), hello, false, Connector.IfRefused.SERVER_ENDED, options, shared);
+        return Entry.join(
+                () -> server, jobKey(id.secret()), hello, false, Connector.IfRefused.SERVER_ENDED, options, shared);
     }
 
     /**
@@ -128,7 +118,7 @@ public final class Bootstrap implements AutoCloseable {
             byte[] key = launch.rendezvous() instanceof Launch.Address address
                     ? jobKey(address.secret().key())
                     : null; // made from what the file has
-            return join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
+            return Entry.join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
         }
     }
 
@@ -136,7 +126,7 @@ public final class Bootstrap implements AutoCloseable {
     static Bootstrap join(
             Connector.ServerAddress server, RemainingRanks remaining, byte[] jobKey, BootstrapOptions options) {
         RankRegistration.Hello hello = remaining.hello();
-        return join(() -> server, jobKey, hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
+        return Entry.join(() -> server, jobKey, hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
     }
 
     /** What a process proves that joins a job whose ranks have met by a secret. */
@@ -160,7 +150,7 @@ public final class Bootstrap implements AutoCloseable {
             BootstrapOptions ofGroup = options.withGeneration(place.generation());
             RankRegistration.Hello hello = new RankRegistration.Hello(
                     options.version(), place.rank(), place.size(), NO_OLD_RANK, "", new byte[0]);
-            Bootstrap group = enter(
+            Bootstrap group = Entry.enter(
                     rendezvous,
                     place.welcome(),
                     place.secret(),
@@ -171,182 +161,9 @@ public final class Bootstrap implements AutoCloseable {
                     null,
                     start,
                     deadline);
-            group.earlier = place.earlier();
+            group.succession = new Succession(place.earlier());
             return group;
         }
-    }
-
-    private static Bootstrap join(
-            Connector.Target target,
-            byte[] knownJobKey,
-            RankRegistration.Hello hello,
-            boolean retriesRefusals,
-            Connector.IfRefused ifRefused,
-            BootstrapOptions options,
-            Reactor shared) {
-        int rank = hello.rank();
-        int size = hello.size();
-        if (size < 1 || size > Codecs.MAX_RANKS || rank < 0 || rank >= size) {
-            throw new IllegalArgumentException("rank=" + rank + " size=" + size + ": expected a size of 1 to "
-                    + Codecs.MAX_RANKS + " and a rank from 0 to size-1");
-        }
-        long start = System.nanoTime();
-        long deadline = start + options.initTimeout().toNanos();
-        long initMillis = options.initTimeout().toMillis();
-        String who = "rank " + rank;
-        byte[][] used = new byte[1][]; // the secret of the rendezvous that was tried last
-        Connector.Target noting = () -> {
-            Connector.ServerAddress server = target.locate();
-            used[0] = server.secret();
-            return server;
-        };
-        byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
-        byte[] offer = new byte[0];
-        CoordinatorServer coordinator = null;
-        boolean joined = false;
-        FrameStream rendezvous = null;
-        byte[] welcome = null;
-        try {
-            while (welcome == null) {
-                rendezvous = new Connector(
-                                Handshake.Purpose.RENDEZVOUS, who, retriesRefusals, ifRefused, options.generation())
-                        .connect(noting, deadline);
-                if (rank == 0 && coordinator == null) {
-                    List<InterfaceCandidate> candidates = coordinatorCandidates(options, rendezvous.localAddress());
-                    byte[] groupSecret = Handshake.derive(used[0], salt);
-                    coordinator = new CoordinatorServer(
-                            options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
-                    offer = offer(salt, candidates, coordinator.port());
-                }
-                welcome = awaitWelcome(rendezvous, who, hello.with(offer), ifRefused, initMillis, deadline);
-            }
-            byte[] jobKey = knownJobKey == null ? jobKey(used[0]) : knownJobKey;
-            if (coordinator != null) {
-                coordinator.listenTo(rendezvous); // which reports ranks that end before they reach the coordinator
-            }
-            Bootstrap group =
-                    enter(rendezvous, welcome, used[0], jobKey, hello, coordinator, options, shared, start, deadline);
-            joined = true;
-            return group;
-        } catch (InterruptedCommunicationException e) {
-            if (welcome == null) {
-                comeAndLeave(noting, hello, ifRefused, options);
-            }
-            throw e;
-        } finally {
-            if (rendezvous != null) {
-                rendezvous.close();
-            }
-            if (!joined && coordinator != null) {
-                coordinator.closeSoon();
-            }
-        }
-    }
-
-    /** For a rank that is interrupted before it has come: the others notice only ranks that leave. */
-    private static void comeAndLeave(
-            Connector.Target target,
-            RankRegistration.Hello hello,
-            Connector.IfRefused ifRefused,
-            BootstrapOptions options) {
-        boolean interrupted = Thread.interrupted(); // a connection cannot be made otherwise
-        String who = "rank " + hello.rank();
-        Connector connector = new Connector(Handshake.Purpose.RENDEZVOUS, who, false, ifRefused, options.generation());
-        try (FrameStream server = connector.connect(target, System.nanoTime() + LEAVE_NANOS)) {
-            server.writeFrame(FrameType.HELLO, hello.write());
-        } catch (JcclException | IOException e) {
-            LOG.debug("{} was interrupted before it came, and cannot say so: {}", who, e.getMessage());
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    /** The second step: from the rendezvous, where all have come, to the coordinator. */
-    private static Bootstrap enter(
-            FrameStream rendezvous,
-            byte[] welcome,
-            byte[] rendezvousSecret,
-            byte[] jobKey,
-            RankRegistration.Hello hello,
-            CoordinatorServer coordinator,
-            BootstrapOptions options,
-            Reactor shared,
-            long start,
-            long deadline) {
-        String who = "rank " + hello.rank();
-        CoordinatorAddress accepted = offerOf(who, welcome);
-        byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
-        Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
-        CoordinatorConnection client =
-                CoordinatorConnection.join(server, hello, rendezvous.localAddress(), shared, options, deadline);
-        boolean joined = false;
-        try {
-            if (coordinator == null) {
-                rendezvous.leave();
-                rendezvous.close();
-            }
-            client.joinRelays(hello, deadline);
-            LOG.debug(
-                    "{} of {} joined in {} ms, local address {}",
-                    who,
-                    hello.size(),
-                    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
-                    client.localAddress());
-            joined = true;
-            return new Bootstrap(hello.rank(), hello.size(), secret, jobKey, options, client, coordinator);
-        } finally {
-            if (!joined) {
-                client.close();
-            }
-        }
-    }
-
-    /**
-     * The rendezvous server's answer, or null if another server has replaced it: each attempt to reform opens one, and
-     * ranks may be an attempt ahead of the first. If that rank has ended instead, the next connection shows it.
-     */
-    private static byte[] awaitWelcome(
-            FrameStream rendezvous,
-            String who,
-            RankRegistration.Hello hello,
-            Connector.IfRefused ifRefused,
-            long initMillis,
-            long deadline) {
-        boolean atRankZero = ifRefused != Connector.IfRefused.SERVER_ENDED;
-        try {
-            return rendezvous.awaitWelcome(who, hello, atRankZero, initMillis, deadline);
-        } catch (PeerFailedException e) {
-            if (!rendezvous.isBroken() || ifRefused != Connector.IfRefused.RANK_ZERO_ENDED) {
-                throw e;
-            }
-            rendezvous.close();
-            return null;
-        }
-    }
-
-    private static byte[] offer(byte[] salt, List<InterfaceCandidate> candidates, int port) {
-        return new CoordinatorAddress(salt, NetworkInterfaces.withPort(candidates, port, UniqueId.MAX_ADDRESSES))
-                .encode();
-    }
-
-    private static CoordinatorAddress offerOf(String who, byte[] welcome) {
-        if (welcome.length == 0) {
-            throw new PeerFailedException(
-                    who + ": rank 0 was interrupted before it came; look into its log", Set.of(0), null);
-        }
-        try {
-            return CoordinatorAddress.decode(welcome);
-        } catch (WireException e) {
-            throw new BootstrapException(
-                    who + ": the address of rank 0's coordinator cannot be read: " + e.getMessage(), e);
-        }
-    }
-
-    /** The address that reached the rendezvous server comes first; on loopback all ranks are on this host. */
-    private static List<InterfaceCandidate> coordinatorCandidates(BootstrapOptions options, InetAddress toRendezvous) {
-        return NetworkInterfaces.preferring(NetworkInterfaces.usable(options), toRendezvous);
     }
 
     /** This rank, from 0. */
@@ -413,7 +230,7 @@ public final class Bootstrap implements AutoCloseable {
 
     private synchronized ReservedPort reserved() {
         if (reserved == null) {
-            reserved = new ReservedPort(coordinatorCandidates(options, client.localAddress()));
+            reserved = new ReservedPort(Entry.coordinatorCandidates(options, client.localAddress()));
         }
         return reserved;
     }
@@ -422,24 +239,12 @@ public final class Bootstrap implements AutoCloseable {
         if (reserved != null) {
             reserved.close();
         }
-        ofFailedGroups.forEach(ReservedPort::close);
-        ofFailedGroups.clear();
-        earlier.forEach(EarlierGroup::close);
-        earlier = List.of();
-        settled.forEach(EarlierGroup::close);
-        settled = List.of();
-    }
-
-    /** What others may take for this rank: the reserved port, and those of groups that failed. */
-    private synchronized List<ReservedPort> ports() {
-        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups);
-        ports.add(reserved());
-        return ports;
+        succession.close();
     }
 
     private synchronized void leaveReservedTo(Bootstrap group) {
         if (reserved != null) {
-            group.keep(reserved.share());
+            group.succession.keep(reserved.share());
         }
     }
 
@@ -488,22 +293,24 @@ public final class Bootstrap implements AutoCloseable {
             boolean needsMajority,
             BootstrapOptions childOptions) {
         BootstrapOptions next = childOptions.withGeneration(generation() + 1);
-        RemainingRanks remaining =
-                new RemainingRanks(rank, excluded, joiners, jobKey, rendezvousAddresses, earlier, needsMajority, next);
+        RemainingRanks remaining = new RemainingRanks(
+                rank, excluded, joiners, jobKey, rendezvousAddresses, succession.earlier(), needsMajority, next);
         boolean aborted = control()
                 .agreedFailure()
                 .filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
-        boolean cutOff = cutOffBefore || client.wasCutOff();
+        boolean cutOff = succession.wasCutOff() || client.wasCutOff();
         boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!cutOff);
         Bootstrap group = remaining.initialize(reserved(), secret, minority);
         group.isPart = isPart;
         group.parent = this;
-        group.cutOffBefore = cutOff;
-        group.earlier = remaining.earlierGroups(ports());
-        group.settled =
-                settled.stream().map(one -> one.after(remaining.left(), true)).toList();
+        group.succession = succession.after(remaining, reserved(), cutOff);
         return group;
+    }
+
+    /** Whether all ranks are known to use the group, and none to have gone on with one before. */
+    public boolean isConfirmed() {
+        return succession.isConfirmed() || !isReformed();
     }
 
     /** Whether the group comes from one before, and {@link #confirm} is to be called once all ranks are known to use it. */
@@ -516,38 +323,8 @@ public final class Bootstrap implements AutoCloseable {
      * matters no more, unless ranks were left out of it that may live.
      */
     public void confirm() {
-        PortProbe probe = new PortProbe(rank);
-        List<EarlierGroup> stay = new ArrayList<>();
-        List<EarlierGroup> ask = new ArrayList<>();
-        for (EarlierGroup group : earlier) {
-            (group.lasts() ? stay : ask).add(group);
-        }
-        ask.addAll(settled);
-        earlier = withLiving(stay, probe);
-        settled = withLiving(ask, probe);
-        cutOffBefore = false;
+        succession.confirm(new PortProbe(rank));
         parent = null;
-    }
-
-    /** The groups in which ranks may live that were left out; closes the others. */
-    private static List<EarlierGroup> withLiving(List<EarlierGroup> groups, PortProbe probe) {
-        List<EarlierGroup> living = new ArrayList<>();
-        for (EarlierGroup group : groups) {
-            boolean isEmpty = group.leftOut().stream()
-                    .allMatch(one ->
-                            probe.hasEnded(ReservedPort.decode(group.addresses().get(one))));
-            if (isEmpty) {
-                group.close();
-            } else {
-                living.add(group);
-            }
-        }
-        return List.copyOf(living);
-    }
-
-    /** A group that came from this one failed, perhaps on this rank only: others must not take it for one that has ended. */
-    private synchronized void keep(ReservedPort port) {
-        ofFailedGroups.add(port);
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */

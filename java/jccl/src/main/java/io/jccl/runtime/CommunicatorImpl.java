@@ -321,7 +321,10 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private boolean needsMajority(Quorum quorum) {
         Arguments.required(
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
-        boolean needsMajority = quorum == Quorum.MAJORITY && (failures.current() != null || childFailed);
+        boolean othersMayHaveGoneOn = failures.current() != null
+                || childFailed
+                || !initialized.membership().isConfirmed();
+        boolean needsMajority = quorum == Quorum.MAJORITY && othersMayHaveGoneOn;
         if (needsMajority) {
             CommunicatorInitializer.requireNotLeftOut(initialized);
         }

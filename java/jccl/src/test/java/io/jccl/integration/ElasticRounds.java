@@ -43,8 +43,10 @@ final class ElasticRounds implements AutoCloseable {
      * @param shrink the longest call that left them out
      * @param grow the longest call that took others in, which waits for them
      * @param total from the kill to right results of the whole group
+     * @param descriptors the most that a rank has open afterwards
      */
-    record Times(int round, List<Integer> victims, int generation, long shrink, long grow, long total) {
+    record Times(
+            int round, List<Integer> victims, int generation, long shrink, long grow, long total, int descriptors) {
 
         /**
          * Whether a call took longer than a limit. Where two ranks are killed, processes take their places that start
@@ -157,7 +159,22 @@ final class ElasticRounds implements AutoCloseable {
         long total = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
         victims.forEach(group::remove);
         return new Times(
-                round, victims, generation, longest(SHRUNK, before, group), longest(GROWN, before, group), total);
+                round,
+                victims,
+                generation,
+                longest(SHRUNK, before, group),
+                longest(GROWN, before, group),
+                total,
+                descriptors());
+    }
+
+    private int descriptors() {
+        int most = 0;
+        for (Rank rank : living()) {
+            String[] open = new File("/proc/" + rank.process().pid() + "/fd").list();
+            most = Math.max(most, open == null ? 0 : open.length);
+        }
+        return most;
     }
 
     /** The longest call of any survivor that led to a generation after one. */
@@ -278,13 +295,14 @@ final class ElasticRounds implements AutoCloseable {
                 Times times = rounds.round();
                 all.add(times);
                 System.out.printf(
-                        "%6d %10s %11d %10d %10d %10d%s%n",
+                        "%6d %10s %11d %10d %10d %10d %12d%s%n",
                         times.round(),
                         times.victims(),
                         times.generation(),
                         times.shrink(),
                         times.grow(),
                         times.total(),
+                        times.descriptors(),
                         times.isSlow(limit) ? "  SLOW" : "");
             }
             rounds.end();

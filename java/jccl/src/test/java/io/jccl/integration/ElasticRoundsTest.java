@@ -13,6 +13,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticRoundsTest {
 
+    private static final int MAX_DESCRIPTORS = 200;
+
     @TempDir
     Path folder;
 
@@ -25,6 +27,9 @@ class ElasticRoundsTest {
                 ElasticRounds.Times times = rounds.round();
                 assertThat(times.victims()).hasSize(i % 5 == 0 ? 2 : 1);
                 assertThat(times.generation()).isGreaterThanOrEqualTo(2 * i);
+                assertThat(times.descriptors())
+                        .as("nothing stays of generations before")
+                        .isLessThan(MAX_DESCRIPTORS);
             }
             rounds.end();
         }
