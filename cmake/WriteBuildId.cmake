@@ -1,7 +1,7 @@
 # Script of the target jccl_build_id_digest: ROOT, HEADERS (may be empty), SOURCE and RESOURCE are given.
 file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/native/*.cc" "${ROOT}/native/*.h" "${ROOT}/cuda/*.cc" "${ROOT}/cuda/*.cu"
   "${ROOT}/cuda/*.h")
-list(FILTER files EXCLUDE REGEX "^(native/(lightgbm|test|bench)|cuda/test)/")
+list(FILTER files EXCLUDE REGEX "^(native/(lightgbm|test|bench|fuzz)|cuda/test)/")
 list(SORT files)
 set(digests "")
 foreach(file IN LISTS files)

@@ -23,8 +23,11 @@ final class ReformRendezvous {
 
     static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** How long ranks with other exclusions may take to reach another attempt. */
-    private static final long DIFFERENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /**
+     * How long ranks with other exclusions may take to reach another attempt: longer than the ends of an attempt may lie apart,
+     * as a server that accepts and does not answer is waited for a second longer.
+     */
+    private static final long DIFFERENT_NANOS = TimeUnit.MILLISECONDS.toNanos(2500);
 
     /** Living ranks come by themselves; only then are they asked. */
     private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -73,7 +76,7 @@ final class ReformRendezvous {
         earlier.put(remaining.key(), ofServer);
     }
 
-    /** The group is initialised; for a while, ranks that exclude others and wait for ranks of it are refused. */
+    /** The group is initialised; for a while, ranks that it leaves out, and that wait for ranks of it, are refused. */
     void complete() {
         completed = true;
         admission.close("the ranks have gone on without it");
@@ -109,7 +112,9 @@ final class ReformRendezvous {
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
             Waiting one = each.next();
             boolean same = one.hello().key().equals(remaining.key()); // it has started again, this rank has not
-            if (!same && now - one.since() >= DIFFERENT_NANOS) {
+            // A member of the group that is initialised comes for the next one, for which this rank may be late.
+            boolean isNext = completed && remaining.left().contains(one.hello().oldRank());
+            if (!same && !isNext && now - one.since() >= DIFFERENT_NANOS) {
                 each.remove();
                 different(one);
             }

@@ -84,7 +84,14 @@ final class Server implements Closeable {
      * @param ownsAcceptor whether the channel is closed in the end
      */
     Server(Handshake.Key key, ServerSocketChannel acceptor, boolean ownsAcceptor, LongSupplier clock, Service service) {
-        this(key, newReactor(key.purpose(), clock), true, acceptor, ownsAcceptor, clock, service);
+        this(
+                key,
+                newReactor(key.purpose(), clock, ownsAcceptor ? acceptor : null),
+                true,
+                acceptor,
+                ownsAcceptor,
+                clock,
+                service);
     }
 
     /** Serves a channel that listens by somebody else's reactor, on its thread or before it starts. */
@@ -121,8 +128,16 @@ final class Server implements Closeable {
         this.ticker = reactor.every(this::tick);
     }
 
-    private static Reactor newReactor(Handshake.Purpose purpose, LongSupplier clock) {
-        return new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock);
+    /** Closes what is owned, which may be null, where there can be none. */
+    private static Reactor newReactor(Handshake.Purpose purpose, LongSupplier clock, ServerSocketChannel owned) {
+        try {
+            return new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock);
+        } catch (BootstrapException e) {
+            if (owned != null) {
+                Reactor.closeQuietly(owned);
+            }
+            throw e;
+        }
     }
 
     /**

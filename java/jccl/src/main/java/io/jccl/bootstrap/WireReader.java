@@ -11,6 +11,9 @@ import java.util.TreeSet;
  */
 public final class WireReader {
 
+    /** Of one char in UTF-8; a pair of surrogates takes four. */
+    private static final int MAX_CHAR_BYTES = 3;
+
     private final ByteBuffer in;
 
     /** Reads what is left of a buffer, whose position stays. */
@@ -126,9 +129,13 @@ public final class WireReader {
         return raw(i32In("length", 0, maxBytes));
     }
 
-    /** Text. */
+    /** Text of {@link WireWriter#text}. */
     public String text(int maxChars) {
-        return new String(blob(maxChars * 4), StandardCharsets.UTF_8);
+        String text = new String(blob(maxChars * MAX_CHAR_BYTES), StandardCharsets.UTF_8);
+        if (text.length() > maxChars) {
+            throw new WireException("text.length=" + text.length() + ": expected at most " + maxChars);
+        }
+        return text;
     }
 
     /** Ranks below {@code size}. */

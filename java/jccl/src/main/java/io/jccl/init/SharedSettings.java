@@ -47,7 +47,7 @@ final class SharedSettings {
         }
     }
 
-    private static byte[] encode(Map<String, String> settings) {
+    static byte[] encode(Map<String, String> settings) {
         WireWriter out = new WireWriter().i32(settings.size());
         for (Map.Entry<String, String> setting : settings.entrySet()) {
             out.text(setting.getKey(), MAX_CHARS).text(setting.getValue(), MAX_CHARS);
@@ -55,7 +55,7 @@ final class SharedSettings {
         return out.toBytes();
     }
 
-    private static Map<String, String> decode(int rank, byte[] bytes) {
+    static Map<String, String> decode(int rank, byte[] bytes) {
         try {
             WireReader in = new WireReader(bytes);
             Map<String, String> settings = new TreeMap<>();

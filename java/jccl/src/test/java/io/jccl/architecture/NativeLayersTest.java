@@ -42,7 +42,7 @@ class NativeLayersTest {
             0);
 
     /** What is built beside the library and may use all of it. */
-    private static final List<String> BESIDE = List.of("test", "bench");
+    private static final List<String> BESIDE = List.of("test", "bench", "fuzz");
 
     @Test
     void everyFolderHasALayer() throws IOException {

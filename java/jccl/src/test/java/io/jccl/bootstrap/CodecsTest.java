@@ -128,6 +128,10 @@ class CodecsTest {
     void textIsCutWhereTheReaderWouldRefuseIt() {
         byte[] bytes = new WireWriter().text("é".repeat(100), 10).toBytes();
         assertThat(new WireReader(bytes).text(10)).isEqualTo("é".repeat(10));
+        byte[] longer = new WireWriter().text("e".repeat(11), 11).toBytes();
+        assertThatThrownBy(() -> new WireReader(longer).text(10))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("text.length=11: expected at most 10");
     }
 
     @Test

@@ -64,24 +64,30 @@ final class Judge {
         ends.forEach((rank, end) -> {
             if (end.startsWith("BUG")) {
                 faults.add("rank " + rank + " threw " + end.substring(4));
-            } else if (!round.victims().contains(rank)) {
+            } else if (!round.victims().contains(rank) && !round.joins(rank)) {
                 left.put(rank, RankRound.End.valueOf(end));
             }
         });
+        for (int process = 0; process < round.processes(); process++) {
+            if (!round.victims().contains(process)) {
+                faults.addAll(wrongFailures(log, process));
+            }
+        }
         double latest = Double.NaN;
         for (int rank : left.keySet()) {
-            faults.addAll(wrongFailures(log, rank));
             double seconds = log.secondsUntil(rank, "failed ");
             latest = Double.isNaN(latest) ? seconds : Double.isNaN(seconds) ? latest : Math.max(latest, seconds);
         }
-        // Nobody knows of a rank that ends before it has come to the others.
-        boolean isSeen = round.fault().effect() == Fault.Effect.ENDS && round.phase() != Phase.INIT;
+        // Nobody knows of a process that ends before it has come to the others.
+        boolean isSeen = round.fault().effect() == Fault.Effect.ENDS
+                && round.phase() != Phase.INIT
+                && !round.victims().contains(round.size());
         Duration limit = (isSeen && !round.staggered() ? NOTICED_END : NOTICED_SILENCE).multipliedBy(slowness);
         if (latest > limit.toMillis() / 1e3) {
             faults.add(String.format("noticed after %.1f s, limit %d s", latest, limit.toSeconds()));
         }
         faults.addAll(wrongGroups(log));
-        faults.addAll(wrongEnds(round, left));
+        faults.addAll(wrongEnds(log, left));
         return new Decision(faults.isEmpty() ? outcome(left) : Outcome.FAILED, faults, latest);
     }
 
@@ -107,6 +113,9 @@ final class Judge {
                 wrong.add("rank " + rank + " failed without cause: " + report.text());
                 continue;
             }
+            if (round.joins(rank)) {
+                continue; // it waits for ranks that have failed to take it in
+            }
             // A rank whose server cannot accept others logs it; they know only that they do not get there.
             boolean blames = round.fault().effect() == Fault.Effect.MAY_FAIL
                     && (namesAVictim(round, failed.group(4))
@@ -114,7 +123,9 @@ final class Judge {
             if (!round.victims().containsAll(ranks(failed.group(3))) && !blames) {
                 wrong.add("rank " + rank + " names ranks that are no victims: " + report.text());
             }
-            if (failed.group(3).isEmpty() && !namesAVictim(round, failed.group(4))) {
+            boolean refersToAnother = failed.group(4).contains("its exception says why") // which is the next report
+                    || failed.group(4).contains("aborted the communicator"); // because of the report before
+            if (failed.group(3).isEmpty() && !refersToAnother && !namesAVictim(round, failed.group(4))) {
                 wrong.add("rank " + rank + " names nobody: " + report.text());
             }
         }
@@ -123,9 +134,10 @@ final class Judge {
 
     /** By its number, or as the process of the rendezvous server, which is rank 0's. */
     private static boolean namesAVictim(Round round, String text) {
-        return round.victims().stream().anyMatch(victim -> Stream.of("rank ", "rank=", "peer=")
+        return round.victims().contains(round.size()) // which has no number until it has joined
+                || round.victims().stream().anyMatch(victim -> Stream.of("rank ", "rank=", "peer=")
                         .anyMatch(word -> text.contains(word + victim)))
-                || round.victims().contains(0) && text.contains("the rendezvous server of its UniqueId");
+                || round.victims().contains(0) && text.contains("that created the id");
     }
 
     /** More than one group that went on, or one that is too small. */
@@ -147,23 +159,44 @@ final class Judge {
             wrong.add("several groups went on: " + groups);
         }
         sizes.forEach((id, size) -> {
-            if (round.fault() != Fault.KILL && 2 * size <= round.size()) {
+            if (2 * size <= round.size() && !othersHadEnded(log, groups.get(id))) {
                 wrong.add("a minority of " + size + " went on: " + groups.get(id));
             }
         });
         return wrong;
     }
 
+    /** Whether all ranks that are not in a group had ended, or had given up and closed everything, when it went on. */
+    private static boolean othersHadEnded(RoundLog log, TreeSet<Integer> group) {
+        double wentOn = log.secondsUntil(group.first(), "on ");
+        for (int rank = 0; rank < log.round().size(); rank++) {
+            boolean wasKilled =
+                    log.round().fault() == Fault.KILL && log.round().victims().contains(rank);
+            boolean mayLive = !(log.secondsUntil(rank, "end ") <= wentOn)
+                    || log.ends().get(rank).equals("WENT_ON");
+            if (!group.contains(rank) && !wasKilled && mayLive) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /**
      * Those that are left can go on if they are a majority or the others have ended, and all have failed. A victim that lives,
-     * and only may fail, comes along and may break the next communicator too.
+     * and only may fail, comes along and may break the next communicator too; one that comes late may meet them while they
+     * shrink, and exclude different ones.
      */
-    private static List<String> wrongEnds(Round round, Map<Integer, RankRound.End> left) {
+    private static List<String> wrongEnds(RoundLog log, Map<Integer, RankRound.End> left) {
+        Round round = log.round();
+        boolean differed = left.keySet().stream()
+                .flatMap(rank -> log.reports().get(rank).stream())
+                .anyMatch(report -> report.text().startsWith("refused without")
+                        && report.text().contains("exclude different ones"));
         boolean allFailed =
                 left.values().stream().allMatch(end -> end == RankRound.End.WENT_ON || end == RankRound.End.REFUSED);
         boolean may = round.fault() == Fault.KILL
                 || 2 * left.size() > round.size() && round.fault().effect() != Fault.Effect.MAY_FAIL;
-        if (allFailed && may && left.containsValue(RankRound.End.REFUSED)) {
+        if (allFailed && may && !differed && left.containsValue(RankRound.End.REFUSED)) {
             return List.of("ranks that could go on did not: " + left);
         }
         return List.of();

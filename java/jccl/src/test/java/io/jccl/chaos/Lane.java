@@ -65,12 +65,18 @@ final class Lane implements AutoCloseable {
     /** Runs a round to its end. */
     RoundLog run(Round round) throws IOException, InterruptedException {
         List<WorkerProcess> all = workers(round);
-        List<WorkerProcess> ranks = all.subList(0, round.size());
+        List<WorkerProcess> ranks = all.subList(0, round.processes());
         List<String> troubles = new ArrayList<>();
         ranks.forEach(WorkerProcess::forgetReports);
         String id = ranks.get(0).ask("id", "id", START_LIMIT);
-        for (int rank = 0; rank < ranks.size(); rank++) {
+        for (int rank = 0; rank < round.size(); rank++) {
             ranks.get(rank).send("round " + round.seed() + " " + rank + " " + id);
+        }
+        if (round.phase() == Phase.REFORM) {
+            WorkerProcess.Report members = ranks.get(0).await(System.nanoTime() + limit.toNanos(), "members ", "end ");
+            ranks.get(round.size())
+                    .send("join " + round.seed() + " " + round.size() + " " + id + " "
+                            + (members == null ? "none" : members.text().split(" ")[1]));
         }
         long struck = strikeAll(round, ranks, troubles);
         long end = System.nanoTime() + limit.toNanos();
@@ -87,9 +93,13 @@ final class Lane implements AutoCloseable {
             }
         }
         end = System.nanoTime() + limit.toNanos();
+        for (WorkerProcess worker : ranks) {
+            if (worker.isAlive()) {
+                worker.send("release");
+            }
+        }
         for (int rank = 0; rank < ranks.size(); rank++) {
             if (ranks.get(rank).isAlive()) {
-                ranks.get(rank).send("release");
                 await(ranks.get(rank), rank, end, troubles, "end ");
             }
         }
@@ -107,7 +117,7 @@ final class Lane implements AutoCloseable {
         }
         List<WorkerProcess> all = needsHosts ? onHosts : plain;
         List<WorkerProcess> started = new ArrayList<>();
-        for (int i = 0; i < round.size(); i++) {
+        for (int i = 0; i < round.processes(); i++) {
             if (i == all.size()) {
                 all.add(null);
             }

@@ -8,6 +8,8 @@ enum Phase {
     OPERATION,
     SPLIT,
     SHRINK,
+    /** Ranks reform the communicator together with a process that joins. */
+    REFORM,
     CLOSE;
 
     String label() {

@@ -1,6 +1,7 @@
 package io.jccl.chaos;
 
 import io.jccl.AbortedException;
+import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.Communicator;
 import io.jccl.JcclException;
@@ -110,6 +111,10 @@ final class RankRound {
             ranks = allRanks();
             operate(comm, FEW_CASES);
             comm.barrier().await();
+            if (round.phase() == Phase.REFORM) {
+                phase = Phase.REFORM;
+                reform(comm);
+            }
             enter(Phase.CLOSE);
             comm.close();
             return End.RIGHT;
@@ -122,7 +127,9 @@ final class RankRound {
     private End afterFailure(Communicator comm, Phase phase, JcclException failure, List<Integer> ranks)
             throws InterruptedException {
         Set<Integer> named = failed(phase, failure, ranks);
-        boolean isOwn = !(failure instanceof AbortedException || failure instanceof CommunicationTimeoutException);
+        boolean isOwn = !(failure instanceof AbortedException
+                || failure instanceof CommunicationTimeoutException
+                || failure instanceof PeerFailedException);
         if (named.isEmpty() && isOwn) {
             comm.abort(); // without effect if it has failed
             JcclException agreed = failureOf(comm);
@@ -133,6 +140,29 @@ final class RankRound {
             }
         }
         return goOn(comm, named);
+    }
+
+    /** All go on with one more. */
+    private void reform(Communicator comm) throws InterruptedException {
+        report.accept("members " + String.join(",", comm.memberAddresses()));
+        enter(Phase.REFORM);
+        try (Communicator more = comm.reform(allRanks(), 1)) {
+            operate(more, FEW_CASES);
+            more.barrier().await();
+        }
+    }
+
+    /** What the process does that joins: it is one more rank, or is not taken in. */
+    End join(UniqueId id, List<String> members) throws InterruptedException {
+        enter(Phase.REFORM);
+        try (Communicator more = Communicator.join(id, members, round.config(rank, slowness))) {
+            operate(more, FEW_CASES);
+            more.barrier().await();
+            return End.RIGHT;
+        } catch (JcclException e) {
+            report.accept("failed " + Phase.REFORM + " " + e.getClass().getSimpleName() + " [] " + oneLine(e));
+            return End.NO_COMMUNICATOR;
+        }
     }
 
     private void operate(Communicator comm, int cases) {
@@ -160,10 +190,12 @@ final class RankRound {
     private Set<Integer> failed(Phase phase, JcclException failure, List<Integer> ranks) {
         Set<Integer> named = new TreeSet<>();
         for (int one : namedBy(failure)) {
-            named.add(ranks.get(one));
+            if (one < ranks.size()) { // or it is the process that has joined
+                named.add(ranks.get(one));
+            }
         }
-        report.accept("failed " + phase + " " + failure.getClass().getSimpleName() + " " + named + " "
-                + failure.getMessage().replace('\n', '|'));
+        report.accept(
+                "failed " + phase + " " + failure.getClass().getSimpleName() + " " + named + " " + oneLine(failure));
         return named;
     }
 
@@ -183,30 +215,61 @@ final class RankRound {
         return failure instanceof CommunicationTimeoutException late ? late.missingRanks() : Set.of();
     }
 
-    private End goOn(Communicator comm, Set<Integer> named) throws InterruptedException {
+    private End goOn(Communicator first, Set<Integer> named) throws InterruptedException {
         Set<Integer> excluded = new TreeSet<>(named);
-        for (int attempt = 0; attempt < MAX_ATTEMPTS && !excluded.contains(rank); attempt++) {
-            List<Integer> ranks =
-                    allRanks().stream().filter(one -> !excluded.contains(one)).toList();
-            try (Communicator rest = comm.shrink(excluded)) {
-                comm.close();
-                report.accept("left " + rest.id() + " " + rest.size());
-                operate(rest, FEW_CASES);
-                report.accept("on " + rest.id() + " " + ranks);
+        Communicator last = first;
+        List<Integer> members = allRanks(); // of the last one, by their numbers in the first
+        try {
+            for (int attempt = 0; attempt < MAX_ATTEMPTS && !excluded.contains(rank); attempt++) {
+                Communicator rest = without(last, members, excluded);
+                if (rest == null) {
+                    continue;
+                }
+                last.close();
+                last = rest;
+                members =
+                        members.stream().filter(one -> !excluded.contains(one)).toList();
+                try {
+                    operate(rest, FEW_CASES);
+                } catch (JcclException e) {
+                    excluded.addAll(failed(Phase.SHRINK, e, members));
+                    continue;
+                }
+                report.accept("on " + rest.id() + " " + members);
                 released.await(); // as a job that goes on
                 return End.WENT_ON;
-            } catch (PeerFailedException | CommunicationTimeoutException e) {
-                report.accept("again " + e.getClass().getSimpleName() + " " + namedBy(e) + " without " + excluded + " "
-                        + e.getMessage().replace('\n', '|'));
-                excluded.addAll(namedBy(e));
-            } catch (JcclException e) {
-                report.accept(
-                        "refused without " + excluded + " " + e.getMessage().replace('\n', '|'));
-                return End.REFUSED;
             }
+            report.accept("refused: excluded " + excluded);
+        } catch (BootstrapException e) {
+            report.accept("refused without " + excluded + " " + oneLine(e));
+        } catch (JcclException e) {
+            report.accept("refused: this rank failed by itself: " + oneLine(e));
+        } finally {
+            last.close();
         }
-        report.accept("refused: excluded " + excluded);
         return End.REFUSED;
+    }
+
+    /** What is left of a communicator; null if more ranks are to be excluded. */
+    private Communicator without(Communicator comm, List<Integer> members, Set<Integer> excluded) {
+        List<Integer> numbers = excluded.stream()
+                .map(members::indexOf)
+                .filter(number -> number >= 0)
+                .toList();
+        try {
+            Communicator rest = comm.shrink(numbers);
+            report.accept("left " + rest.id() + " " + rest.size());
+            return rest;
+        } catch (PeerFailedException | CommunicationTimeoutException e) {
+            report.accept("again " + e.getClass().getSimpleName() + " " + namedBy(e) + " without " + excluded + " "
+                    + oneLine(e));
+            namedBy(e).forEach(number -> excluded.add(members.get(number)));
+            return null;
+        }
+    }
+
+    private static String oneLine(JcclException e) {
+        return e.getMessage().replace('\n', '|');
     }
 
     private List<Integer> allRanks() {

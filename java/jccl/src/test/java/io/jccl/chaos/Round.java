@@ -13,7 +13,7 @@ import java.util.TreeSet;
  * transports. Consecutive seeds go through every phase and fault.
  *
  * @param seed which round
- * @param size the number of ranks
+ * @param size the number of ranks, without a process that joins
  * @param transport what joins the ranks
  * @param hosts by how many hosts they are simulated to be on, by host ids
  * @param phase what the fault strikes
@@ -66,6 +66,7 @@ record Round(
         TransportKind transport = transports.get(random.nextInt(transports.size()));
         int victimCount = random.nextInt(3) == 0 ? 2 : 1;
         int size = victimCount == 2 ? 5 : 3 + random.nextInt(3);
+        int processes = phase == Phase.REFORM ? size + 1 : size;
         int hosts = transport == TransportKind.SOCKET && random.nextBoolean() ? 2 : 1;
         if (fault.isPartition()) {
             transport = TransportKind.SOCKET;
@@ -76,11 +77,12 @@ record Round(
             victims.add(0);
         }
         while (victims.size() < victimCount) {
-            victims.add(random.nextInt(size));
+            victims.add(random.nextInt(processes));
         }
         boolean staggered = victimCount == 2
                 && (fault == Fault.KILL || fault == Fault.STOP)
                 && phase != Phase.CLOSE
+                && !victims.contains(size)
                 && random.nextBoolean();
         int delay = random.nextInt(MAX_DELAY_MICROS);
         int amount =
@@ -91,6 +93,16 @@ record Round(
                     default -> 0;
                 };
         return new Round(seed, size, transport, hosts, phase, fault, victims, staggered, delay * slowness, amount);
+    }
+
+    /** How many processes there are: the ranks, and behind them the one that joins. */
+    int processes() {
+        return phase == Phase.REFORM ? size + 1 : size;
+    }
+
+    /** Whether a process is the one that joins. */
+    boolean joins(int process) {
+        return process == size;
     }
 
     /** The configuration of a rank. */

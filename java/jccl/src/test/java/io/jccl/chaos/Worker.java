@@ -23,6 +23,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -37,6 +38,7 @@ import java.util.stream.Stream;
  * <pre>
  *   id                      prints an id, whose rendezvous server is here
  *   round SEED RANK ID      begins a round; prints what happens, and "end RESULT"
+ *   join SEED RANK ID WHERE the same for the process that joins, at ranks whose addresses are separated by commas
  *   fill, free              fills the file system of shared memory and temporary files; frees it
  *   release                 lets a rank that has gone on end
  *   holds                   prints what this process holds beyond what it held before its first round, when that no longer
@@ -45,7 +47,7 @@ import java.util.stream.Stream;
  */
 final class Worker {
 
-    static final int MAX_RANKS = 5;
+    static final int MAX_RANKS = 6;
 
     /** Where a file system of the process's own is, which {@code fill} fills. */
     static final String SMALL = "/dev/shm";
@@ -96,14 +98,20 @@ final class Worker {
                                     .initTimeout(Round.INIT_TIMEOUT.multipliedBy(slowness))
                                     .build())
                             .toText());
-            case "round" -> {
-                CountDownLatch latch = new CountDownLatch(1);
-                released = latch;
-                Round round = Round.of(Long.parseLong(words[1]), transports, slowness);
-                Thread thread = new Thread(
-                        () -> run(round, Integer.parseInt(words[2]), UniqueId.parse(words[3]), latch), "chaos-rank");
-                thread.setDaemon(true);
-                thread.start();
+            case "round", "join" -> {
+                released = new CountDownLatch(1);
+                RankRound rank = new RankRound(
+                        Round.of(Long.parseLong(words[1]), transports, slowness),
+                        Integer.parseInt(words[2]),
+                        slowness,
+                        arena,
+                        released,
+                        this::report);
+                UniqueId id = UniqueId.parse(words[3]);
+                start(
+                        words[0].equals("round")
+                                ? () -> rank.run(id)
+                                : () -> rank.join(id, List.of(words[4].split(","))));
             }
             case "fill" -> {
                 fill();
@@ -119,12 +127,16 @@ final class Worker {
         }
     }
 
-    private void run(Round round, int rank, UniqueId id, CountDownLatch latch) {
+    private void start(Callable<RankRound.End> part) {
+        Thread thread = new Thread(() -> run(part), "chaos-rank");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void run(Callable<RankRound.End> part) {
         String end;
         try {
-            end = new RankRound(round, rank, slowness, arena, latch, this::report)
-                    .run(id)
-                    .name();
+            end = part.call().name();
         } catch (Throwable e) { // the judge has to see whatever it is
             StringWriter trace = new StringWriter();
             e.printStackTrace(new PrintWriter(trace));

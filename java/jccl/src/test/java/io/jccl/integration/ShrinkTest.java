@@ -137,6 +137,25 @@ class ShrinkTest {
         }
     }
 
+    /** What is left of the first shrink at the late rank must not answer for the second. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aRankThatIsLateForTheNextShrinkIsWaitedFor(int late) {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                comm.shrink(List.of()).close();
+                if (comm.rank() == late) {
+                    new CountDownLatch(1).await(1500, TimeUnit.MILLISECONDS);
+                }
+                if (comm.rank() != 2) {
+                    try (Communicator rest = comm.shrink(List.of(2))) {
+                        assertThat(sum(rest, 1)).isEqualTo(2);
+                    }
+                }
+            });
+        }
+    }
+
     /** The others have gone on without it and closed what it still has: that is no proof that they have ended. */
     @Test
     void aRankThatComesLateDoesNotGoOnAlone() throws Exception {

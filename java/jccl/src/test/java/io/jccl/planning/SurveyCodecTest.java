@@ -44,6 +44,10 @@ class SurveyCodecTest {
             new RankChannels(3, "a", true, RINGS, TREES), new HostTraits(70, 90, true, 370.8), 50, 12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
 
+    static byte[] bytesOfBoth() {
+        return SurveyCodec.encode(new SurveyCodec.Found(HOST, Optional.of(HOST)), true);
+    }
+
     @Test
     void readsWhatItWrote() {
         assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(FOUND, true)))

@@ -254,6 +254,9 @@ final class Epoch {
         } catch (JcclException e) {
             boolean wasInterrupted = Thread.interrupted();
             assertThat(wasInterrupted && end != End.INTERRUPT).isFalse();
+            if (wasInterrupted) {
+                comm.abort(); // the operation that had not begun stays issued
+            }
         }
         List<Integer> excluded = end == End.KILL ? List.of(size - 1) : List.of();
         try (Communicator rest = comm.shrink(excluded)) {

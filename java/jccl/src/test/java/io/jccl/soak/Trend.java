@@ -12,21 +12,25 @@ import java.util.function.ToDoubleFunction;
  * @param unit of its values
  * @param value what it is of a sample
  * @param bound the largest growth that is flat
+ * @param minSeconds how long a run must be for it to be judged
  */
-record Trend(String name, String unit, ToDoubleFunction<Sample> value, double bound) {
+record Trend(String name, String unit, ToDoubleFunction<Sample> value, double bound, int minSeconds) {
 
     private static final int KIB_IN_MIB = 1024;
 
     /** The time that Java's compiler, its classes and glibc's arenas take to stop growing, as a share of the run. */
     private static final double WARM_UP = 0.25;
 
+    /** Four times what these take. */
+    private static final int SETTLED = 480;
+
     /** Of every process. A leak of one descriptor, thread or mapping in ten epochs is far beyond these bounds. */
     static final List<Trend> ALL = List.of(
-            new Trend("resident memory", "MiB", sample -> (double) sample.residentKib() / KIB_IN_MIB, 12),
-            new Trend("native memory", "MiB", sample -> (double) sample.nativeKib() / KIB_IN_MIB, 12),
-            new Trend("shared memory", "MiB", sample -> (double) sample.sharedKib() / KIB_IN_MIB, 1),
-            new Trend("descriptors", "", Sample::descriptors, 1.5),
-            new Trend("threads", "", Sample::threads, 1.5));
+            new Trend("resident memory", "MiB", sample -> (double) sample.residentKib() / KIB_IN_MIB, 12, SETTLED),
+            new Trend("native memory", "MiB", sample -> (double) sample.nativeKib() / KIB_IN_MIB, 12, SETTLED),
+            new Trend("shared memory", "MiB", sample -> (double) sample.sharedKib() / KIB_IN_MIB, 1, 0),
+            new Trend("descriptors", "", Sample::descriptors, 1.5, 0),
+            new Trend("threads", "", Sample::threads, 1.5, 0));
 
     /**
      * What was found.

@@ -1,0 +1,113 @@
+package io.jccl.fuzz;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+import java.util.zip.ZipOutputStream;
+
+/**
+ * What is fuzzed: readers of bytes that others wrote. Each class has a method {@code fuzzerTestOneInput}, which Jazzer calls,
+ * and {@code seeds}. The corpus that is kept is an archive beside this class.
+ */
+enum FuzzTarget {
+    CONTROL("io.jccl.bootstrap.ControlFrameFuzz"),
+    PEERS("io.jccl.init.PeerBytesFuzz"),
+    SURVEY("io.jccl.fuzz.SurveyFuzz"),
+    STATUS("io.jccl.status.StatusFuzz"),
+    UNIQUE_ID("io.jccl.fuzz.UniqueIdFuzz"),
+    TOPOLOGY("io.jccl.fuzz.TopologyFuzz"),
+    TUNING_PROFILE("io.jccl.fuzz.TuningProfileFuzz");
+
+    private final String className;
+
+    FuzzTarget(String className) {
+        this.className = className;
+    }
+
+    /** Tries an input. */
+    void run(byte[] input) throws Throwable {
+        try {
+            Class.forName(className)
+                    .getMethod("fuzzerTestOneInput", byte[].class)
+                    .invoke(null, (Object) input);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** Seeds and the corpus that is kept. */
+    @SuppressWarnings("unchecked")
+    SortedMap<String, byte[]> inputs() throws ReflectiveOperationException, IOException {
+        SortedMap<String, byte[]> inputs = new TreeMap<>();
+        ((Map<String, byte[]>) Class.forName(className).getMethod("seeds").invoke(null))
+                .forEach((name, bytes) -> inputs.put("seed-" + name, bytes));
+        try (InputStream archive = FuzzTarget.class.getResourceAsStream(archive())) {
+            if (archive != null) {
+                ZipInputStream entries = new ZipInputStream(archive);
+                for (ZipEntry entry = entries.getNextEntry(); entry != null; entry = entries.getNextEntry()) {
+                    inputs.put(entry.getName(), entries.readAllBytes());
+                }
+            }
+        }
+        return inputs;
+    }
+
+    private String archive() {
+        return name().toLowerCase(Locale.ROOT) + ".zip";
+    }
+
+    /**
+     * Moves the corpora between archives and folders, for {@code scripts/check-fuzz}: {@code list}, which prints the names and
+     * classes; {@code unpack FOLDER}; {@code pack FOLDER ARCHIVES}. A corpus is the folder of a target's name.
+     */
+    public static void main(String[] arguments) throws Exception {
+        for (FuzzTarget target : values()) {
+            switch (arguments[0]) {
+                case "list" -> System.out.println(target + " " + target.className);
+                case "unpack" -> target.unpack(Path.of(arguments[1], target.name()));
+                case "pack" -> target.pack(Path.of(arguments[1], target.name()), Path.of(arguments[2]));
+                default -> throw new IllegalArgumentException(
+                        "command=" + arguments[0] + ": expected list, unpack or pack");
+            }
+        }
+    }
+
+    private void unpack(Path folder) throws ReflectiveOperationException, IOException {
+        Files.createDirectories(folder);
+        for (Map.Entry<String, byte[]> input : inputs().entrySet()) {
+            Files.write(folder.resolve(input.getKey()), input.getValue());
+        }
+    }
+
+    /** Equal inputs give equal archives. */
+    private void pack(Path folder, Path archives) throws IOException {
+        SortedMap<String, byte[]> inputs = new TreeMap<>();
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : (Iterable<Path>) files::iterator) {
+                String name = file.getFileName().toString();
+                if (!name.startsWith("seed-")) {
+                    inputs.put(name, Files.readAllBytes(file));
+                }
+            }
+        }
+        Files.createDirectories(archives);
+        try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(archives.resolve(archive())))) {
+            for (Map.Entry<String, byte[]> input : inputs.entrySet()) {
+                ZipEntry entry = new ZipEntry(input.getKey());
+                entry.setTime(0);
+                out.putNextEntry(entry);
+                out.write(input.getValue());
+                out.closeEntry();
+            }
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** Fuzzing of everything that reads bytes of others: {@code scripts/check-fuzz}. */
+package io.jccl.fuzz;

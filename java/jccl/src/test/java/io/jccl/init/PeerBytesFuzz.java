@@ -1,0 +1,79 @@
+package io.jccl.init;
+
+import io.jccl.BootstrapException;
+import io.jccl.TransportException;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.topology.Processors;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** Fuzz target: what ranks send each other while a communicator is initialised. The first byte selects the reader. */
+public final class PeerBytesFuzz {
+
+    private static final int SIZE = 4;
+
+    private PeerBytesFuzz() {}
+
+    /** Reads the bytes; throws if they do anything but be read or refused. */
+    public static void fuzzerTestOneInput(byte[] data) {
+        if (data.length == 0) {
+            return;
+        }
+        byte[] body = Arrays.copyOfRange(data, 1, data.length);
+        try {
+            switch ((data[0] & 0xff) % 4) {
+                case 0 -> {
+                    PeerInfo info = PeerInfo.decode(1, body);
+                    if (!info.equals(PeerInfo.decode(1, info.encode()))) {
+                        throw new IllegalStateException("written and read again it is another: " + info);
+                    }
+                }
+                case 1 -> {
+                    Map<String, String> settings = SharedSettings.decode(1, body);
+                    if (!settings.equals(SharedSettings.decode(1, SharedSettings.encode(settings)))) {
+                        throw new IllegalStateException("written and read again it is another: " + settings);
+                    }
+                }
+                case 2 -> {
+                    List<Forwarding.Connection> asked =
+                            Forwarding.read(1, body, SIZE, (one, other) -> one / 2 == other / 2);
+                    if (asked.stream().anyMatch(one -> one.forwarder() > 1 || one.to() < 2)) {
+                        throw new IllegalStateException("leads elsewhere: " + asked);
+                    }
+                }
+                default -> PeerDevice.read(new WireReader(body));
+            }
+        } catch (BootstrapException | TransportException e) {
+            if (!e.getMessage().contains("1")) { // the rank
+                throw new IllegalStateException("does not name the rank that sent it", e);
+            }
+        } catch (WireException e) {
+            if (e.getMessage().isEmpty()) {
+                throw new IllegalStateException("refused without a reason", e);
+            }
+        }
+    }
+
+    /** One input of each kind that is read, for a fuzzer to begin with. */
+    public static SortedMap<String, byte[]> seeds() {
+        PeerDevice device = new PeerDevice(1, "uuid", "0000:01:00.0", 90, 16, 8, true);
+        PeerInfo info = new PeerInfo("a", "domain", "42", new Processors(4, "0-3"), 0, Optional.of(device), "00", "01");
+        SortedMap<String, byte[]> seeds = new TreeMap<>();
+        seeds.put("info", with(0, info.encode()));
+        seeds.put("settings", with(1, SharedSettings.encode(new TreeMap<>(Map.of("JCCL_ALGO", "ring")))));
+        seeds.put("forwarding", with(2, Forwarding.write(List.of(new Forwarding.Connection(0, 1, 2, 0, 1, true)))));
+        return seeds;
+    }
+
+    private static byte[] with(int reader, byte[] body) {
+        byte[] all = new byte[body.length + 1];
+        all[0] = (byte) reader;
+        System.arraycopy(body, 0, all, 1, body.length);
+        return all;
+    }
+}

@@ -1,0 +1,26 @@
+package io.jccl.soak;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The begin of {@code scripts/check-soak}: results, descriptors, threads and shared memory; memory takes longer to judge. */
+@Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SoakTest {
+
+    private static final int RUN_SECONDS = 40;
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void nothingIsWrongAndNothingStays() throws Exception {
+        assertThat(SoakMain.run(folder, RUN_SECONDS, 7))
+                .as("its output says what grows")
+                .isTrue();
+    }
+}

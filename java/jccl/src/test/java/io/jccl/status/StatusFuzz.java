@@ -1,0 +1,70 @@
+package io.jccl.status;
+
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireWriter;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** Fuzz target: what {@code jccl ps} and processes send each other. The first byte selects the reader. */
+public final class StatusFuzz {
+
+    private static final int MAX_TEXT = 200;
+
+    private StatusFuzz() {}
+
+    /** Reads the bytes; throws if they do anything but be read or refused. */
+    public static void fuzzerTestOneInput(byte[] data) {
+        if (data.length == 0) {
+            return;
+        }
+        byte[] body = Arrays.copyOfRange(data, 1, data.length);
+        try {
+            switch ((data[0] & 0xff) % 3) {
+                case 0 -> {
+                    byte[] again = Answer.decode(body).encode();
+                    requireSame(again, Answer.decode(again).encode());
+                }
+                case 1 -> {
+                    byte[] again = Request.decode(ofThisVersion(body)).encode();
+                    requireSame(again, Request.decode(again).encode());
+                }
+                default -> Request.decode(body);
+            }
+        } catch (WireException | Answer.RefusedException | Request.OtherVersionException e) {
+            if (e.getMessage() == null) {
+                throw new IllegalStateException("refused without a reason", e);
+            }
+        }
+    }
+
+    private static byte[] ofThisVersion(byte[] body) {
+        return new WireWriter().text(Request.version(), MAX_TEXT).raw(body).toBytes();
+    }
+
+    private static void requireSame(byte[] one, byte[] other) {
+        if (!Arrays.equals(one, other)) {
+            throw new IllegalStateException("written again it is another");
+        }
+    }
+
+    /** One input of each kind that is read, for a fuzzer to begin with. */
+    public static SortedMap<String, byte[]> seeds() {
+        SortedMap<String, byte[]> seeds = new TreeMap<>();
+        seeds.put("answer", with(0, new Answer(List.of(), List.of()).encode()));
+        seeds.put("refusal", with(0, Answer.refusal("no")));
+        byte[] request = Request.latest(Request.Kind.JOB).encode();
+        int version = ofThisVersion(new byte[0]).length;
+        seeds.put("request", with(1, Arrays.copyOfRange(request, version, request.length)));
+        seeds.put("version", with(2, request));
+        return seeds;
+    }
+
+    private static byte[] with(int reader, byte[] body) {
+        byte[] all = new byte[body.length + 1];
+        all[0] = (byte) reader;
+        System.arraycopy(body, 0, all, 1, body.length);
+        return all;
+    }
+}

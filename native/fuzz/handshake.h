@@ -1,0 +1,106 @@
+// What comes to the listener of data sockets, before and after the proof of the secret, and the addresses that a rank publishes.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/clock.h"
+#include "test/net_pair.h"
+#include "transport/socket_dialer.h"
+#include "transport/socket_listener.h"
+
+namespace jccl::fuzz {
+
+class AcceptingJudge : public SocketListener::Judge {
+ public:
+  explicit AcceptingJudge(const NetConfig& config) : config_(config) {}
+  uint32_t judge(const NetIntroductionHeader& who) override {
+    return SocketListener::judgeRoute(config_, config_.streams, who);
+  }
+
+ private:
+  const NetConfig& config_;
+};
+
+// A listener for the life of the process, and time that only inputs let pass.
+struct ListeningRank {
+  ListeningRank() : config(test::configOf(0, 4)), judge(config) {
+    config.handshakeTimeoutNanos = 1'000'000'000;
+    config.maxHalfOpen = 4;
+    if (!events.open()) std::abort();
+    listener = std::make_unique<SocketListener>(config, events, judge);
+    if (!listener->open({"127.0.0.1"})) std::abort();
+  }
+
+  void step() {
+    events.dispatch();
+    listener->progress(now);
+  }
+
+  NetConfig config;
+  AcceptingJudge judge;
+  EventSet events;
+  std::unique_ptr<SocketListener> listener;
+  int64_t now = 1'000'000'000'000;
+};
+
+inline void toListener(const uint8_t* data, size_t size, bool proves) {
+  static ListeningRank rank;
+  UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress to = rank.listener->addresses().front();
+  if (::connect(peer.get(), to.get(), to.bytes()) != 0) std::abort();
+  NetChallenge challenge;
+  for (int i = 0; i < 1000 && ::recv(peer.get(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_PEEK) < 24; ++i) {
+    rank.step();
+  }
+  ::recv(peer.get(), &challenge, sizeof challenge, MSG_DONTWAIT);
+  if (proves) {  // a member of the job that introduces itself in any way
+    NetIntroduction introduction;
+    std::memcpy(&introduction.header, data, std::min(size, sizeof introduction.header));
+    introduction.proof = NetSecret(rank.config.secret).proveConnector(challenge.nonce, introduction.header);
+    ::send(peer.get(), &introduction, sizeof introduction, MSG_NOSIGNAL);
+    size -= std::min(size, sizeof introduction.header);
+    data += sizeof introduction.header;
+  }
+  if (size > 0) ::send(peer.get(), data, size, MSG_NOSIGNAL);
+  for (int i = 0; i < 3; ++i) rank.step();
+  SocketListener::Proven proven;
+  while (rank.listener->next(&proven)) {
+    const NetIntroductionHeader& who = proven.who;
+    if (!proves || who.to != 0 || who.from < 0 || who.from >= 4 || who.channel < 0 || who.channel >= 4) std::abort();
+  }
+  peer.reset();
+  rank.now += 400'000'000;
+  rank.step();
+}
+
+inline void publishedAddresses(const uint8_t* data, size_t size) {
+  std::vector<SocketAddress> addresses;
+  if (!decodeAddresses(data, size, &addresses)) return;
+  const std::vector<uint8_t> again = encodeAddresses(addresses);
+  std::vector<SocketAddress> read;
+  if (!decodeAddresses(again.data(), again.size(), &read) || read.size() != addresses.size()) std::abort();
+  SocketAddress local;
+  if (!SocketAddress::parse("127.0.0.1", 0, &local)) std::abort();
+  std::vector<SocketDialer::Pair> pairs;
+  (void)SocketDialer::pairAddresses({local}, std::span(data, size), {}, &pairs);
+}
+
+// The first byte selects what the others are.
+inline void handshake(const uint8_t* data, size_t size) {
+  if (size == 0) return;
+  switch (data[0] % 3) {
+    case 0:
+      return toListener(data + 1, size - 1, false);
+    case 1:
+      return toListener(data + 1, size - 1, true);
+    default:
+      return publishedAddresses(data + 1, size - 1);
+  }
+}
+
+}  // namespace jccl::fuzz
