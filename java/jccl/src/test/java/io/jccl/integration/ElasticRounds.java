@@ -289,8 +289,8 @@ final class ElasticRounds implements AutoCloseable {
         List<Times> all = new ArrayList<>();
         try (ElasticRounds rounds = start(Path.of(arguments[0]), Integer.parseInt(arguments[2]), arguments[3], seed)) {
             System.out.printf(
-                    "%6s %10s %11s %10s %10s %10s%n",
-                    "round", "killed", "generation", "shrink ms", "grow ms", "total ms");
+                    "%6s %10s %11s %10s %10s %10s %12s%n",
+                    "round", "killed", "generation", "shrink ms", "grow ms", "total ms", "descriptors");
             for (int i = 0; i < count; i++) {
                 Times times = rounds.round();
                 all.add(times);
