@@ -84,7 +84,8 @@ final class Entry {
             joined = true;
             return group;
         } catch (InterruptedCommunicationException e) {
-            if (welcome == null) {
+            boolean leaderAsks = ifRefused == Connector.IfRefused.RANK_ZERO_ENDED; // where ranks reform
+            if (welcome == null && !leaderAsks) {
                 comeAndLeave(noting, hello, ifRefused, options);
             }
             throw e;
