@@ -1,8 +1,10 @@
 package io.jccl.bootstrap;
 
+import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -20,6 +22,11 @@ import java.util.stream.Collectors;
 final class Subgroup {
 
     private record Member(int parentRank, int color, int key) {}
+
+    private static final String PARENT_FAILED = "the communicator that is split has failed; its exception says why";
+
+    /** The leader knows first. */
+    private static final Duration PARENT_FAILS = Duration.ofSeconds(1);
 
     private Subgroup() {}
 
@@ -41,11 +48,7 @@ final class Subgroup {
         RendezvousServer.Started started = leads ? RendezvousServer.open(options) : null;
         boolean[] joined = {false};
         // Only the parent knows of a rank that is lost, or interrupted, before it reaches the rendezvous server.
-        Runnable parentFailed = () -> started.server()
-                .fail(
-                        RankRegistration.Cause.REFUSED,
-                        List.of(),
-                        "the communicator that is split has failed; its exception says why");
+        Runnable parentFailed = () -> started.server().fail(RankRegistration.Cause.REFUSED, List.of(), PARENT_FAILED);
         if (leads) {
             parent.whenFailed(parentFailed);
         }
@@ -66,6 +69,11 @@ final class Subgroup {
                 joined[0] = true;
                 return initialize.apply(group);
             }));
+        } catch (BootstrapException e) {
+            if (!e.getMessage().contains(PARENT_FAILED)) {
+                throw e;
+            }
+            throw parent.awaitFailure(PARENT_FAILS).orElse(e);
         } finally {
             parent.forget(parentFailed);
             if (started != null && !joined[0]) {

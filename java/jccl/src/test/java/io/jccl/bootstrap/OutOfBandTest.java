@@ -154,6 +154,31 @@ class OutOfBandTest {
         Ranks.close(all);
     }
 
+    /** Rank 3 is lost before it comes to the part's rendezvous server, which only the parent knows. */
+    @Test
+    void aSplitWhoseParentFailsThrowsTheParentsFailure() throws Exception {
+        List<Bootstrap> all = Ranks.join(4, Ranks.options());
+        List<Ranks.Outcome<Set<Integer>>> outcomes = Ranks.together(all.stream()
+                .<Callable<Set<Integer>>>map(rank -> () -> {
+                    if (rank.rank() == 3) {
+                        rank.outOfBand()
+                                .allGather(new WireWriter().i32(0).i32(0).toBytes(), Ranks.SOON);
+                        rank.outOfBand().allGather(new byte[0], Ranks.SOON);
+                        rank.die();
+                    } else {
+                        rank.split(0, 0, Ranks.options(), Function.identity());
+                    }
+                    return Set.of();
+                })
+                .toList());
+        for (int rank = 0; rank < 3; rank++) {
+            assertThat(outcomes.get(rank).error())
+                    .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
+                            .containsExactly(3));
+        }
+        Ranks.close(all);
+    }
+
     @Test
     void allRanksShareSecretAndSession() throws Exception {
         List<List<Byte>> secrets = new ArrayList<>();

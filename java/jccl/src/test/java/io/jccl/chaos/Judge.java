@@ -118,8 +118,7 @@ final class Judge {
             }
             // A rank whose server cannot accept others logs it; they know only that they do not get there.
             boolean blames = round.fault().effect() == Fault.Effect.MAY_FAIL
-                    && (namesAVictim(round, failed.group(4))
-                            || round.phase() == Phase.INIT && round.victims().contains(0));
+                    && (namesAVictim(round, failed.group(4)) || round.victims().contains(0)); // where the servers are
             if (!round.victims().containsAll(ranks(failed.group(3))) && !blames) {
                 wrong.add("rank " + rank + " names ranks that are no victims: " + report.text());
             }
@@ -172,8 +171,8 @@ final class Judge {
         for (int rank = 0; rank < log.round().size(); rank++) {
             boolean wasKilled =
                     log.round().fault() == Fault.KILL && log.round().victims().contains(rank);
-            boolean mayLive = !(log.secondsUntil(rank, "end ") <= wentOn)
-                    || log.ends().get(rank).equals("WENT_ON");
+            boolean gaveUp = log.secondsUntil(rank, "refused") <= wentOn || log.secondsUntil(rank, "end ") <= wentOn;
+            boolean mayLive = !gaveUp || log.ends().get(rank).equals("WENT_ON");
             if (!group.contains(rank) && !wasKilled && mayLive) {
                 return false;
             }

@@ -107,13 +107,17 @@ record Round(
 
     /** The configuration of a rank. */
     CommunicatorConfig config(int rank, int slowness) {
+        // A network connection waits for three quarters of it, while TCP tries again ever more rarely.
+        int patient = fault == Fault.PARTITION_BRIEFLY ? 3 : 1;
         CommunicatorConfig.Builder config = CommunicatorConfig.builder()
                 .timeout(TIMEOUT.multipliedBy(slowness))
                 .initTimeout(INIT_TIMEOUT.multipliedBy(slowness))
                 .setting("JCCL_HEARTBEAT_INTERVAL", HEARTBEAT_INTERVAL.toMillis() + "ms")
                 .setting(
                         "JCCL_HEARTBEAT_TIMEOUT",
-                        HEARTBEAT_TIMEOUT.multipliedBy(slowness).toMillis() + "ms");
+                        HEARTBEAT_TIMEOUT
+                                        .multipliedBy((long) patient * slowness)
+                                        .toMillis() + "ms");
         if (hosts > 1) {
             return config.hostId("host" + rank * hosts / size).build(); // the transports follow
         }

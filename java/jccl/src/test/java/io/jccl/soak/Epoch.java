@@ -93,10 +93,11 @@ final class Epoch {
         try (Communicator comm = Communicator.init(id, rank, size, config.build())) {
             int steps = steps(comm, random, 1 + random.nextInt(MAX_STEPS));
             End end = endOf(seed, ranksAreProcesses);
-            if (end != End.CLOSE) {
-                steps += fail(comm, end, dies);
+            if (end == End.CLOSE) {
+                comm.barrier().await();
+                return steps;
             }
-            return steps;
+            return steps + fail(comm, end, dies);
         }
     }
 
@@ -104,7 +105,6 @@ final class Epoch {
         for (int i = 0; i < count; i++) {
             step(comm, random);
         }
-        comm.barrier().await();
         return count;
     }
 
@@ -241,6 +241,7 @@ final class Epoch {
     private int fail(Communicator comm, End end, Runnable dies) {
         boolean differs = rank == size - 1;
         try {
+            comm.barrier().await(); // the others may be in it when the last rank has left it, and fails
             switch (differs ? end : End.CLOSE) {
                 case ABORT -> comm.abort();
                 case INTERRUPT -> Thread.currentThread().interrupt();
@@ -260,7 +261,9 @@ final class Epoch {
         }
         List<Integer> excluded = end == End.KILL ? List.of(size - 1) : List.of();
         try (Communicator rest = comm.shrink(excluded)) {
-            return steps(rest, new Random(seed + 1), 2);
+            int steps = steps(rest, new Random(seed + 1), 2);
+            rest.barrier().await();
+            return steps;
         }
     }
 
