@@ -109,10 +109,10 @@ class ReformRulesTest {
         UniqueId id = started.id();
         Connector connector =
                 new Connector(Handshake.Purpose.RENDEZVOUS, "rank 1", true, Connector.IfRefused.NOT_OPEN_YET, 2);
-        Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
-        long soon = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
-        assertThatThrownBy(() -> connector.connect(() -> server, soon))
-                .hasMessageContaining("generation=3: expected generation=2; the communicator was reformed");
+        long soon = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        assertThat(connector.attempt(id.addresses().get(0), id.secret(), 5000, soon))
+                .isNull();
+        assertThat(connector.table()).contains("generation=3: expected generation=2; the communicator was reformed");
         started.server().close();
         byte[] greeting = Handshake.greeting(new byte[Handshake.NONCE_BYTES], 4);
         assertThatThrownBy(() -> Handshake.nonceOf(greeting, 5))
