@@ -4,7 +4,7 @@
 if(NOT JCCL_SANITIZE STREQUAL "thread")
   # What the tests and the library share.
   file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/emulated_*.cc cuda/test/device/*.cc
-    cuda/test/emulator/*.cc cuda/driver/driver.cc cuda/kernels/registry.cc cuda/runtime/*.cc)
+    cuda/test/emulator/*.cc cuda/driver/driver.cc cuda/kernels/registry.cc cuda/runtime/*.cc native/base/cycle_clock.cc)
   add_library(jccl_emulated OBJECT ${JCCL_EMULATED_SOURCES})
   target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native cuda/test/emulator_device)
   target_compile_definitions(jccl_emulated PRIVATE
