@@ -173,13 +173,14 @@ final class Diagnosis {
         };
     }
 
-    /** The ranks with host and process, where they are few. */
+    /** The ranks, with host and process where they have one in common. */
     private static String who(List<RankView> ranks) {
-        String subject = RankList.subject(numbers(ranks));
         RankView first = ranks.get(0);
-        return ranks.size() > 1 || first.pid() < 0
-                ? subject
-                : subject + " (pid " + first.pid() + " on " + first.host() + ")";
+        boolean isOne = first.pid() >= 0
+                && ranks.stream()
+                        .allMatch(
+                                rank -> rank.pid() == first.pid() && rank.host().equals(first.host()));
+        return RankList.subject(numbers(ranks)) + (isOne ? " (pid " + first.pid() + " on " + first.host() + ")" : "");
     }
 
     private static SortedSet<Integer> numbers(Collection<RankView> ranks) {
