@@ -4,7 +4,7 @@
 if(NOT JCCL_SANITIZE STREQUAL "thread")
   # What the tests and the library share.
   file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/emulated_*.cc cuda/test/device/*.cc
-    cuda/test/emulator/*.cc cuda/driver/driver.cc cuda/kernels/registry.cc cuda/runtime/*.cc native/base/cycle_clock.cc)
+    cuda/test/emulator/*.cc cuda/driver/driver.cc cuda/kernels/registry.cc cuda/runtime/*.cc)
   add_library(jccl_emulated OBJECT ${JCCL_EMULATED_SOURCES})
   target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native cuda/test/emulator_device)
   target_compile_definitions(jccl_emulated PRIVATE
@@ -35,7 +35,7 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   # finds them there runs the library's own way to a driver, once for each level. Sanitizers see the same code in the program
   # above, and would take two copies of it in a process for one.
   if(NOT JCCL_SANITIZE)
-    add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc)
+    add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc native/base/cycle_clock.cc)
     target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated Threads::Threads)
     target_link_options(jccl_emulated_libcuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs)
     add_library(jccl_too_old_libcuda MODULE cuda/test/libcuda/too_old.cc)
@@ -70,9 +70,9 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   # What Java's tests load in the place of libjccl_cuda.so, and in that of libjccl_cuda_mutated.so.
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
-    add_library(jccl_cuda_emulated MODULE ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})
+    add_library(jccl_cuda_emulated MODULE ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE} native/base/cycle_clock.cc)
     add_library(jccl_cuda_emulated_mutated MODULE ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE}
-      cuda/test/mutated/emulated.cc)
+      cuda/test/mutated/emulated.cc native/base/cycle_clock.cc)
     foreach(library jccl_cuda_emulated jccl_cuda_emulated_mutated)
       add_dependencies(${library} jccl_build_id_digest)
       add_dependencies(jccl_tests ${library})
