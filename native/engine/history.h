@@ -105,16 +105,17 @@ class History {
     row.root = record.root.load(std::memory_order_acquire);
     row.count = record.count.load(std::memory_order_acquire);
     row.choice = record.choice.load(std::memory_order_acquire);
-    row.begun = nanos(timing_, record.begun.load(std::memory_order_acquire));
+    row.begun = record.begun.load(std::memory_order_acquire);
     row.state = record.state.load(std::memory_order_acquire);
     row.ended = 0;
     row.waitedNanos = 0;
     row.waitedFor = -1;
     if (row.state != OperationState::Running) {
-      row.ended = nanos(timing_, record.ended.load(std::memory_order_acquire));
+      row.ended = record.ended.load(std::memory_order_acquire);
       row.waitedNanos = int64_t{record.waitedMicros.load(std::memory_order_acquire)} * 1000;
       if (row.waitedNanos != 0) row.waitedFor = record.waitedFor.load(std::memory_order_acquire);
     }
+    toNanos(timing_, row.begun, row.ended);
     return record.sequence.load(std::memory_order_acquire) == sequence;
   }
 
@@ -123,7 +124,7 @@ class History {
     return alone ? Timing::Coarse : Timing::Exact;
   }
 
-  // Now; to be turned into CLOCK_MONOTONIC's nanoseconds by nanos().
+  // Now; to be turned into CLOCK_MONOTONIC's nanoseconds by toNanos().
   static int64_t time(Timing timing) {
     if (timing == Timing::Exact) return CycleClock::ticks();
     return timing == Timing::Coarse ? monotonicNanos() : 0;
@@ -133,8 +134,12 @@ class History {
     return timing != Timing::Exact ? duration : CycleClock::durationNanos(duration);
   }
 
-  static int64_t nanos(Timing timing, int64_t time) {
-    return time == 0 || timing != Timing::Exact ? time : CycleClock::Converter().nanos(time);
+  // Both by one conversion, so that what ended later does so in nanoseconds too. 0 is no time.
+  static void toNanos(Timing timing, int64_t& begun, int64_t& ended) {
+    if (timing != Timing::Exact) return;
+    const CycleClock::Converter clock;
+    if (begun != 0) begun = clock.nanos(begun);
+    if (ended != 0) ended = clock.nanos(ended);
   }
 
  private:

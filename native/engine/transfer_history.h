@@ -100,8 +100,9 @@ class TransferHistory {
     row.receives = record.receives.load(std::memory_order_acquire);
     row.from = record.from.load(std::memory_order_acquire);
     row.receivedBytes = record.receivedBytes.load(std::memory_order_acquire);
-    row.begun = History::nanos(timing_, record.begun.load(std::memory_order_acquire));
-    row.ended = History::nanos(timing_, record.ended.load(std::memory_order_acquire));
+    row.begun = record.begun.load(std::memory_order_acquire);
+    row.ended = record.ended.load(std::memory_order_acquire);
+    History::toNanos(timing_, row.begun, row.ended);
     row.waitedNanos = record.waitedNanos.load(std::memory_order_acquire);
     row.waitedFor = row.waitedNanos == 0 ? -1 : record.waitedFor.load(std::memory_order_acquire);
     row.state = record.state.load(std::memory_order_acquire);
