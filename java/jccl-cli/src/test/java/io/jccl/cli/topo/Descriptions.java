@@ -17,7 +17,7 @@ public final class Descriptions {
 
     /** All of them, in the same order each time. */
     public static List<Path> all() {
-        return Stream.of(OWN, BESIDE)
+        return Stream.of(OWN.resolve("search"), OWN.resolve("topology"), BESIDE)
                 .filter(Files::isDirectory)
                 .flatMap(Descriptions::below)
                 .sorted()
