@@ -119,6 +119,8 @@ class History {
     return record.sequence.load(std::memory_order_acquire) == sequence;
   }
 
+  static size_t roundUp(uint64_t operations) { return std::bit_ceil(std::max(operations, kMinRecords)); }
+
   static Timing timingOf(uint64_t operations, bool alone) {
     if (operations == 0) return Timing::None;
     return alone ? Timing::Coarse : Timing::Exact;
@@ -166,8 +168,6 @@ class History {
     std::atomic<OperationState> state{OperationState::None};
   };
   static_assert(sizeof(Record) == 64);
-
-  static size_t roundUp(uint64_t operations) { return std::bit_ceil(std::max(operations, kMinRecords)); }
 
   Record& at(uint64_t sequence) { return records_[sequence & mask_]; }
 

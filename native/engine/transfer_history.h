@@ -2,9 +2,7 @@
 // not all ranks take part, so each rank counts its own.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -37,8 +35,7 @@ class TransferHistory {
  public:
   // `operations` and `alone` as of History; 0: none is recorded.
   TransferHistory(uint64_t operations, bool alone)
-      : size_(operations == 0 ? 0 : std::bit_ceil(std::max(operations, History::kMinRecords))),
-        timing_(History::timingOf(operations, alone)) {}
+      : size_(operations == 0 ? 0 : History::roundUp(operations)), timing_(History::timingOf(operations, alone)) {}
   ~TransferHistory() { delete[] records_.load(std::memory_order_relaxed); }
   TransferHistory(const TransferHistory&) = delete;
   TransferHistory& operator=(const TransferHistory&) = delete;
