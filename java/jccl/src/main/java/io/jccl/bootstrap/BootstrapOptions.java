@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -84,114 +85,97 @@ public record BootstrapOptions(
 
     /** The same with another initialisation time-out. */
     public BootstrapOptions withInitTimeout(Duration value) {
-        return new BootstrapOptions(
-                value,
-                heartbeatInterval,
-                heartbeatTimeout,
-                queryTimeout,
-                closeTimeout,
-                interfaces,
-                family,
-                version,
-                generation,
-                memberPort,
-                clock);
+        return with(values -> values.initTimeout = value);
     }
 
     /** The same with other heartbeats. */
     public BootstrapOptions withHeartbeat(Duration interval, Duration timeout) {
-        return new BootstrapOptions(
-                initTimeout,
-                interval,
-                timeout,
-                queryTimeout,
-                closeTimeout,
-                interfaces,
-                family,
-                version,
-                generation,
-                memberPort,
-                clock);
+        return with(values -> {
+            values.heartbeatInterval = interval;
+            values.heartbeatTimeout = timeout;
+        });
     }
 
     /** The same with other waits of the coordinator: for answers, and for the others when it closes. */
     public BootstrapOptions withWaits(Duration query, Duration close) {
-        return new BootstrapOptions(
-                initTimeout,
-                heartbeatInterval,
-                heartbeatTimeout,
-                query,
-                close,
-                interfaces,
-                family,
-                version,
-                generation,
-                memberPort,
-                clock);
+        return with(values -> {
+            values.queryTimeout = query;
+            values.closeTimeout = close;
+        });
     }
 
     /** The same with another choice of interfaces and address family. */
     public BootstrapOptions withInterfaces(String names, String addressFamily) {
-        return new BootstrapOptions(
-                initTimeout,
-                heartbeatInterval,
-                heartbeatTimeout,
-                queryTimeout,
-                closeTimeout,
-                names,
-                addressFamily,
-                version,
-                generation,
-                memberPort,
-                clock);
+        return with(values -> {
+            values.interfaces = names;
+            values.family = addressFamily;
+        });
     }
 
     /** The same for another generation. */
     public BootstrapOptions withGeneration(int value) {
-        return new BootstrapOptions(
-                initTimeout,
-                heartbeatInterval,
-                heartbeatTimeout,
-                queryTimeout,
-                closeTimeout,
-                interfaces,
-                family,
-                version,
-                value,
-                memberPort,
-                clock);
+        return with(values -> values.generation = value);
     }
 
     /** The same with another port for processes that join. */
     public BootstrapOptions withMemberPort(int value) {
-        return new BootstrapOptions(
-                initTimeout,
-                heartbeatInterval,
-                heartbeatTimeout,
-                queryTimeout,
-                closeTimeout,
-                interfaces,
-                family,
-                version,
-                generation,
-                value,
-                clock);
+        return with(values -> values.memberPort = value);
     }
 
     /** The same with another clock. */
     public BootstrapOptions withClock(LongSupplier value) {
-        return new BootstrapOptions(
-                initTimeout,
-                heartbeatInterval,
-                heartbeatTimeout,
-                queryTimeout,
-                closeTimeout,
-                interfaces,
-                family,
-                version,
-                generation,
-                memberPort,
-                value);
+        return with(values -> values.clock = value);
+    }
+
+    private BootstrapOptions with(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** All values, of which some change. */
+    private static final class Values {
+
+        private Duration initTimeout;
+        private Duration heartbeatInterval;
+        private Duration heartbeatTimeout;
+        private Duration queryTimeout;
+        private Duration closeTimeout;
+        private String interfaces;
+        private String family;
+        private String version;
+        private int generation;
+        private int memberPort;
+        private LongSupplier clock;
+
+        private Values(BootstrapOptions options) {
+            initTimeout = options.initTimeout;
+            heartbeatInterval = options.heartbeatInterval;
+            heartbeatTimeout = options.heartbeatTimeout;
+            queryTimeout = options.queryTimeout;
+            closeTimeout = options.closeTimeout;
+            interfaces = options.interfaces;
+            family = options.family;
+            version = options.version;
+            generation = options.generation;
+            memberPort = options.memberPort;
+            clock = options.clock;
+        }
+
+        private BootstrapOptions options() {
+            return new BootstrapOptions(
+                    initTimeout,
+                    heartbeatInterval,
+                    heartbeatTimeout,
+                    queryTimeout,
+                    closeTimeout,
+                    interfaces,
+                    family,
+                    version,
+                    generation,
+                    memberPort,
+                    clock);
+        }
     }
 
     private static void requirePositive(String name, Duration value) {
