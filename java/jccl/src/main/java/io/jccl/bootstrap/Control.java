@@ -1,6 +1,5 @@
 package io.jccl.bootstrap;
 
-import io.jccl.ChannelWait;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -24,26 +23,9 @@ final class Control implements ControlNetwork {
         void failed(FailureReport report);
     }
 
-    private static final StatusSource NOTHING = new StatusSource() {
-        @Override
-        public LastEntered lastEntered() {
-            return LastEntered.NOTHING;
-        }
-
-        @Override
-        public Optional<OperationRecord> recordAt(long sequence) {
-            return Optional.empty();
-        }
-
-        @Override
-        public List<ChannelWait> waitingRows() {
-            return List.of();
-        }
-    };
-
     private final int rank;
     private final Output output;
-    private StatusSource source = NOTHING;
+    private StatusSource source = StatusSource.NOTHING;
     private FailureListener listener;
     private FailureReport agreed;
     private boolean coordinatorLeft;

@@ -10,6 +10,24 @@ import java.util.Optional;
  */
 public interface StatusSource {
 
+    /** Of a rank that has entered nothing, or of which nothing is known. */
+    StatusSource NOTHING = new StatusSource() {
+        @Override
+        public LastEntered lastEntered() {
+            return LastEntered.NOTHING;
+        }
+
+        @Override
+        public Optional<OperationRecord> recordAt(long sequence) {
+            return Optional.empty();
+        }
+
+        @Override
+        public List<ChannelWait> waitingRows() {
+            return List.of();
+        }
+    };
+
     /** The last operations that this rank entered. */
     LastEntered lastEntered();
 

@@ -1,10 +1,8 @@
 package io.jccl.status;
 
-import io.jccl.ChannelWait;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.FailureReport;
 import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.RankStatus;
 import io.jccl.bootstrap.StatusSource;
 import java.io.IOException;
@@ -20,23 +18,6 @@ import java.util.TreeSet;
  * closed. Safe for use by any thread.
  */
 public final class CommunicatorStatus {
-
-    private static final StatusSource NOTHING = new StatusSource() {
-        @Override
-        public LastEntered lastEntered() {
-            return LastEntered.NOTHING;
-        }
-
-        @Override
-        public Optional<OperationRecord> recordAt(long sequence) {
-            return Optional.empty();
-        }
-
-        @Override
-        public List<ChannelWait> waitingRows() {
-            return List.of();
-        }
-    };
 
     /** What it does, and since when. */
     private record Step(RankSnapshot.Phase phase, String name, long since) {
@@ -153,7 +134,7 @@ public final class CommunicatorStatus {
         SortedSet<Integer> failed = agreed.map(CommunicatorStatus::blamed).orElseGet(TreeSet::new);
         Optional<CommunicatorView.UnderWay> underWay = live == null ? Optional.empty() : live.underWay();
         List<CommunicatorView.TimedWait> waits = live == null ? List.of() : live.waits();
-        StatusSource source = live == null ? NOTHING : live.source();
+        StatusSource source = live == null ? StatusSource.NOTHING : live.source();
         boolean isAsked = request.sequence() != 0 && request.communicator().equals(id);
         long sequence = isAsked ? request.sequence() : latest(source, underWay);
         RankStatus status = RankStatus.of(
