@@ -1,19 +1,14 @@
 package io.jccl.runtime;
 
 import io.jccl.ChannelWait;
-import io.jccl.CommunicationTimeoutException;
 import io.jccl.JcclException;
-import io.jccl.PeerFailedException;
 import io.jccl.RankOperation;
 import io.jccl.bootstrap.LastEntered;
+import io.jccl.device.HostIdentity;
 import io.jccl.init.InitializedCommunicator;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.Collection;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** A rank's dump as JSON: docs/schema/dump.schema.json. A line for each record, so that tools for text can read it too. */
 final class DumpText {
@@ -47,7 +42,7 @@ final class DumpText {
                         HexFormat.of().formatHex(communicator.membership().sessionId()));
         json.line().field("rank", communicator.rank()).field("size", communicator.size());
         json.line()
-                .field("host", hostName())
+                .field("host", HostIdentity.hostName())
                 .field("pid", ProcessHandle.current().pid());
         json.line()
                 .object("clock")
@@ -61,14 +56,6 @@ final class DumpText {
         array("transfers", snapshot.transfers(), this::transfers);
         array("waits", snapshot.waits(), this::wait);
         return json.endObjectOnItsLine() + "\n";
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "localhost";
-        }
     }
 
     private interface Writer<T> {
@@ -88,21 +75,10 @@ final class DumpText {
     private void failure(JcclException failure) {
         json.line().object("failure").field("type", failure.getClass().getSimpleName());
         json.array("ranks");
-        for (int rank : ranksOf(failure)) {
+        for (int rank : Failure.ranksOf(failure)) {
             json.value(rank);
         }
         json.endArray().field("text", String.valueOf(failure.getMessage())).endObject();
-    }
-
-    /** The ranks that a failure names. */
-    static List<Integer> ranksOf(JcclException failure) {
-        Set<Integer> ranks = Set.of();
-        if (failure instanceof PeerFailedException e) {
-            ranks = e.failedRanks();
-        } else if (failure instanceof CommunicationTimeoutException e) {
-            ranks = e.missingRanks();
-        }
-        return ranks.stream().sorted().toList();
     }
 
     private void operation(RecordedOperation one, boolean onHost) {

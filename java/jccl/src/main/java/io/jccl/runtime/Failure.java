@@ -10,6 +10,8 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -72,6 +74,17 @@ final class Failure {
             return first;
         }
         return like(first, first.getMessage(), first);
+    }
+
+    /** The ranks that a failure names. */
+    static List<Integer> ranksOf(JcclException failure) {
+        Set<Integer> ranks = Set.of();
+        if (failure instanceof PeerFailedException e) {
+            ranks = e.failedRanks();
+        } else if (failure instanceof CommunicationTimeoutException e) {
+            ranks = e.missingRanks();
+        }
+        return ranks.stream().sorted().toList();
     }
 
     /** An exception of the same class and with the same facts. */

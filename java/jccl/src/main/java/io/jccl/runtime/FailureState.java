@@ -92,7 +92,7 @@ final class FailureState {
                 rank,
                 cause.getClass().getSimpleName(),
                 String.valueOf(cause.getMessage()),
-                DumpText.ranksOf(cause).toString());
+                Failure.ranksOf(cause).toString());
     }
 
     /** Why the communicator failed, or null. */
