@@ -120,24 +120,26 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
     std::vector<float> ours(kCount, 1.0f), theirs(kCount, 1.0f);
     std::atomic<bool> begun{false};
     // Both repeat the operation until one fails, so that the abort meets one also where the aborter's core is busy.
-    const auto repeat = [&](int rank, std::vector<float>& buffer, int64_t timeoutNanos) {
+    const auto repeat = [&](int rank, std::vector<float>& buffer) {
       const auto address = reinterpret_cast<uint64_t>(buffer.data());
       Code code = Code::Ok;
-      while (code == Code::Ok) code = ranks[rank].run(kSum, inPlace(), address, address, kCount, 0, timeoutNanos);
+      while (code == Code::Ok) code = ranks[rank].run(kSum, inPlace(), address, address, kCount, 0, kTimeoutNanos);
       return code;
     };
     std::thread peer([&] {
       begun = true;
-      repeat(1, theirs, kSecond / 5);
+      repeat(1, theirs);
     });
     std::thread aborter([&] {
       while (!begun) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::microseconds(20 * round));
       ranks[0].abort(Code::Aborted);
     });
-    const Code code = repeat(0, ours, kTimeoutNanos);
+    const Code code = repeat(0, ours);
     std::fill(ours.begin(), ours.end(), 7.0f);
     aborter.join();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // in which a late store would come
+    ranks[1].abort(Code::Aborted);
     peer.join();
     EXPECT_EQ(Code::Aborted, code) << "round=" << round;
     ASSERT_EQ(static_cast<ptrdiff_t>(kCount), std::count(ours.begin(), ours.end(), 7.0f)) << "round=" << round;
