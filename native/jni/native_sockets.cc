@@ -20,6 +20,7 @@ jint descriptorOf(JNIEnv* env, jobject channel) {
 JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeSockets_bound(JNIEnv* env, jclass, jobject channel) {
   return jccl::jni::guarded<jboolean>(JNI_FALSE, [&]() -> jboolean {
     const jint socket = descriptorOf(env, channel);
-    return socket >= 0 && jccl::boundRepetitions(socket) ? JNI_TRUE : JNI_FALSE;
+    if (socket < 0 || !jccl::keepOpen(socket)) return JNI_FALSE;
+    return jccl::boundRepetitions(socket) ? JNI_TRUE : JNI_FALSE;
   });
 }

@@ -9,6 +9,9 @@ namespace {
 // How much one stream may move before the others, and the caller, go on.
 constexpr size_t kBytesPerPoll = 512 * 1024;
 
+// How often answers are checked in the time for which a peer may be silent.
+constexpr int64_t kChecksPerTimeout = 8;
+
 // At the sending end of streams on which nothing but a FIN message is expected. Where a connection will receive on the
 // stream, frames wait.
 class FinReceiver final : public SocketStream::Receiver {
@@ -48,6 +51,15 @@ Status SocketStreams::each(const std::vector<std::unique_ptr<SocketStream>>& str
   return failed == results.end() ? Status::ok() : *failed;
 }
 
+Status SocketStreams::checkAnswers(const std::vector<std::unique_ptr<SocketStream>>& streams, int64_t nowNanos) {
+  if (nowNanos < nextCheckNanos_) return Status::ok();
+  nextCheckNanos_ = nowNanos + peerTimeoutNanos_ / kChecksPerTimeout;
+  for (const auto& stream : streams) {
+    if (Status answers = stream->checkAnswers(nowNanos, peerTimeoutNanos_); !answers) return answers;
+  }
+  return Status::ok();
+}
+
 SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents,
                                            EventSet& dataEvents, std::shared_ptr<IoThreadPool> pool,
                                            std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
@@ -55,7 +67,7 @@ SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRou
     : config_(config),
       peer_(route.to),
       dataEvents_(dataEvents),
-      together_(std::move(pool)),
+      together_(config, std::move(pool)),
       eagerPath_(std::move(eagerPath)),
       ownsEagerPath_(SocketEagerPath::isOwnedBy(route.from, route.to)) {
   NetIntroductionHeader who;
@@ -132,6 +144,7 @@ Status SocketSendConnection::progress(int64_t nowNanos, int* work) {
   if (!connected()) {
     if (Status dialled = dial(nowNanos, work); !dialled || !connected()) return dialled;
   }
+  if (Status answers = together_.checkAnswers(streams_, nowNanos); !answers) return answers;
   if (Status heard = listen(work); !heard) return heard;
   const auto done = [this](uint64_t sequence) {
     const auto lock = together_.reporting();
@@ -155,7 +168,7 @@ Status SocketSendConnection::listen(int* work) {
 }
 
 int64_t SocketSendConnection::nextDeadlineNanos() const {
-  int64_t next = INT64_MAX;
+  int64_t next = connected() ? together_.nextCheckNanos() : INT64_MAX;
   for (const auto& dialer : dialers_) next = std::min(next, dialer->nextDeadlineNanos());
   return next;
 }
@@ -174,7 +187,7 @@ SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, Ev
                                            std::shared_ptr<IoThreadPool> pool, std::vector<UniqueFd> sockets,
                                            std::shared_ptr<SocketEagerPath> eagerPath)
     : config_(config),
-      together_(std::move(pool)),
+      together_(config, std::move(pool)),
       eagerPath_(std::move(eagerPath)),
       ownsEagerPath_(SocketEagerPath::isOwnedBy(peer, config.rank)) {
   for (UniqueFd& socket : sockets) {
@@ -265,7 +278,8 @@ void SocketRecvConnection::placed(const SocketFrame& frame) {
   ++window_[frame.sequence].placed;
 }
 
-Status SocketRecvConnection::progress(int64_t, int* work) {
+Status SocketRecvConnection::progress(int64_t nowNanos, int* work) {
+  if (Status answers = together_.checkAnswers(streams_, nowNanos); !answers) return answers;
   const auto receive = [this](SocketStream& stream, int* got) { return stream.receive(*this, kBytesPerPoll, got); };
   const auto busy = [](const SocketStream& stream) { return stream.mayReceive(); };
   if (Status moved = together_.each(streams_, work, busy, receive); !moved) return moved;

@@ -1,6 +1,7 @@
 // Messages over several TCP streams.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -22,12 +23,17 @@ namespace jccl {
 class SocketStreams {
  public:
   // `pool` may be null.
-  explicit SocketStreams(std::shared_ptr<IoThreadPool> pool) : pool_(std::move(pool)) {}
+  SocketStreams(const NetConfig& config, std::shared_ptr<IoThreadPool> pool)
+      : peerTimeoutNanos_(std::max(config.peerTimeoutNanos, PeerSilence::kShortestNanos)), pool_(std::move(pool)) {}
 
   // Calls move(stream, work) for every one of `streams`, by several threads if at least two of them are `busy`. Adds up
   // the work; the first failure is the result.
   template <typename Busy, typename Move>
   Status each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move);
+
+  // Fails where the host at the other end of a stream does not answer. Most calls only compare the time.
+  Status checkAnswers(const std::vector<std::unique_ptr<SocketStream>>& streams, int64_t nowNanos);
+  int64_t nextCheckNanos() const { return nextCheckNanos_; }
 
   // Held while a stream reports to its connection.
   std::unique_lock<std::mutex> reporting() {
@@ -35,6 +41,8 @@ class SocketStreams {
   }
 
  private:
+  const int64_t peerTimeoutNanos_;
+  int64_t nextCheckNanos_ = 0;
   const std::shared_ptr<IoThreadPool> pool_;
   std::mutex mutex_;
 };
@@ -92,6 +100,7 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
   bool expecting() const override;
   Status progress(int64_t nowNanos, int* work) override;
+  int64_t nextDeadlineNanos() const override { return together_.nextCheckNanos(); }
   void close() override;
   std::string describe() const override;
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <climits>
 
 namespace jccl {
 namespace {
@@ -48,6 +49,8 @@ Status tuneDataSocket(int socket, const NetConfig& config) {
   boundRepetitions(socket);
   return set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, millis, "TCP_USER_TIMEOUT");
 }
+
+bool keepOpen(int socket) { return set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, INT_MAX, "TCP_USER_TIMEOUT").isOk(); }
 
 bool boundRepetitions(int socket) {
   return set(socket, IPPROTO_TCP, kTcpRtoMaxMillis, kLongestRepeatMillis, "TCP_RTO_MAX_MS").isOk();

@@ -17,6 +17,11 @@ Status openDataSocket(int family, Distance distance, const NetConfig& config, Un
 // nothing is sent.
 Status tuneDataSocket(int socket, const NetConfig& config);
 
+// From here on the caller judges whether the peer lives: the kernel does not end the connection, however long the peer
+// does not answer, or does not read. (With a user time-out it also ends connections to a peer that answers and reads late;
+// without one, after net.ipv4.tcp_retries2 repetitions.)
+bool keepOpen(int socket);
+
 // The kernel doubles the pause between repetitions to a peer that does not answer, up to two minutes, and so notices only
 // after as long again that a network is back. Bounds it by a second; false where the kernel cannot (before Linux 6.15).
 bool boundRepetitions(int socket);

@@ -28,6 +28,11 @@ SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t
 
 SocketStream::~SocketStream() { events_.remove(socket_.get()); }
 
+Status SocketStream::open() {
+  keepOpen(socket_.get());  // tests have streams over sockets of other families
+  return events_.add(socket_.get(), this);
+}
+
 void SocketStream::onEvents(uint32_t epollEvents) {
   const bool broken = (epollEvents & (EPOLLERR | EPOLLHUP)) != 0;
   if (broken || (epollEvents & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
@@ -63,6 +68,12 @@ void SocketStream::sendFin() {
   // Refused when the kernel's buffer is full: the peer then takes the end for a death, as it would be without this.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_.get(), SHUT_WR);
+}
+
+Status SocketStream::checkAnswers(int64_t nowNanos, int64_t limitNanos) {
+  if (!silence_.lasts(socket_.get(), nowNanos, limitNanos)) return Status::ok();
+  return Status::transport("net: lost " + describe() + ": nothing was answered for " +
+                           std::to_string(limitNanos / 1'000'000) + " ms: " + socketHint(ETIMEDOUT));
 }
 
 Status SocketStream::sendSome(size_t* moved) {

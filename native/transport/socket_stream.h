@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/status.h"
 #include "transport/event_set.h"
+#include "transport/peer_silence.h"
 #include "transport/socket_address.h"
 #include "transport/socket_frame.h"
 
@@ -36,7 +37,7 @@ class SocketStream : public EventHandler {
   SocketStream& operator=(const SocketStream&) = delete;
 
   // Puts the socket into the event set.
-  Status open() { return events_.add(socket_.get(), this); }
+  Status open();
   void onEvents(uint32_t epollEvents) override;
 
   uint32_t index() const { return index_; }
@@ -71,6 +72,10 @@ class SocketStream : public EventHandler {
 
   // Reads until the kernel has no more, the receiver has no buffer, or about `budget` bytes have moved.
   Status receive(Receiver& receiver, size_t budget, int* work);
+
+  // To be called every now and then: fails where the peer's host has left something unanswered for so long. A peer that
+  // answers and does not read is only late.
+  Status checkAnswers(int64_t nowNanos, int64_t limitNanos);
 
   // Would send() pass data to the kernel, as far as is known? Would receive() request some?
   bool maySend() const { return writable_ && !queue_.empty(); }
@@ -110,6 +115,7 @@ class SocketStream : public EventHandler {
   bool ended_ = false;     // the other end has sent its FIN message
   bool finished_ = false;  // and has closed its half
   bool sentFin_ = false;   // this end did
+  PeerSilence silence_;
 
   std::deque<Queued> queue_;
   size_t frontSent_ = 0;  // bytes of the first frame that the kernel has

@@ -9,7 +9,8 @@ public final class NativeSockets {
 
     /**
      * Bounds the pause between repetitions to a peer that does not answer by a second. The kernel doubles it up to two
-     * minutes otherwise, and so notices only after as long again that a network is back.
+     * minutes otherwise, and so notices only after as long again that a network is back. It does not end the connection,
+     * however often it repeats: heartbeats decide.
      *
      * @param channel not closed by another thread meanwhile
      * @return false where the kernel cannot (before Linux 6.15), or the native library cannot be loaded

@@ -3,6 +3,7 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.MismatchedCollectiveException;
@@ -13,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Future;
@@ -188,6 +190,31 @@ class FailuresTest {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
                 assertThat(ranks.output(rank)).containsPattern("(PeerFailed|CommunicationTimeout)Exception\\[1\\]");
             }
+        }
+    }
+
+    /** Nothing moves for longer than a lost host may be silent. */
+    @Test
+    void aRankThatReceivesLateKeepsItsConnection() throws Exception {
+        int bytes = 64 << 20; // more than the sockets hold
+        CommunicatorConfig config = LocalRanks.config()
+                .setting("JCCL_TRANSPORT", "socket")
+                .setting("JCCL_HEARTBEAT_TIMEOUT", "2s")
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(2, config)) {
+            Future<Void> sent = ranks.submit(0, comm -> {
+                comm.send(1, DataBuffer.of(new byte[bytes])).await();
+                return null;
+            });
+            Future<Byte> received = ranks.submit(1, comm -> {
+                Thread.sleep(5000);
+                byte[] all = new byte[bytes];
+                Arrays.fill(all, (byte) 1);
+                comm.recv(0, DataBuffer.of(all)).await();
+                return all[bytes - 1];
+            });
+            sent.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            assertThat(received.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isZero();
         }
     }
 

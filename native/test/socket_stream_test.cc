@@ -1,0 +1,150 @@
+// Which peers a stream takes for lost: those whose host does not answer, not those that read late.
+#include "transport/socket_stream.h"
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "transport/socket_options.h"
+
+namespace jccl {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kSecond = 1'000 * kMillisecond;
+
+// A stream over TCP whose other end the test holds.
+class SocketStreamTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    config_.peerTimeoutNanos = PeerSilence::kShortestNanos;
+    config_.sendBufferBytes = config_.receiveBufferBytes = 32 * 1024;
+    UniqueFd own, listener;
+    ASSERT_TRUE(openDataSocket(AF_INET, Distance::Network, config_, &listener).isOk());
+    ASSERT_TRUE(openDataSocket(AF_INET, Distance::Network, config_, &own).isOk());
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(0, ::bind(listener.get(), generic, bytes));
+    ASSERT_EQ(0, ::listen(listener.get(), 1));
+    ASSERT_EQ(0, ::getsockname(listener.get(), generic, &bytes));
+    ::connect(own.get(), generic, bytes);
+    while (!peer_) {
+      peer_.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      std::this_thread::yield();
+    }
+    ASSERT_TRUE(tuneDataSocket(own.get(), config_).isOk());
+    ASSERT_TRUE(events_.open().isOk());
+    stream_ = std::make_unique<SocketStream>(std::move(own), 1, events_, 0, 0);
+    ASSERT_TRUE(stream_->open().isOk());
+  }
+
+  void push() {
+    SocketFrame frame;
+    frame.totalBytes = frame.length = static_cast<uint32_t>(data_.size());
+    stream_->push(frame, data_.data());
+  }
+
+  // As when the peer's host is gone: what comes there is dropped before the kernel acknowledges it.
+  void dropEverything() {
+    sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog program = {1, &none};
+    ASSERT_EQ(0, ::setsockopt(peer_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+  }
+
+  Status progress() {
+    events_.dispatch();
+    int work = 0;
+    Status sent = stream_->send(&work, [this](uint64_t) { ++left_; });
+    return sent ? stream_->checkAnswers(monotonicNanos(), config_.peerTimeoutNanos) : sent;
+  }
+
+  // What checks every eighth of the time-out find, and after how long.
+  Status watch(int64_t limitNanos, int64_t* tookNanos) {
+    const int64_t began = monotonicNanos();
+    Status answers = Status::ok();
+    while (answers && monotonicNanos() - began < limitNanos) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(config_.peerTimeoutNanos / 8));
+      answers = progress();
+    }
+    *tookNanos = monotonicNanos() - began;
+    return answers;
+  }
+
+  void expectLost() {
+    int64_t took = 0;
+    const Status answers = watch(20 * kSecond, &took);
+    EXPECT_EQ(Code::Transport, answers.code());
+    EXPECT_NE(std::string::npos, answers.message().find("nothing was answered for 2000 ms")) << answers.message();
+    EXPECT_GE(took, kSecond);
+    EXPECT_LT(took, 10 * kSecond);
+  }
+
+  NetConfig config_;
+  EventSet events_;
+  UniqueFd peer_;
+  std::unique_ptr<SocketStream> stream_;
+  std::vector<uint8_t> data_ = std::vector<uint8_t>(4 * 1024 * 1024, 9);
+  int left_ = 0;
+};
+
+TEST_F(SocketStreamTest, APeerThatReadsLateIsNotLost) {
+  push();
+  int64_t took = 0;
+  const Status waiting = watch(4 * kSecond, &took);
+  ASSERT_TRUE(waiting.isOk()) << waiting.message();
+  ASSERT_EQ(0, left_);
+  std::thread reader([this] {
+    std::vector<uint8_t> got(64 * 1024);
+    size_t left = data_.size() + sizeof(SocketFrame);
+    while (left > 0) {
+      const ssize_t bytes = ::recv(peer_.get(), got.data(), got.size(), 0);
+      ASSERT_GT(bytes, 0);
+      left -= static_cast<size_t>(bytes);
+    }
+  });
+  const int64_t deadline = monotonicNanos() + 20 * kSecond;
+  while (left_ == 0 && monotonicNanos() < deadline) {
+    const Status moved = progress();
+    if (!moved) ADD_FAILURE() << moved.message();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(1, left_);
+  if (left_ == 0) ::shutdown(peer_.get(), SHUT_RDWR);
+  reader.join();
+}
+
+TEST_F(SocketStreamTest, AHostThatDoesNotAcknowledgeDataIsLost) {
+  dropEverything();
+  push();
+  expectLost();
+}
+
+TEST_F(SocketStreamTest, AHostThatDoesNotAnswerIsLostAlsoWhereNothingIsSent) {
+  dropEverything();
+  expectLost();
+}
+
+TEST_F(SocketStreamTest, AHostThatVanishesWhileItsProcessReadsLateIsLost) {
+  push();
+  int64_t took = 0;
+  ASSERT_TRUE(watch(kSecond, &took).isOk());
+  dropEverything();
+  expectLost();
+}
+
+TEST_F(SocketStreamTest, AnIdlePeerIsNotLost) {
+  int64_t took = 0;
+  const Status waiting = watch(4 * kSecond, &took);
+  EXPECT_TRUE(waiting.isOk()) << waiting.message();
+}
+
+}  // namespace
+}  // namespace jccl
