@@ -114,7 +114,7 @@ class LifecycleTest {
     @Test
     void aRankThatGivesUpAtAnyTimeIsNotWaitedFor() throws InterruptedException, TimeoutException {
         Random random = new Random(20);
-        for (int round = 0; round < 40; round++) {
+        for (int round = 0; round < 12; round++) {
             int leaver = round % 2;
             UniqueId id = UniqueId.create(CONFIG);
             List<CompletableFuture<Communicator>> ranks = List.of(init(id, 0, 2), init(id, 1, 2));
