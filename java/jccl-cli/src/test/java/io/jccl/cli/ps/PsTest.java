@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -59,11 +60,24 @@ class PsTest {
         return Settings.load(CommunicatorConfig.defaults());
     }
 
-    /** What is printed once it names something of a kind, or the last time before the limit. */
+    /** From another host. */
+    private static List<Diagnosed> lookAt(int port, String secret) throws Exception {
+        try (Attached attached = new Attached.Remote(
+                new InetSocketAddress("127.0.0.1", port),
+                JobIdentity.ofSecret(secret).key().orElseThrow())) {
+            return Look.at(attached, "").communicators();
+        }
+    }
+
     private static Diagnosed await(Optional<Long> pid, Finding.Kind kind) throws Exception {
+        return await(() -> look(pid), kind);
+    }
+
+    /** What is printed once it names something of a kind, or the last time before the limit. */
+    private static Diagnosed await(Callable<List<Diagnosed>> look, Finding.Kind kind) throws Exception {
         long end = System.nanoTime() + 30_000_000_000L;
         while (true) {
-            List<Diagnosed> all = look(pid);
+            List<Diagnosed> all = look.call();
             if (all.size() == 1 && all.get(0).findings().stream().anyMatch(it -> it.kind() == kind)
                     || System.nanoTime() - end >= 0) {
                 assertThat(all).hasSize(1);
@@ -221,29 +235,15 @@ class PsTest {
                 }
             }
             requireNamed(await(Optional.empty(), Finding.Kind.ABSENT), Finding.Kind.ABSENT, 1);
-            Diagnosed remote = null;
-            try (Attached attached = new Attached.Remote(
-                    new InetSocketAddress("127.0.0.1", status),
-                    JobIdentity.ofSecret("a secret").key().orElseThrow())) {
-                remote = Look.at(attached, "").communicators().get(0);
-            }
+            Diagnosed remote = await(() -> lookAt(status, "a secret"), Finding.Kind.ABSENT);
             requireNamed(remote, Finding.Kind.ABSENT, 1);
             assertThat(remote.findings().get(0).text()).contains("the rendezvous server waits");
             ranks.startLaunched(1, 3, "127.0.0.1:" + rendezvous + "/a secret", 0); // and then all is well
             ranks.await(2, "READY");
-            try (Attached attached = new Attached.Remote(
-                    new InetSocketAddress("127.0.0.1", status),
-                    JobIdentity.ofSecret("a secret").key().orElseThrow())) {
-                assertThat(Look.at(attached, "").communicators().get(0).sample().ranks())
-                        .hasSize(3);
-            }
-            try (Attached attached = new Attached.Remote(
-                    new InetSocketAddress("127.0.0.1", status),
-                    JobIdentity.ofSecret("another").key().orElseThrow())) {
-                assertThatThrownBy(() -> Look.at(attached, ""))
-                        .isInstanceOf(IOException.class)
-                        .hasMessageContaining("refuses");
-            }
+            assertThat(lookAt(status, "a secret").get(0).sample().ranks()).hasSize(3);
+            assertThatThrownBy(() -> lookAt(status, "another"))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("refuses");
         }
     }
 
