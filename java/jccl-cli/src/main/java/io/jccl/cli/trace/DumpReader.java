@@ -36,15 +36,11 @@ final class DumpReader {
      */
     static Found readAll(Path folder) {
         List<String> problems = new ArrayList<>();
-        Map<String, Dump> last = new HashMap<>();
+        List<Dump> dumps = new ArrayList<>();
         List<Path> files = files(folder);
         for (Path file : files) {
             try {
-                Dump dump = read(file);
-                last.merge(
-                        dump.session() + " " + dump.rank(),
-                        dump,
-                        (one, other) -> one.wallNanos() > other.wallNanos() ? one : other);
+                dumps.add(read(file));
             } catch (IllegalArgumentException e) {
                 problems.add(e.getMessage());
             }
@@ -54,7 +50,19 @@ final class DumpReader {
                     "DIR=" + folder + ": has no dump (jccl-*.json); ranks write them when they fail"
                             + " if JCCL_DUMP_DIR names a folder");
         }
-        return new Found(List.copyOf(last.values()), problems);
+        return new Found(last(dumps), problems);
+    }
+
+    /** The last of each rank of each communicator. */
+    static List<Dump> last(List<Dump> dumps) {
+        Map<String, Dump> last = new HashMap<>();
+        for (Dump dump : dumps) {
+            last.merge(
+                    dump.session() + " " + dump.rank(),
+                    dump,
+                    (one, other) -> one.wallNanos() > other.wallNanos() ? one : other);
+        }
+        return List.copyOf(last.values());
     }
 
     private static List<Path> files(Path folder) {
@@ -75,7 +83,20 @@ final class DumpReader {
      */
     static Dump read(Path file) {
         try {
-            JsonNode root = new ObjectMapper().readTree(Files.readAllBytes(file));
+            return read(file, Files.readAllBytes(file));
+        } catch (IOException e) {
+            throw noDump(file, e);
+        }
+    }
+
+    /**
+     * Reads what one file contains.
+     *
+     * @throws IllegalArgumentException if it is no dump
+     */
+    static Dump read(Path file, byte[] content) {
+        try {
+            JsonNode root = new ObjectMapper().readTree(content);
             long version = number(root, "version", 0, Long.MAX_VALUE);
             if (version != VERSION) {
                 throw new IllegalArgumentException(
@@ -83,11 +104,15 @@ final class DumpReader {
             }
             return dump(file, root);
         } catch (IOException | IllegalArgumentException e) {
-            throw new IllegalArgumentException(
-                    "file=" + file + ": is no dump of a rank ("
-                            + String.valueOf(e.getMessage()).lines().findFirst().orElse("") + ")",
-                    e);
+            throw noDump(file, e);
         }
+    }
+
+    private static IllegalArgumentException noDump(Path file, Exception cause) {
+        return new IllegalArgumentException(
+                "file=" + file + ": is no dump of a rank ("
+                        + String.valueOf(cause.getMessage()).lines().findFirst().orElse("") + ")",
+                cause);
     }
 
     private static Dump dump(Path file, JsonNode root) {

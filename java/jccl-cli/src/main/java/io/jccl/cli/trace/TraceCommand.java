@@ -74,7 +74,7 @@ public final class TraceCommand implements Callable<Integer> {
     }
 
     /** The communicators, in the order of their first dumps. */
-    private static List<TimelineWriter.Group> groups(List<Dump> dumps) {
+    static List<TimelineWriter.Group> groups(List<Dump> dumps) {
         Map<String, List<Dump>> sessions =
                 dumps.stream().collect(Collectors.groupingBy(Dump::session, TreeMap::new, Collectors.toList()));
         return sessions.values().stream()
@@ -86,7 +86,7 @@ public final class TraceCommand implements Callable<Integer> {
                 .toList();
     }
 
-    private static String describe(TimelineWriter.Group group) {
+    static String describe(TimelineWriter.Group group) {
         List<Dump> dumps = group.dumps();
         Dump first = dumps.get(0);
         List<String> lines = new ArrayList<>();

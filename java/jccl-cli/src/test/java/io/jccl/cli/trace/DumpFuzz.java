@@ -1,0 +1,32 @@
+package io.jccl.cli.trace;
+
+import io.jccl.cli.output.Json;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Fuzz target: dumps of one or several ranks, with a zero byte between two, read, compared and merged. */
+public final class DumpFuzz {
+
+    private static final Path FILE = Path.of("fuzz");
+
+    private DumpFuzz() {}
+
+    /** Reads the bytes; throws if they do anything but be read or refused. */
+    public static void fuzzerTestOneInput(byte[] data) {
+        List<Dump> dumps = new ArrayList<>();
+        for (String dump : new String(data, StandardCharsets.ISO_8859_1).split("\0")) {
+            try {
+                dumps.add(DumpReader.read(FILE, dump.getBytes(StandardCharsets.ISO_8859_1)));
+            } catch (IllegalArgumentException e) {
+                if (!e.getMessage().startsWith("file=fuzz: is no dump of a rank (")) {
+                    throw new IllegalStateException("refused without the name of the file and a reason", e);
+                }
+            }
+        }
+        List<TimelineWriter.Group> groups = TraceCommand.groups(DumpReader.last(dumps));
+        groups.forEach(TraceCommand::describe);
+        Json.line(json -> TimelineWriter.write(groups, json));
+    }
+}
