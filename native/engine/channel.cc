@@ -1,6 +1,7 @@
 #include "engine/channel.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/slicing.h"
 
@@ -79,11 +80,15 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
   const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
   const size_t element = transfer.elementBytes;
   uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
-  if (P != Protocol::Simple) capacity = std::min(capacity, kMaxPackedSliceBytes);
+  if (P != Protocol::Simple) {
+    // Behind a network the same chunks go into SIMPLE slots.
+    capacity = std::min({capacity, kMaxPackedSliceBytes, shape.payloadCapacity(Protocol::Simple)});
+  }
   transfer.zeroCopy = P == Protocol::Simple && sendsZeroCopy(operation);
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
   if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
+  if (runsByHosts(operation)) return runByHosts<P>(operation, transfer);
   runDirect<P>(operation, transfer);
 }
 
@@ -176,6 +181,99 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
       break;
     default:
       break;
+  }
+  primitives.finish();
+}
+
+bool Channel::runsByHosts(const Operation& operation) const {
+  if ((operation.choice.flags & Choice::kByHosts) == 0 || hostOf_.empty()) return false;
+  switch (operation.code.collective) {
+    case Collective::AllReduce:
+    case Collective::Barrier:
+    case Collective::Broadcast:
+    case Collective::Reduce:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The root leads its host, the first rank any other. `root` -1: there is none.
+int Channel::leaderOf(int host, int root) const {
+  if (root >= 0 && hostOf_[root] == host) return root;
+  return static_cast<int>(std::find(hostOf_.begin(), hostOf_.end(), host) - hostOf_.begin());
+}
+
+template <Protocol P>
+void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
+  const int root = hasRoot(operation.code.collective) ? operation.root : -1;
+  const int host = hostOf_[rank_];
+  const int leader = leaderOf(host, root);
+  std::array<RecvConnection*, kMaxFanout> recvs{};
+  std::array<SendConnection*, kMaxFanout> sends{};
+  HostsPlan plan;
+  plan.isLeader = leader == rank_;
+  plan.chunkCount = transfer.sliceCount;
+  ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+
+  // This host's other ranks, then the other leaders.
+  int members = 0;
+  int before = 0;  // leaders of the hosts before this one
+  int peers = 0;
+  for (int peer = 0; plan.isLeader && peer < size_; ++peer) {
+    if (peer == rank_ || hostOf_[peer] != host) continue;
+    recvs[static_cast<size_t>(peers)] = &recvs_[peer];
+    sends[static_cast<size_t>(peers++)] = &sends_[peer];
+  }
+  members = peers;
+  plan.hasMembers = members > 0;
+  const int hosts = 1 + *std::max_element(hostOf_.begin(), hostOf_.end());
+  for (int other = 0; plan.isLeader && other < hosts; ++other) {
+    if (other == host) continue;
+    before += other < host ? 1 : 0;
+    recvs[static_cast<size_t>(peers)] = &recvs_[leaderOf(other, root)];
+    sends[static_cast<size_t>(peers++)] = &sends_[leaderOf(other, root)];
+  }
+  if (!plan.isLeader) {
+    recvs[0] = &recvs_[leader];
+    sends[0] = &sends_[leader];
+  }
+  uint8_t* space = nullptr;
+  if (!scratch<P>(std::max(peers, 1), transfer, space)) return;
+
+  if (root < 0) {
+    Links inward{recvs.data(), members, sends.data() + members, peers - members, 0};
+    Links outward{recvs.data() + members, peers - members, sends.data(), members, before};
+    if (!plan.isLeader) {
+      inward = Links{nullptr, 0, sends.data(), 1, 0};
+      outward = Links{recvs.data(), 1, nullptr, 0, 0};
+    }
+    Transfer partial = transfer;
+    partial.input = transfer.output;
+    HostPrimitives<P> in(waiter_, transfer, inward, space);
+    HostPrimitives<P> out(waiter_, partial, outward, space);
+    hostsAllReduce(in, out, plan);
+    in.finish();
+    out.finish();
+    return;
+  }
+  // Between leaders data goes to or from the root alone.
+  const bool isRoot = rank_ == root;
+  const bool spreads = operation.code.collective == Collective::Broadcast;
+  Links links;
+  links.oneWay = true;
+  RecvConnection* fromRoot = isRoot ? nullptr : &recvs_[plan.isLeader ? root : leader];
+  SendConnection* toRoot = isRoot ? nullptr : &sends_[plan.isLeader ? root : leader];
+  const int spread = isRoot ? peers : members;
+  links.recv = spreads ? &fromRoot : recvs.data();
+  links.recvCount = spreads ? (isRoot ? 0 : 1) : spread;
+  links.send = spreads ? sends.data() : &toRoot;
+  links.sendCount = spreads ? spread : (isRoot ? 0 : 1);
+  HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  if (spreads) {
+    hostsBroadcast(primitives, plan, isRoot);
+  } else {
+    hostsReduce(primitives, plan, isRoot);
   }
   primitives.finish();
 }

@@ -9,6 +9,7 @@
 
 #include "base/mapped_memory.h"
 #include "collectives/direct.h"
+#include "collectives/hosts.h"
 #include "collectives/ring.h"
 #include "collectives/tree.h"
 #include "engine/operation.h"
@@ -29,6 +30,9 @@ class Channel {
   // Plans may be set before the connections exist.
   void setRing(const std::vector<int>& order);
   void setTree(int up, const std::vector<int>& down);
+
+  // Which host every rank is on, numbered from 0; without it there is one.
+  void setHosts(const std::vector<int>& hostOf) { hostOf_ = hostOf; }
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }
@@ -58,7 +62,11 @@ class Channel {
   void runTree(const Operation& operation, const Transfer& transfer);
   template <Protocol P>
   void runDirect(const Operation& operation, const Transfer& transfer);
+  template <Protocol P>
+  void runByHosts(const Operation& operation, const Transfer& transfer);
 
+  bool runsByHosts(const Operation& operation) const;
+  int leaderOf(int host, int root) const;
   bool sendsZeroCopy(const Operation& operation) const;
   bool allNet() const;
   PartPlan partsOf(const Operation& operation) const;
@@ -73,6 +81,7 @@ class Channel {
 
   std::vector<int> ringOrder_;  // [i]: the rank i places after this one
   int ringPosition_ = 0;
+  std::vector<int> hostOf_;  // by rank
   bool treeSet_ = false;
   int treeUp_ = -1;
   std::vector<int> treeDown_;

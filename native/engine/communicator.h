@@ -84,6 +84,7 @@ class Communicator {
 
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
+  Status setHosts(const std::vector<int>& hostOf);
   // Checks that every connection that rings and trees need exists.
   Status checkPlan() const;
   Status checkConnected(std::span<const PointToPointTask> tasks) const;

@@ -72,6 +72,12 @@ Status Communicator::setRing(int channel, const std::vector<int>& order) {
   return Status::ok();
 }
 
+Status Communicator::setHosts(const std::vector<int>& hostOf) {
+  if (Status valid = checkHosts(hostOf, config_.size); !valid) return valid;
+  for (const auto& channel : channels_) channel->setHosts(hostOf);
+  return Status::ok();
+}
+
 Status Communicator::setTree(int channel, int up, const std::vector<int>& down) {
   if (Status status = checkTree(channel, up, down, config_.rank, config_.size, config_.channels, kMaxTreeChildren);
       !status) {

@@ -89,6 +89,7 @@ struct Choice {
   static constexpr uint16_t kTryZeroCopy = 1;   // the same on all ranks of an operation
   static constexpr uint16_t kZeroCopyUsed = 2;  // only in what is reported back
   static constexpr uint16_t kTwoShot = 4;       // direct all-reduce: two-shot, every rank reduces a shard
+  static constexpr uint16_t kByHosts = 8;  // direct: only one rank of a host sends to other hosts (collectives/hosts.h)
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;

@@ -29,6 +29,19 @@ inline Status checkRing(int channel, const std::vector<int>& order, int size, in
                          std::to_string(channels));
 }
 
+// Hosts are numbered in the order of their first ranks.
+inline Status checkHosts(const std::vector<int>& hostOf, int size) {
+  int hosts = 0;
+  bool whole = static_cast<int>(hostOf.size()) == size;
+  for (const int host : hostOf) {
+    whole = whole && host >= 0 && host <= hosts;
+    hosts = std::max(hosts, host + 1);
+  }
+  if (whole) return Status::ok();
+  return Status::invalid("hosts of " + std::to_string(hostOf.size()) + " ranks, expected one for each of size=" +
+                         std::to_string(size) + ", numbered from 0 in the order of their first ranks");
+}
+
 inline Status checkTree(int channel, int up, const std::vector<int>& down, int rank, int size, int channels,
                         int maxChildren) {
   if (channel >= 0 && channel < channels && (up == -1 || isPeer(up, rank, size)) &&

@@ -181,7 +181,8 @@ class HostPrimitives {
     transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, streaming);
   }
 
-  // LL and LL128: chunks are unpacked into scratch when they are reduced, straight to the output when they are not.
+  // LL and LL128: chunks are unpacked into scratch when they are reduced, straight to the output when they are not. Links
+  // behind a network carry SIMPLE messages all the same: nobody polls their slots for flags.
   void stepPacked(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const uint8_t* result = in;
@@ -189,19 +190,23 @@ class HostPrimitives {
       const size_t sliceBytes = (transfer_.sliceCount * transfer_.elementBytes + 63) / 64 * 64;
       uint8_t* target = out != nullptr ? out : scratch_;
       if (in == nullptr && recvCount == 1) {
-        if (!unpack(*links.recv[0], target, bytes, check)) return;
+        const uint8_t* source = take(*links.recv[0], target, bytes, check);
+        if (source == nullptr) return;
+        if (source != target) std::memcpy(target, source, bytes);
       } else {
         const void* sources[kMaxFanout + 1];
         int sourceCount = 0;
         for (int i = 0; i < recvCount; ++i) {
           if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
-          uint8_t* slice = scratch_ + sliceBytes * (i + 1);
-          if (!unpack(*links.recv[i], slice, bytes, check)) return;
-          sources[sourceCount++] = slice;
+          sources[sourceCount++] = take(*links.recv[i], scratch_ + sliceBytes * (i + 1), bytes, check);
+          if (sources[sourceCount - 1] == nullptr) return;
         }
         if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
         void* destination = target;
         if (count != 0) transfer_.reduce(&destination, 1, sources, sourceCount, count, post, 0);
+      }
+      for (int i = 0; i < recvCount; ++i) {
+        if (links.recv[i]->isNet()) release(*links.recv[i], bytes);
       }
       result = target;
     } else if (out != nullptr && in != nullptr && out != in && bytes != 0) {
@@ -212,6 +217,11 @@ class HostPrimitives {
 
   void pack(SendConnection& connection, const uint8_t* data, uint32_t bytes, uint32_t check) {
     const uint64_t step = connection.step;
+    if (connection.isNet()) {
+      if (bytes != 0) std::memcpy(connection.memory.simpleSlot(step), data, bytes);
+      connection.publish<FlagBits>(Protocol::Simple, bytes, check);
+      return;
+    }
     uint32_t wireBytes;
     if constexpr (P == Protocol::LL) {
       wireBytes = LLCodec::wireBytes(bytes);
@@ -220,11 +230,14 @@ class HostPrimitives {
       wireBytes = LL128Codec::wireBytes(bytes);
       LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, data, bytes);
     }
-    if (connection.isNet()) {
-      connection.publish<FlagBits>(P, wireBytes, check);
-    } else {
-      connection.publishPacked<FlagBits>(P, wireBytes);
-    }
+    connection.publishPacked<FlagBits>(P, wireBytes);
+  }
+
+  // Where the next chunk is: unpacked into `slice`, or, behind a network, in its slot, which is then still to be released. Null
+  // after a failure.
+  const uint8_t* take(RecvConnection& connection, uint8_t* slice, uint32_t bytes, uint32_t check) {
+    if (!connection.isNet()) return unpack(connection, slice, bytes, check) ? slice : nullptr;
+    return waitForSlot(connection, check) ? connection.simpleChunk(bytes) : nullptr;
   }
 
   bool unpack(RecvConnection& connection, uint8_t* data, uint32_t bytes, uint32_t check) {
@@ -278,6 +291,7 @@ class HostPrimitives {
   // Whether the next chunk, or the begin of it, is there.
   static bool hasBegun(const RecvConnection& connection) {
     const uint64_t step = connection.step;
+    if (connection.isNet()) return connection.isPublished();
     if constexpr (P == Protocol::LL) {
       uint32_t check;
       return LLCodec::load(connection.memory.llSlot(step), 0, LLFlags<FlagBits>::flagOf(step), check);
@@ -291,7 +305,8 @@ class HostPrimitives {
   bool waitForCredit(SendConnection& connection) {
     if (__builtin_expect(connection.hasCredit(), 1)) return true;
     const auto granted = [&connection] { return connection.hasCredit(); };
-    const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, P, connection.step};
+    const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, protocolOf(connection),
+                          connection.step};
     if (waiter_.wait(granted, place)) return true;
     failed_ = true;
     return false;
@@ -339,7 +354,12 @@ class HostPrimitives {
   }
 
   static WaitPlace placeOf(const RecvConnection& connection) {
-    return {connection.peer, connection.transport, WaitFor::Data, P, connection.step};
+    return {connection.peer, connection.transport, WaitFor::Data, protocolOf(connection), connection.step};
+  }
+
+  template <class Connection>
+  static Protocol protocolOf(const Connection& connection) {
+    return connection.isNet() ? Protocol::Simple : P;
   }
 
   void copyBytes(uint8_t* to, const uint8_t* from, size_t bytes) const {

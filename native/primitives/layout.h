@@ -41,10 +41,11 @@
 // check = checkWord(operation fingerprint, payload bytes of the slot): a receiver that expects another word has found a
 // peer in another operation, or in the same with another count, type, root...
 //
-// Networks: the sender writes into a local block that a send proxy drains. For every protocol it then also fills the
-// slot's SIMPLE header: bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines;
-// SIMPLE: the payload), proto, check, then published. The proxy frees slots by head. At the other end the receive proxy
-// writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last.
+// Networks: the sender writes into a local block that a send proxy drains, and the proxy frees slots by head. At the other end
+// the receive proxy writes the slot, data and header with published last. Host ranks use SIMPLE slots there, whatever protocol
+// they speak elsewhere. Kernels of GPUs write and poll slots of every protocol; they then also fill the slot's SIMPLE header:
+// bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines; SIMPLE: the payload), proto,
+// check, then published. The receive proxy writes LL cells by 8-byte stores, and LL128 lines flag last.
 //
 // A SIMPLE payload may be user memory at either end (zero-copy): a ZeroCopySlot beside the block says so. Over verbs an
 // adapter of another host writes the block; no adapter and no other process reaches what names memory of this one.
@@ -69,6 +70,8 @@ inline constexpr uint32_t kLL128PayloadBytes = 120;
 inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
+// Behind the data of a SIMPLE slot: a skew, so that slots do not compete for the same lines of the cache. A network may use it.
+inline constexpr uint32_t kSlotTailBytes = 1024;
 // Smaller chunks are always at the begin of their slot; see ConnectionMemory::simpleChunk.
 inline constexpr uint32_t kRotatingBytes = 4096;
 
@@ -151,7 +154,7 @@ class ConnectionShape {
   JCCL_FN size_t ll128Stride() const { return ll128SlotBytes_ + 256; }
   // Page-aligned, so that a connection that never uses SIMPLE leaves its pages untouched.
   JCCL_FN size_t simpleOffset() const { return roundUp(ll128Offset() + kSlots * ll128Stride(), 4096); }
-  JCCL_FN size_t simpleStride() const { return kSimpleHeaderBytes + simpleSlotBytes_ + 1024; }
+  JCCL_FN size_t simpleStride() const { return kSimpleHeaderBytes + simpleSlotBytes_ + kSlotTailBytes; }
   JCCL_FN size_t blockBytes() const { return roundUp(simpleOffset() + kSlots * simpleStride(), 4096); }
 
   // Where the slot of a step is in the block: cells, lines, and for SIMPLE the header.

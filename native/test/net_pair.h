@@ -60,10 +60,14 @@ inline void publish(const ConnectionMemory& memory, uint64_t step, Protocol prot
   header->published.store(step + 1, std::memory_order_release);
 }
 
-// The sending rank's side of one connection.
+// The sending rank's side of one connection, as a kernel of a GPU has it: host ranks send SIMPLE only.
 class Producer {
  public:
-  explicit Producer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr) : block_(shape, deviceSlots) {}
+  // `first`: the step that the connection begins with.
+  explicit Producer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr, uint64_t first = 0)
+      : block_(shape, deviceSlots), step_(first) {
+    memory().head->head = first;
+  }
 
   const Block& block() const { return block_; }
   ConnectionMemory memory() const { return block_.memory(); }
@@ -100,13 +104,16 @@ class Producer {
   uint64_t pattern(uint32_t i) const { return step_ * 1315423911u + i * 2654435761u; }
 
   Block block_;
-  uint64_t step_ = 0;
+  uint64_t step_;
 };
 
 // The receiving rank's side; knows what a Producer writes.
 class Consumer {
  public:
-  explicit Consumer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr) : block_(shape, deviceSlots) {}
+  explicit Consumer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr, uint64_t first = 0)
+      : block_(shape, deviceSlots), step_(first) {
+    memory().head->head = first;
+  }
 
   const Block& block() const { return block_; }
   ConnectionMemory memory() const { return block_.memory(); }
@@ -119,7 +126,8 @@ class Consumer {
     if (protocol == Protocol::LL) {
       auto* cells = reinterpret_cast<uint64_t*>(m.llSlot(step_));
       for (uint32_t i = 0; i < units; ++i) {
-        if (std::atomic_ref<uint64_t>(cells[i]).load(std::memory_order_acquire) >> 32 != step_ + 1) return false;
+        const uint64_t cell = std::atomic_ref<uint64_t>(cells[i]).load(std::memory_order_acquire);
+        if (cell >> 32 != static_cast<uint32_t>(step_ + 1)) return false;
       }
       for (uint32_t i = 0; i < units; ++i) {
         const uint64_t cell = std::atomic_ref<uint64_t>(cells[i]).load(std::memory_order_relaxed);
@@ -146,7 +154,7 @@ class Consumer {
   uint64_t pattern(uint32_t i) const { return step_ * 1315423911u + i * 2654435761u; }
 
   Block block_;
-  uint64_t step_ = 0;
+  uint64_t step_;
   uint64_t wrong_ = 0;
 };
 

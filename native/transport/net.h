@@ -86,6 +86,7 @@ struct NetBuffer {
   uint32_t bytes = 0;  // to send, or that can be received
   NetMemory* memory = nullptr;
   bool awaitsAddress = false;  // sent: the receiver is about to post an address, which is worth waiting for
+  bool hasTail = false;        // kSlotTailBytes behind it are the network's, as behind a slot
 };
 
 class NetConnection {
@@ -184,6 +185,9 @@ class Net {
 
   // Ok, or why `listenerInfo` cannot be reached from here (no address of a common family, for instance). No traffic.
   virtual Status reachable(std::span<const uint8_t> listenerInfo) const = 0;
+
+  // Do its event sets report everything that progress() waits for? Else it is polled.
+  virtual bool hasEvents() const { return true; }
 
   // Must memory be registered before it is sent from or received into? Then short-lived zero-copy buffers are better copied.
   virtual bool needsRegisteredMemory() const { return false; }

@@ -36,11 +36,12 @@ uint8_t* RecvProxy::landingLL128(uint64_t step) const {
 
 Status RecvProxy::post() {
   const ConnectionShape& shape = memory_.shape;
-  const std::array<NetBuffer, kNetTags> byTag = {
+  std::array<NetBuffer, kNetTags> byTag = {
       NetBuffer{landingLL(posted_), shape.llSlotBytes(), landingMemory_.get()},
       NetBuffer{landingLL128(posted_), shape.ll128SlotBytes(), landingMemory_.get()},
       NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(),
                 memory_.deviceSlots != nullptr ? deviceSlots_ : slotsMemory_.get()}};
+  byTag[static_cast<size_t>(Protocol::Simple)].hasTail = true;
   return connection_->irecv(sequenceOf(posted_++), byTag);
 }
 

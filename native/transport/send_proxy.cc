@@ -76,6 +76,7 @@ Status SendProxy::post(bool* posted) {
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
   if (Status dialled = dial(); !dialled) return dialled;
   NetBuffer buffer{data, bytes, registered_.get(), isZeroCopy && zeroCopy.awaitsAddress};
+  buffer.hasTail = protocol == Protocol::Simple && !isZeroCopy;
   if (protocol == Protocol::Simple && memory_.deviceSlots != nullptr) buffer.memory = deviceSlots_;
   if (isZeroCopy && registered_ != nullptr) {
     NetMemory* users = userMemory_.reach(*connection_, buffer, NetAccess::Read);
@@ -83,6 +84,7 @@ Status SendProxy::post(bool* posted) {
       buffer.memory = users;
     } else {
       buffer.address = memory_.slotData(protocol, posted_);
+      buffer.hasTail = true;
       std::memcpy(buffer.address, data, bytes);
     }
   }
