@@ -28,6 +28,12 @@ if(JCCL_IBVERBS)
   target_link_libraries(jccl_failing_verbs PRIVATE -Wl,--no-as-needed "${JCCL_IBVERBS}" ${CMAKE_DL_LIBS})
   list(APPEND jccl_loaded jccl_failing_verbs)
 endif()
+# Network plug-ins, one for each version of their interface.
+foreach(version RANGE 6 12)
+  jccl_test_library(jccl_test_plugin_v${version} native/test/plugin/socket_plugin.cc)
+  target_compile_definitions(jccl_test_plugin_v${version} PRIVATE JCCL_PLUGIN_VERSION=${version})
+  list(APPEND jccl_loaded jccl_test_plugin_v${version})
+endforeach()
 # One that is linked as those of the jar are.
 if(NOT JCCL_SANITIZE)
   jccl_test_library(jccl_portable native/test/glibc/portable.cc)

@@ -195,10 +195,11 @@ inline void sendFin(Pair& pair, const ConnectionShape& shape) {
   pair.connectOneWay(producer, consumer);
   producer.send(Protocol::Simple, 70'000);
   pair.net[0]->close(10'000'000'000);
-  ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 70'000); }));
+  int peer = -1;
+  ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 70'000); }))
+      << errorOf(*pair.net[1], &peer);
   EXPECT_FALSE(drive(
       *pair.net[1], [] { return false; }, 300'000'000));
-  int peer = -1;
   EXPECT_FALSE(pair.net[1]->failed()) << errorOf(*pair.net[1], &peer);
 }
 

@@ -33,7 +33,7 @@ IbQueuePairs::~IbQueuePairs() {
 }
 
 Status IbQueuePairs::open(UniqueFd socket, EventSet& events) {
-  control_ = std::make_unique<IbControlConnection>(std::move(socket), peer_);
+  control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(verbs::ConnectionInfo));
   // A page of its own: children that the application forks do not get it (ibv_fork_init).
   memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(pageBytes(), pageBytes())));
   if (memory_ == nullptr) return {Code::NoMemory, "net: no memory for the ring of a connection"};
@@ -95,19 +95,19 @@ verbs::ConnectionInfo IbQueuePairs::ownInfo() const {
 Status IbQueuePairs::sendInfo() { return control_->send(ownInfo()); }
 
 Status IbQueuePairs::join() {
-  const verbs::ConnectionInfo& remote = control_->info();
+  remote_ = control_->info<verbs::ConnectionInfo>();
   const verbs::ConnectionInfo own = ownInfo();
-  if (Status fits = verbs::checkConnectionInfo(own, remote, kRingBytes); !fits) {
+  if (Status fits = verbs::checkConnectionInfo(own, remote_, kRingBytes); !fits) {
     return {fits.code(), "net: " + control_->describe() + ": " + fits.message()};
   }
   for (size_t i = 0; i < qps_.size(); ++i) {
     verbs::RemoteEnd end;
-    end.qpNumber = remote.qpNumbers[i];
-    end.mtu = std::min(own.mtu, remote.mtu);
-    end.lid = remote.linkLayer == verbs::LinkLayer::Ethernet ? 0 : remote.lid;
-    end.gid = remote.gid;
-    end.psn = remote.psns[i];
-    end.global = end.lid == 0 || own.gid.halves[0] != remote.gid.halves[0];
+    end.qpNumber = remote_.qpNumbers[i];
+    end.mtu = std::min(own.mtu, remote_.mtu);
+    end.lid = remote_.linkLayer == verbs::LinkLayer::Ethernet ? 0 : remote_.lid;
+    end.gid = remote_.gid;
+    end.psn = remote_.psns[i];
+    end.global = end.lid == 0 || own.gid.halves[0] != remote_.gid.halves[0];
     if (Status connected = qps_[i]->connect(end); !connected) return connected;
     if (Status started = qps_[i]->start(); !started) return started;
   }
@@ -119,7 +119,7 @@ Status IbQueuePairs::join() {
 std::string IbQueuePairs::describe() const {
   std::string text = control_->describe();
   if (!control_->hasInfo()) return text;
-  const verbs::ConnectionInfo& remote = control_->info();
+  const auto remote = control_->info<verbs::ConnectionInfo>();
   const verbs::Port& port = adapter_.port();
   text += " device=" + port.label + " gid=" + verbs::gidText(port.gid) +
           " gid_index=" + std::to_string(adapter_.path().gidIndex) + " lid=" + std::to_string(port.attributes.lid) +
@@ -149,7 +149,7 @@ verbs::SendRequest IbQueuePairs::entryRequest(const IbWork& work, uint32_t bytes
   request.opcode = verbs::kWrRdmaWriteWithImm;
   request.flags = verbs::kSendSignaled | (bytes > 0 && bytes <= inlineBytes_ ? verbs::kSendInline : 0);
   request.immediate = htonl(immediate);
-  request.rdma = {control_->info().ringAddress + at, control_->info().ringRkey};
+  request.rdma = {remote_.ringAddress + at, remote_.ringRkey};
   return request;
 }
 
@@ -195,7 +195,7 @@ Status IbQueuePairs::failed(const verbs::WorkCompletion& completion) {
   const IbWork work = IbWork::decode(completion.id);
   QueuePairObject& qp = *qps_[work.qp];
   qp.noteFailure();
-  const verbs::ConnectionInfo& remote = control_->info();
+  const auto remote = control_->info<verbs::ConnectionInfo>();
   const verbs::EndText here = {adapter_.port().label, verbs::gidText(adapter_.port().gid), qp.number()};
   const verbs::EndText there = {
       std::string(remote.device.data(), ::strnlen(remote.device.data(), remote.device.size())),

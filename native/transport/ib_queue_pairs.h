@@ -13,11 +13,12 @@
 
 #include "base/status.h"
 #include "transport/event_set.h"
-#include "transport/ib_control_connection.h"
 #include "transport/ib_flush.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
+#include "transport/net_control_connection.h"
 #include "verbs/adapter.h"
+#include "verbs/connection_info.h"
 #include "verbs/queue_pair.h"
 
 namespace jccl {
@@ -105,7 +106,7 @@ class IbQueuePairs : public EventHandler {
   // To the events of the data, once the handshake is over.
   Status watch(EventSet& events);
 
-  IbControlConnection& control() { return *control_; }
+  NetControlConnection& control() { return *control_; }
   verbs::Adapter& adapter() const { return adapter_; }
   uint8_t count() const { return static_cast<uint8_t>(qps_.size()); }
   bool joined() const { return joined_; }
@@ -180,7 +181,8 @@ class IbQueuePairs : public EventHandler {
   std::unique_ptr<verbs::Completions> completions_;
   std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // before completions_ goes, these go
   std::unique_ptr<IbFlush> flush_;                            // likewise; null where nothing needs it
-  std::unique_ptr<IbControlConnection> control_;
+  std::unique_ptr<NetControlConnection> control_;
+  verbs::ConnectionInfo remote_;  // once joined
   EventSet* events_ = nullptr;
   uint32_t inlineBytes_ = 0;
   bool joined_ = false;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "transport/net_paths.h"
@@ -35,6 +36,7 @@ struct NetConfig {
   int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself
   int64_t peerTimeoutNanos = 15'000'000'000;      // a host that acknowledges nothing for so long is gone
   IbConfig ib;
+  std::string plugin;  // which network plug-in, as JCCL_NET_PLUGIN has it
   NetDeviceNumbers devices;
 
   uint32_t maxHalfOpen = 128;  // clients that have not proven themselves, at one time

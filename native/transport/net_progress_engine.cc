@@ -152,7 +152,7 @@ void NetProgressEngine::lead(int64_t nanos) {
   leaderSleeps_.store(true);
   if (progress_.load() == seenProgress) {
     std::array<pollfd, 2> waited = {pollfd{dataEvents_.fd(), POLLIN, 0}, pollfd{leaderWake_.get(), POLLIN, 0}};
-    const timespec span = toTimespec(nanos);
+    const timespec span = toTimespec(std::min(nanos, maxSleepNanos_));
     ::ppoll(waited.data(), waited.size(), &span, nullptr);
     if (waited[1].revents != 0) drainEvent(leaderWake_);
   }
@@ -210,7 +210,7 @@ void NetProgressEngine::threadMain() {
   int64_t sleepNanos = 0;
   while (pollOnThread(&sleepNanos)) {
     const bool polls = threadPolls_.load(std::memory_order_relaxed);
-    if (polls) sleepNanos = std::min(sleepNanos, kMaxSleepNanos);
+    if (polls) sleepNanos = std::min({sleepNanos, kMaxSleepNanos, maxSleepNanos_});
     std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
                                     pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
     const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);

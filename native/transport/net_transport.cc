@@ -9,6 +9,8 @@ namespace jccl {
 namespace {
 
 constexpr int kMaxStreams = 64;
+// How long threads sleep at most between polls of a network without events.
+constexpr int64_t kPollNanos = 20'000;
 constexpr int64_t kFlushSleepNanos = 1'000'000;
 // Handshakes are served by the engine's thread, which does not wake a thread that waits for their end.
 constexpr int64_t kConnectSleepNanos = 1'000'000;
@@ -37,6 +39,7 @@ Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTranspor
   Status networked = maker ? maker(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_)
                            : makeSockets(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_);
   if (!networked) return networked;
+  if (!made->net_->hasEvents()) engine.limitSleeps(kPollNanos);
   *transport = std::move(made);
   return Status::ok();
 }

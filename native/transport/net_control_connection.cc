@@ -1,4 +1,4 @@
-#include "transport/ib_control_connection.h"
+#include "transport/net_control_connection.h"
 
 #include <sys/socket.h>
 
@@ -13,11 +13,11 @@ constexpr uint8_t kFin = 'G';
 
 }  // namespace
 
-IbControlConnection::~IbControlConnection() {
+NetControlConnection::~NetControlConnection() {
   if (events_ != nullptr) events_->remove(socket_.get());
 }
 
-Status IbControlConnection::watch(EventSet& events) {
+Status NetControlConnection::watch(EventSet& events) {
   if (events_ != nullptr) events_->remove(socket_.get());
   events_ = nullptr;
   if (Status added = events.add(socket_.get(), this); !added) return added;
@@ -26,31 +26,31 @@ Status IbControlConnection::watch(EventSet& events) {
   return Status::ok();
 }
 
-std::string IbControlConnection::describe() const {
+std::string NetControlConnection::describe() const {
   return "rank " + std::to_string(peer_) + " at " + SocketAddress::peerOf(socket_.get()).toString() + " from " +
          SocketAddress::localOf(socket_.get()).toString();
 }
 
-Status IbControlConnection::send(const verbs::ConnectionInfo& info) {
+Status NetControlConnection::send(const void* info, size_t bytes) {
   // The send buffer of a new connection takes so little.
-  if (::send(socket_.get(), &info, sizeof info, MSG_NOSIGNAL) == sizeof info) return Status::ok();
+  if (::send(socket_.get(), info, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes)) return Status::ok();
   const int error = errno;
   return Status::transport("net: lost " + describe() + ": send errno=" + std::to_string(error) + " (" +
                            errorText(error) + "): " + socketHint(error));
 }
 
-void IbControlConnection::sendFin() {
+void NetControlConnection::sendFin() {
   // Refused when the other end has gone: then no process waits for it.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
-Status IbControlConnection::progress(int* work) {
+Status NetControlConnection::progress(int* work) {
   while (readable_) {
     std::array<uint8_t, 1> byte{};
     const bool readsInfo = !hasInfo();
-    void* to = readsInfo ? reinterpret_cast<uint8_t*>(&info_) + infoBytes_ : byte.data();
-    const ssize_t got = ::recv(socket_.get(), to, readsInfo ? sizeof info_ - infoBytes_ : 1, 0);
+    void* to = readsInfo ? info_.data() + received_ : byte.data();
+    const ssize_t got = ::recv(socket_.get(), to, readsInfo ? info_.size() - received_ : 1, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
       readable_ = false;
@@ -71,7 +71,7 @@ Status IbControlConnection::progress(int* work) {
     }
     ++*work;
     if (readsInfo) {
-      infoBytes_ += static_cast<size_t>(got);
+      received_ += static_cast<size_t>(got);
       continue;
     }
     if (ended_ || byte[0] != kFin) {

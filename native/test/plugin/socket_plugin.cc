@@ -1,0 +1,398 @@
+// A network plug-in over TCP, for tests: written to the interface of NCCL's plug-ins, of version JCCL_PLUGIN_VERSION, as others
+// are. It checks what it is called with: every buffer must be in memory that was registered with its communicator.
+//
+// JCCL_TEST_PLUGIN_FAULT makes it another: "late" has no space for every second request and answers every third question only;
+// "partial" moves a few bytes at a time; "size" says wrong numbers of bytes; "fails" fails after some messages; "stuck" completes
+// nothing after some messages; "init" and "none" have nothing to offer.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "plugin/net_abi.h"
+
+namespace jccl::plugin {
+namespace {
+
+constexpr int kVersion = JCCL_PLUGIN_VERSION;
+using Of = NetSignatures<kVersion>;
+
+constexpr Result kSystemError = 2;
+constexpr Result kInternalError = 3;
+constexpr Result kInvalidArgument = 4;
+constexpr Result kRemoteError = 6;
+constexpr size_t kMaxRequests = kVersion == 6 ? 8 : 32;
+constexpr size_t kMaxMessageBytes = size_t{1} << 30;
+
+struct Comm;
+
+struct Request {
+  Comm* comm = nullptr;  // null: free
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0;  // to send, or that can be received; then those that came
+  uint64_t header = 0;
+  size_t moved = 0;  // of header and data
+  bool done = false;
+};
+
+struct Region {
+  Comm* comm;
+  uintptr_t begin;
+  uintptr_t end;
+};
+
+struct Comm {
+  Comm(int socket, bool sends) : socket(socket), sends(sends) {
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  ~Comm() { ::close(socket); }
+
+  const int socket;
+  const bool sends;
+  std::array<Request, kMaxRequests> requests;
+  std::deque<Request*> queue;
+  uint64_t messages = 0;
+  int regions = 0;
+};
+
+// In a handle: where to connect to, and, while that goes on, the socket.
+struct Handle {
+  uint64_t magic;
+  sockaddr_in address;
+  int socket;
+};
+static_assert(sizeof(Handle) <= kHandleBytes);
+constexpr uint64_t kMagic = 0x706c7567696e;
+
+Logger logger = nullptr;
+
+std::atomic<uint64_t> calls{0};
+std::string fault;  // NOLINT(cert-err58-cpp): set before it is used
+
+bool has(const char* name) { return fault == name; }
+bool everyOther(uint64_t n) { return calls.fetch_add(1, std::memory_order_relaxed) % n != 0; }
+constexpr uint64_t kGoodMessages = 20;
+
+Result fail(Result result, const char* what) {
+  if (logger != nullptr) logger(kLogWarn, ~0UL, __FILE__, __LINE__, "NET/Test : %s: %s", what, std::strerror(errno));
+  return result;
+}
+
+// The first address of this host that leads anywhere else; else the loopback's.
+in_addr ownAddress() {
+  in_addr found{htonl(INADDR_LOOPBACK)};
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    if ((one->ifa_flags & IFF_LOOPBACK) != 0 || (one->ifa_flags & IFF_UP) == 0) continue;
+    found = reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr;
+    break;
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+Result begin(Logger log) {
+  logger = log;
+  const char* wanted = std::getenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
+  fault = wanted == nullptr ? "" : wanted;
+  if (has("init")) return kSystemError;
+  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", kVersion);
+  return kSuccess;
+}
+
+Result devices(int* count) {
+  *count = has("none") ? 0 : 1;
+  return kSuccess;
+}
+
+template <int Version>
+Result getProperties(int device, Properties<Version>* properties) {
+  if (device != 0) return kInvalidArgument;
+  static char name[] = "test0";
+  std::memset(static_cast<void*>(properties), 0, sizeof *properties);
+  auto& common = [properties]() -> auto& {
+    if constexpr (Version >= 11) {
+      return properties->common;
+    } else {
+      return *properties;
+    }
+  }
+  ();
+  common.name = name;
+  common.guid = 1;
+  common.pointers = kPointerHost;
+  common.speed = 10'000;
+  common.port = 1;
+  common.maxComms = 65'536;
+  common.maxRecvs = 1;
+  if constexpr (Version >= 9) common.maxMessageBytes = common.maxCollectiveBytes = kMaxMessageBytes;
+  return kSuccess;
+}
+
+Result listenAt(void* rawHandle, void** listenComm) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0) return fail(kSystemError, "socket");
+  Handle handle{};
+  handle.magic = kMagic;
+  handle.socket = -1;
+  handle.address.sin_family = AF_INET;
+  handle.address.sin_addr = ownAddress();
+  auto* address = reinterpret_cast<sockaddr*>(&handle.address);
+  socklen_t bytes = sizeof handle.address;
+  if (::bind(socket, address, bytes) != 0 || ::listen(socket, 1) != 0 || ::getsockname(socket, address, &bytes) != 0) {
+    ::close(socket);
+    return fail(kSystemError, "listen");
+  }
+  std::memcpy(rawHandle, &handle, sizeof handle);
+  *listenComm = new int(socket);
+  return kSuccess;
+}
+
+Result connectTo(void* rawHandle, void** sendComm) {
+  Handle handle;
+  std::memcpy(&handle, rawHandle, sizeof handle);
+  *sendComm = nullptr;
+  if (handle.magic != kMagic) return kInvalidArgument;
+  if (has("late") && everyOther(3)) return kSuccess;
+  if (handle.socket < 0) {
+    handle.socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (handle.socket < 0) return fail(kSystemError, "socket");
+    const auto* address = reinterpret_cast<const sockaddr*>(&handle.address);
+    if (::connect(handle.socket, address, sizeof handle.address) != 0 && errno != EINPROGRESS) {
+      ::close(handle.socket);
+      return fail(kRemoteError, "connect");
+    }
+    std::memcpy(rawHandle, &handle, sizeof handle);
+  }
+  pollfd waited{handle.socket, POLLOUT, 0};
+  if (::poll(&waited, 1, 0) == 0) return kSuccess;
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  ::getsockopt(handle.socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
+  if (error != 0) {
+    ::close(handle.socket);
+    errno = error;
+    return fail(kRemoteError, "connect");
+  }
+  *sendComm = new Comm(handle.socket, true);
+  return kSuccess;
+}
+
+Result acceptFrom(void* listenComm, void** recvComm) {
+  *recvComm = nullptr;
+  const int socket = ::accept4(*static_cast<int*>(listenComm), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket < 0) return errno == EAGAIN ? kSuccess : fail(kSystemError, "accept");
+  *recvComm = new Comm(socket, false);
+  return kSuccess;
+}
+
+Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
+  if (type != kPointerHost) return kInvalidArgument;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  *memory = new Region{static_cast<Comm*>(comm), begin, begin + static_cast<size_t>(bytes)};
+  ++static_cast<Comm*>(comm)->regions;
+  return kSuccess;
+}
+
+Result deregMr(void* comm, void* memory) {
+  std::unique_ptr<Region> region(static_cast<Region*>(memory));
+  if (region->comm != comm) return kInvalidArgument;
+  --region->comm->regions;
+  return kSuccess;
+}
+
+Result post(void* rawComm, void* data, size_t bytes, void* memory, void** request) {
+  auto* comm = static_cast<Comm*>(rawComm);
+  const auto* region = static_cast<const Region*>(memory);
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  if (region == nullptr || region->comm != comm || begin < region->begin || begin + bytes > region->end) {
+    errno = EFAULT;
+    return fail(kInvalidArgument, "memory that is not registered");
+  }
+  *request = nullptr;
+  if (has("late") && everyOther(2)) return kSuccess;
+  if (++comm->messages > kGoodMessages && has("fails")) return kInternalError;
+  const auto free = std::find_if(comm->requests.begin(), comm->requests.end(),
+                                 [](const Request& one) { return one.comm == nullptr; });
+  if (free == comm->requests.end()) return kSuccess;
+  *free = Request{comm, static_cast<uint8_t*>(data), bytes, bytes, 0, false};
+  comm->queue.push_back(&*free);
+  *request = &*free;
+  return kSuccess;
+}
+
+// Moves what the kernel takes, or has, of the first request; false: nothing.
+bool move(Request& request, Result* result) {
+  const bool sends = request.comm->sends;
+  std::array<iovec, 2> parts{};
+  size_t count = 0;
+  if (request.moved < sizeof request.header) {
+    parts[count++] = {reinterpret_cast<uint8_t*>(&request.header) + request.moved,
+                      sizeof request.header - request.moved};
+  }
+  const size_t inData = request.moved < sizeof request.header ? 0 : request.moved - sizeof request.header;
+  // What follows the header of a message that comes is only known with it.
+  if (sends || count == 0) parts[count++] = {request.data + inData, request.bytes - inData};
+  if (has("partial")) {
+    for (iovec& part : parts) part.iov_len = std::min<size_t>(part.iov_len, 1000);
+  }
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  const ssize_t moved = sends ? ::sendmsg(request.comm->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
+                              : ::recvmsg(request.comm->socket, &message, MSG_DONTWAIT);
+  if (moved < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (moved <= 0) {
+    if (moved == 0) errno = ECONNRESET;
+    *result = fail(kRemoteError, sends ? "sendmsg" : "recvmsg");
+    return false;
+  }
+  request.moved += static_cast<size_t>(moved);
+  if (!sends && request.moved == sizeof request.header) {
+    if (request.header > request.bytes) {
+      errno = EMSGSIZE;
+      *result = fail(kInternalError, "a message that is too long");
+      return false;
+    }
+    request.bytes = request.header;
+  }
+  request.done = request.moved >= sizeof request.header && request.moved == sizeof request.header + request.bytes;
+  return true;
+}
+
+Result progress(Comm& comm) {
+  Result result = kSuccess;
+  while (!comm.queue.empty() && move(*comm.queue.front(), &result)) {
+    if (comm.queue.front()->done) comm.queue.pop_front();
+  }
+  return result;
+}
+
+template <typename Size>
+Result isend(void* comm, void* data, Size bytes, int /*tag*/, void* memory, void** request) {
+  return post(comm, data, static_cast<size_t>(bytes), memory, request);
+}
+
+template <typename Size>
+Result irecv(void* comm, int n, void** data, Size* sizes, int* /*tags*/, void** memory, void** request) {
+  if (n != 1) return kInvalidArgument;
+  return post(comm, data[0], static_cast<size_t>(sizes[0]), memory[0], request);
+}
+
+Result test(void* rawRequest, int* done, int* sizes) {
+  auto* request = static_cast<Request*>(rawRequest);
+  Comm* comm = request->comm;
+  if (comm == nullptr) return kInvalidArgument;
+  *done = 0;
+  if (has("late") && everyOther(3)) return kSuccess;
+  if (has("stuck") && comm->messages > kGoodMessages) return kSuccess;
+  const Result moved = request->done ? kSuccess : progress(*comm);
+  if (!request->done) return moved;
+  *done = 1;
+  if (sizes != nullptr) *sizes = has("size") ? INT_MAX : static_cast<int>(request->bytes);
+  *request = Request{};
+  return kSuccess;
+}
+
+Result closeComm(void* rawComm) {
+  std::unique_ptr<Comm> comm(static_cast<Comm*>(rawComm));
+  if (comm->regions == 0) return kSuccess;
+  errno = EBUSY;
+  return fail(kInvalidArgument, "closed while memory is registered");
+}
+
+Result closeListen(void* listenComm) {
+  std::unique_ptr<int> socket(static_cast<int*>(listenComm));
+  ::close(*socket);
+  return kSuccess;
+}
+
+// The functions whose signatures differ, by version.
+template <int Version>
+NetTable<Version> table() {
+  NetTable<Version> made{};
+  made.name = "Test";
+  made.devices = devices;
+  made.getProperties = getProperties<Version>;
+  if constexpr (Version >= 11) {
+    made.init = [](void** context, uint64_t, CommConfig*, Logger log, Profiler) {
+      static int one = 1;
+      *context = &one;
+      return begin(log);
+    };
+    made.listen = [](void* context, int, void* handle, void** comm) {
+      return context == nullptr ? kInvalidArgument : listenAt(handle, comm);
+    };
+    made.connect = [](void* context, int, void* handle, void** comm, void** offload) {
+      return context == nullptr || *offload != nullptr ? kInvalidArgument : connectTo(handle, comm);
+    };
+    made.finalize = [](void*) { return kSuccess; };
+    made.setNetAttr = [](void*, void*) { return kSuccess; };
+  } else {
+    made.listen = [](int, void* handle, void** comm) { return listenAt(handle, comm); };
+    if constexpr (Version == 10) {
+      made.init = [](Logger log, Profiler) { return begin(log); };
+      made.connect = [](int, CommConfig* config, void* handle, void** comm, void**) {
+        return config == nullptr ? kInvalidArgument : connectTo(handle, comm);
+      };
+    } else {
+      made.init = begin;
+      if constexpr (Version == 6) {
+        made.connect = [](int, void* handle, void** comm) { return connectTo(handle, comm); };
+      } else {
+        made.connect = [](int, void* handle, void** comm, void**) { return connectTo(handle, comm); };
+      }
+    }
+  }
+  if constexpr (Version == 6) {
+    made.accept = acceptFrom;
+  } else {
+    made.accept = [](void* listenComm, void** comm, void**) { return acceptFrom(listenComm, comm); };
+  }
+  made.regMr = regMr;
+  made.deregMr = deregMr;
+  if constexpr (Version >= 10) {
+    made.isend = [](void* comm, void* data, size_t bytes, int tag, void* memory, void* event, void** request) {
+      return event != nullptr ? kInvalidArgument : isend(comm, data, bytes, tag, memory, request);
+    };
+    made.irecv = [](void* comm, int n, void** data, size_t* sizes, int* tags, void** memory, void** events,
+                    void** request) {
+      return events == nullptr ? kInvalidArgument : irecv(comm, n, data, sizes, tags, memory, request);
+    };
+  } else {
+    made.isend = isend<typename NetSignatures<Version>::Size>;
+    made.irecv = irecv<typename NetSignatures<Version>::Size>;
+  }
+  made.test = test;
+  made.closeSend = made.closeRecv = closeComm;
+  made.closeListen = closeListen;
+  return made;
+}
+
+}  // namespace
+}  // namespace jccl::plugin
+
+#define JCCL_PLUGIN_SYMBOL_OF(version) ncclNetPlugin_v##version
+#define JCCL_PLUGIN_SYMBOL(version) JCCL_PLUGIN_SYMBOL_OF(version)
+
+extern "C" __attribute__((visibility("default"))) const jccl::plugin::NetTable<JCCL_PLUGIN_VERSION> JCCL_PLUGIN_SYMBOL(
+    JCCL_PLUGIN_VERSION) = jccl::plugin::table<JCCL_PLUGIN_VERSION>();

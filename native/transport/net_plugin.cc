@@ -1,0 +1,198 @@
+#include "transport/net_plugin.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "base/log.h"
+#include "transport/socket_dialer.h"
+#include "transport/socket_listener.h"
+
+namespace jccl {
+namespace {
+
+constexpr int kMaxDevices = 64;
+
+// What a listener publishes: this, and the addresses of its sockets behind it.
+struct ListenerInfo {
+  static constexpr uint32_t kMagic = 0x4e4c504a;  // "JPLN"
+  uint32_t magic = kMagic;
+  uint32_t version = 1;
+  std::array<char, 32> plugin{};  // its name, with zeros behind
+};
+
+Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
+  if (wire.size() >= sizeof *info) std::memcpy(info, wire.data(), sizeof *info);
+  if (wire.size() < sizeof *info || info->magic != ListenerInfo::kMagic || info->version != ListenerInfo{}.version) {
+    return Status::transport(
+        "net: the peer does not use a plug-in as this rank does, or runs another version of JCCL; "
+        "JCCL_NET_PLUGIN must be the same on all ranks");
+  }
+  *addresses = wire.subspan(sizeof *info);
+  return Status::ok();
+}
+
+std::array<char, 32> shortName(const std::string& name) {
+  std::array<char, 32> text{};
+  std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
+  return text;
+}
+
+}  // namespace
+
+class PluginNet::Listener final : public NetListener, private SocketListener::Judge {
+ public:
+  explicit Listener(PluginNet& net) : net_(net), sockets_(net.config_, net.controlEvents_, *this) {}
+
+  Status open(const std::vector<std::string>& addresses) {
+    if (Status opened = sockets_.open(addresses); !opened) return opened;
+    ListenerInfo info;
+    info.plugin = shortName(net_.plugin_->name());
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&info);
+    info_.assign(bytes, bytes + sizeof info);
+    const std::vector<uint8_t> encoded = encodeAddresses(sockets_.addresses());
+    info_.insert(info_.end(), encoded.begin(), encoded.end());
+    return Status::ok();
+  }
+
+  const std::vector<SocketAddress>& addresses() const { return sockets_.addresses(); }
+  const std::vector<uint8_t>& info() const override { return info_; }
+  int progress(int64_t nowNanos) override { return sockets_.progress(nowNanos); }
+  int64_t nextDeadlineNanos() const override { return sockets_.nextDeadlineNanos(); }
+
+  Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) override {
+    SocketListener::Proven proven;
+    while (sockets_.next(&proven)) {
+      const NetIntroductionHeader& who = proven.who;
+      if (!accepted_.insert({who.from, who.channel}).second) continue;
+      *route = {who.communicator, who.from, who.to, who.channel};
+      auto made =
+          std::make_unique<PluginRecvConnection>(net_.config_, who.from,
+                                                 net_.deviceOf(net_.paths_.receiving(who.from, who.channel),
+                                                               who.channel, "from_rank=" + std::to_string(who.from)));
+      if (Status opened = made->open(std::move(proven.socket), net_.controlEvents_); !opened) return opened;
+      *connection = std::move(made);
+      return Status::ok();
+    }
+    return Status::ok();
+  }
+
+ private:
+  uint32_t judge(const NetIntroductionHeader& who) override {
+    const uint32_t route = SocketListener::judgeRoute(net_.config_, 1, who);
+    if (route != NetHandshakeReply::kWelcome) return route;
+    return accepted_.count({who.from, who.channel}) != 0 ? NetHandshakeReply::kAlreadyConnected
+                                                         : NetHandshakeReply::kWelcome;
+  }
+
+  PluginNet& net_;
+  SocketListener sockets_;
+  std::vector<uint8_t> info_;
+  std::set<std::pair<int, int>> accepted_;  // by (from, channel)
+};
+
+Status PluginNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& /*dataEvents*/,
+                       std::unique_ptr<Net>* net) {
+  std::unique_ptr<PluginNet> made(new PluginNet(config, controlEvents));
+  const auto failed = [&config](const Status& why) {
+    return Status(why.code(), "net plug-in \"" + config.plugin + "\": " + why.message());
+  };
+  if (Status opened = plugin::openNetPlugin(config.plugin, &made->plugin_); !opened) return failed(opened);
+  if (Status read = made->readDevices(); !read) return failed(read);
+  *net = std::move(made);
+  return Status::ok();
+}
+
+Status PluginNet::readDevices() {
+  uint64_t commId = 0;
+  std::memcpy(&commId, config_.communicator.data(), sizeof commId);
+  if (Status begun = plugin_->init(commId); !begun) return begun;
+  int count = 0;
+  if (Status counted = plugin_->devices(&count); !counted) return counted;
+  if (count < 1 || count > kMaxDevices) {
+    return {Code::System, "devices=" + std::to_string(count) + ", expected 1 to " + std::to_string(kMaxDevices) +
+                              "; does this host have a card that it drives?"};
+  }
+  for (int i = 0; i < count; ++i) {
+    PluginDevice one{plugin_, i, {}};
+    if (Status read = plugin_->properties(i, &one.properties); !read) return read;
+    if (!one.properties.reachesHost) continue;
+    NetDevice device;
+    device.name = one.properties.name;
+    device.pciPath = one.properties.pciPath;
+    device.guid = one.properties.guid;
+    device.port = one.properties.port;
+    device.speedMbps = one.properties.speedMbps;
+    device.maxConnections = static_cast<uint32_t>(one.properties.maxComms) / 2;  // each has two communicators
+    logMessage(LogLevel::Info, "net",
+               "plugin=" + plugin_->name() + " file=" + plugin_->file() +
+                   " version=" + std::to_string(plugin_->version()) + " device=" + device.name +
+                   " pci=" + device.pciPath + " speed_mbps=" + std::to_string(device.speedMbps));
+    numbers_.push_back(config_.devices.of(device.name));
+    devices_.push_back(std::move(device));
+    pluginDevices_.push_back(std::move(one));
+  }
+  if (devices_.empty()) return {Code::System, "none of its devices reaches memory of the host"};
+  return Status::ok();
+}
+
+// Where the plan names none, channels use the devices in rotation, and ranks begin at different ones.
+const PluginDevice& PluginNet::deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {
+  const std::optional<size_t> planned = placeOf(numbers_, ends.local);
+  const auto rotated = static_cast<size_t>(config_.rank + channel) % pluginDevices_.size();
+  const PluginDevice& device = pluginDevices_[planned.value_or(rotated)];
+  logMessage(LogLevel::Debug, "net",
+             "channel=" + std::to_string(channel) + " " + whose + " device=" + device.properties.name + " (" +
+                 reasonOf(ends, planned.has_value()) + ")");
+  return device;
+}
+
+void PluginNet::setPaths(const NetPaths& paths) {
+  paths_ = paths;
+  const std::string missing = missingText(paths, numbers_);
+  if (!missing.empty()) logMessage(LogLevel::Info, "net", "plug-in: " + missing);
+}
+
+Status PluginNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
+  auto made = std::make_unique<Listener>(*this);
+  if (Status opened = made->open(addresses); !opened) return opened;
+  local_ = made->addresses();
+  *listener = std::move(made);
+  return Status::ok();
+}
+
+Status PluginNet::reachable(std::span<const uint8_t> listenerInfo) const {
+  ListenerInfo info;
+  std::span<const uint8_t> addresses;
+  if (Status read = readInfo(listenerInfo, &info, &addresses); !read) return read;
+  if (info.plugin != shortName(plugin_->name())) {
+    return Status::transport("net: the peer uses plug-in \"" +
+                             std::string(info.plugin.data(), ::strnlen(info.plugin.data(), info.plugin.size())) +
+                             "\" and this rank \"" + plugin_->name() + "\"; set JCCL_NET_PLUGIN alike on all ranks");
+  }
+  std::vector<SocketDialer::Pair> pairs;
+  return SocketDialer::pairAddresses(local_, addresses, {}, &pairs);
+}
+
+Status PluginNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                          std::unique_ptr<NetSendConnection>* connection) {
+  ListenerInfo info;
+  std::span<const uint8_t> addresses;
+  if (Status read = readInfo(listenerInfo, &info, &addresses); !read) return read;
+  std::vector<SocketDialer::Pair> pairs;
+  Status paired = SocketDialer::pairAddresses(local_, addresses, {{}, static_cast<size_t>(route.channel), 0}, &pairs);
+  if (!paired) return paired;
+  const PluginDevice& device =
+      deviceOf(paths_.sending(route.to, route.channel), route.channel, "to_rank=" + std::to_string(route.to));
+  *connection = std::make_unique<PluginSendConnection>(config_, route, device, controlEvents_, std::move(pairs));
+  return Status::ok();
+}
+
+Status PluginNet::registerMemory(void* address, size_t bytes, NetAccess /*access*/,
+                                 std::unique_ptr<NetMemory>* memory) {
+  *memory = std::make_unique<PluginMemory>(address, bytes);
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,54 @@
+// The network over a plug-in for NCCL.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/event_set.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/plugin_connection.h"
+#include "transport/socket_address.h"
+
+namespace jccl {
+
+// Connections begin with a TCP connection, which proves the job's secret, brings the plug-in's handles across, and stays to
+// report the other end's death: plug-ins need not notice it.
+class PluginNet final : public Net {
+ public:
+  // Opens config.plugin. An error states in one sentence what is missing; other networks work without. `controlEvents` report
+  // handshakes and deaths. It outlives the network and what it makes.
+  static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
+
+  const char* name() const override { return "plugin"; }
+  const std::vector<NetDevice>& devices() const override { return devices_; }
+  bool needsRegisteredMemory() const override { return true; }
+  bool hasEvents() const override { return false; }
+
+  // The addresses are those of the TCP connections.
+  Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
+  Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                 std::unique_ptr<NetSendConnection>* connection) override;
+  void setPaths(const NetPaths& paths) override;
+  Status reachable(std::span<const uint8_t> listenerInfo) const override;
+  Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
+
+ private:
+  class Listener;
+
+  PluginNet(const NetConfig& config, EventSet& controlEvents) : config_(config), controlEvents_(controlEvents) {}
+  Status readDevices();
+  const PluginDevice& deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const;
+
+  const NetConfig& config_;
+  EventSet& controlEvents_;
+  std::shared_ptr<plugin::NetPlugin> plugin_;
+  std::vector<PluginDevice> pluginDevices_;
+  std::vector<NetDevice> devices_;
+  std::vector<int> numbers_;  // that the plan has for the devices
+  NetPaths paths_;
+  std::vector<SocketAddress> local_;
+};
+
+}  // namespace jccl

@@ -1,0 +1,54 @@
+#include "transport/plugin_comm.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "plugin/net_abi.h"
+
+namespace jccl {
+namespace {
+
+// Where no caller is left that could report it.
+void note(const Status& status) {
+  if (!status) logMessage(LogLevel::Warn, "net", status.message());
+}
+
+}  // namespace
+
+Status PluginComm::memory(PluginMemory& memory, void** handle) {
+  const auto known = registered_.find(&memory);
+  if (__builtin_expect(known != registered_.end(), 1)) {
+    *handle = known->second;
+    return Status::ok();
+  }
+  if (raw_ == nullptr) return Status::internal("plug-in: the communicator is closed");
+  Status done = plugin_->registerMemory(raw_, memory.address_, memory.bytes_, plugin::kPointerHost, handle);
+  if (!done) return done;
+  registered_[&memory] = *handle;
+  memory.users_.push_back(this);
+  return Status::ok();
+}
+
+void PluginComm::forget(PluginMemory* memory) {
+  const auto known = registered_.find(memory);
+  if (known == registered_.end()) return;
+  note(plugin_->deregister(raw_, known->second));
+  registered_.erase(known);
+}
+
+void PluginComm::close() {
+  if (raw_ == nullptr) return;
+  for (const auto& [memory, handle] : registered_) {
+    note(plugin_->deregister(raw_, handle));
+    memory->users_.erase(std::remove(memory->users_.begin(), memory->users_.end(), this), memory->users_.end());
+  }
+  registered_.clear();
+  note(direction_ == Direction::Send ? plugin_->closeSend(raw_) : plugin_->closeReceive(raw_));
+  raw_ = nullptr;
+}
+
+PluginMemory::~PluginMemory() {
+  for (PluginComm* user : users_) user->forget(this);
+}
+
+}  // namespace jccl

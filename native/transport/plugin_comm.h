@@ -1,0 +1,61 @@
+// A communicator of a network plug-in, which carries messages in one direction, and memory that such communicators use.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "plugin/plugin_library.h"
+#include "transport/net.h"
+
+namespace jccl {
+
+class PluginMemory;
+
+// Closes with the object: first it releases the memory that was registered with it.
+class PluginComm {
+ public:
+  enum class Direction : uint8_t { Send, Receive };
+
+  PluginComm(std::shared_ptr<plugin::NetPlugin> plugin, Direction direction, void* raw)
+      : plugin_(std::move(plugin)), direction_(direction), raw_(raw) {}
+  ~PluginComm() { close(); }
+  PluginComm(const PluginComm&) = delete;
+  PluginComm& operator=(const PluginComm&) = delete;
+
+  void* raw() const { return raw_; }
+
+  // The plug-in's handle of the memory, which is registered at the first use.
+  Status memory(PluginMemory& memory, void** handle);
+
+  void close();
+
+ private:
+  friend class PluginMemory;
+  void forget(PluginMemory* memory);
+
+  const std::shared_ptr<plugin::NetPlugin> plugin_;
+  const Direction direction_;
+  void* raw_;
+  std::map<PluginMemory*, void*> registered_;
+};
+
+// Outlived by no registration; either may go first.
+class PluginMemory final : public NetMemory {
+ public:
+  PluginMemory(void* address, size_t bytes) : address_(address), bytes_(bytes) {}
+  ~PluginMemory() override;
+  PluginMemory(const PluginMemory&) = delete;
+  PluginMemory& operator=(const PluginMemory&) = delete;
+
+ private:
+  friend class PluginComm;
+
+  void* const address_;
+  const size_t bytes_;
+  std::vector<PluginComm*> users_;
+};
+
+}  // namespace jccl

@@ -1,0 +1,185 @@
+// Messages over a network plug-in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/net_abi.h"
+#include "plugin/plugin_library.h"
+#include "transport/message_window.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/net_control_connection.h"
+#include "transport/plugin_comm.h"
+#include "transport/socket_dialer.h"
+
+namespace jccl {
+
+// The device of a plug-in that a connection goes by.
+struct PluginDevice {
+  std::shared_ptr<plugin::NetPlugin> plugin;
+  int number = 0;
+  plugin::DeviceProperties properties;
+};
+
+// A plug-in carries bytes and their number; what else belongs to a message follows them. It is all there is of a message
+// whose data comes by itself.
+struct PluginTrailer {
+  static constexpr uint16_t kMagic = 0x4d4a;  // "JM"
+
+  uint64_t sequence = 0;
+  uint32_t bytes = 0;
+  uint32_t check = 0;
+  uint16_t magic = kMagic;
+  uint8_t tag = 0;
+  uint8_t apart = 0;  // 1: the data comes over the communicator for data
+  uint32_t zero = 0;
+};
+static_assert(sizeof(PluginTrailer) == 24);
+
+// Two communicators of the plug-in: one for messages, in slots with their trailer behind; and one for the data of user memory,
+// which lands where the receiver posts it once the trailer is there. The receiver sends both handles over the control
+// connection.
+struct PluginHandles {
+  std::array<std::array<uint8_t, plugin::kHandleBytes>, 2> handles{};
+};
+
+// What the sender sends before its FIN: how many messages there were. The receiver may have them still to come.
+struct PluginEndOfMessages {
+  uint64_t count = 0;
+};
+
+// What both ends have.
+class PluginEnd {
+ protected:
+  PluginEnd(const NetConfig& config, int peer, PluginDevice device)
+      : config_(config), peer_(peer), device_(std::move(device)) {}
+  ~PluginEnd() = default;
+
+  bool hasComms() const { return comms_[0] != nullptr && comms_[1] != nullptr; }
+  void closeComms();
+  Status reachData(NetMemory& memory);
+  std::string describeEnd() const;
+
+  // A failure of the plug-in is mostly that of the peer, which the control connection reports in a moment: `moved` fails when it
+  // has, or after a while without.
+  Status causeOf(const Status& moved, int64_t nowNanos, int* work);
+  bool awaitsCause() const { return !failure_; }
+  int64_t causeDeadlineNanos() const;
+
+  // No event reports that a plug-in has come further with a connection.
+  static constexpr int64_t kHandshakePollNanos = 1'000'000;
+  // Messages of a communicator come in order, and one at a time.
+  static constexpr int kTag = 0;
+
+  const NetConfig& config_;
+  const int peer_;
+  const PluginDevice device_;
+  std::unique_ptr<NetControlConnection> control_;
+  std::array<std::unique_ptr<PluginComm>, 2> comms_;  // of messages, of data that comes by itself
+  int64_t polledNanos_ = 0;                           // while it is not connected
+
+ private:
+  Status failure_;
+  int64_t failedNanos_ = 0;
+};
+
+//     Dialling ──proven──> Introduced ──the receiver's handles──> Connecting ──both connected──> Connected
+class PluginSendConnection final : public NetSendConnection, private PluginEnd {
+ public:
+  PluginSendConnection(const NetConfig& config, const NetRoute& route, PluginDevice device, EventSet& controlEvents,
+                       std::vector<SocketDialer::Pair> pairs);
+
+  bool connected() const override { return state_ == State::Connected; }
+  Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override;
+  Status test(uint64_t sequence, bool* done) override;
+  Status reach(NetMemory& memory) override { return reachData(memory); }
+  Status progress(int64_t nowNanos, int* work) override;
+  int64_t nextDeadlineNanos() const override;
+  void revoke() override { closeComms(); }
+  void close() override;
+  std::string describe() const override;
+
+ private:
+  enum class State : uint8_t { Dialling, Introduced, Connecting, Connected };
+  struct Slot {
+    NetMessage message;
+    uint8_t* data = nullptr;
+    PluginMemory* memory = nullptr;
+    bool apart = false;
+    int begun = 0;  // of its parts: message, data
+    int ended = 0;
+    std::array<void*, 2> requests{};
+  };
+
+  Status shakeHands(int64_t nowNanos, int* work);
+  Status connect(int* work);
+  Status begin(uint64_t sequence, bool* begun);
+  Status beginPart(uint64_t sequence, int part, void** request);
+  Status finish(Slot& slot, int* work);
+  static int partsOf(const Slot& slot) { return slot.apart ? 2 : 1; }
+
+  Status move(int* work);
+
+  EventSet& controlEvents_;
+  std::unique_ptr<SocketDialer> dialer_;  // until it is proven
+  State state_ = State::Dialling;
+  int64_t startedNanos_ = -1;
+  PluginHandles handles_;                             // connect changes them
+  std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages whose data comes by itself
+  PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
+  MessageWindow<Slot> window_;
+  uint64_t begun_ = 0;  // the next message to pass to the plug-in
+};
+
+//     Listening ──handles sent──> Accepting ──both accepted──> Connected
+class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
+ public:
+  PluginRecvConnection(const NetConfig& config, int peer, PluginDevice device);
+  ~PluginRecvConnection() override;
+
+  Status open(UniqueFd socket, EventSet& controlEvents);
+  Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
+  void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
+  Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
+  Status reach(NetMemory& memory) override { return reachData(memory); }
+  Status progress(int64_t nowNanos, int* work) override;
+  int64_t nextDeadlineNanos() const override;
+  void revoke() override { closeComms(); }
+  void close() override;
+  std::string describe() const override;
+
+ private:
+  struct Slot {
+    NetBuffer buffer;
+    NetMessage expected;  // goes to `postedBuffer`, if there is one
+    NetBuffer postedBuffer;
+    void* request = nullptr;  // of the message, then of its data
+    bool arrived = false;     // its trailer is here; from then on:
+    bool apart = false;
+    NetMessage message;
+    NetBuffer target;  // where the data is, or goes
+    bool complete = false;
+  };
+
+  Status accept(int* work);
+  Status post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request);
+  Status read(uint64_t sequence, int bytes);
+  Status move(int* work);
+  Status badMessage(const std::string& why) const;
+  void complete(Slot& slot);
+  // Whether everything that the peer will ever send is here.
+  bool isOver() const { return control_->hasInfo() && completed_ == control_->info<PluginEndOfMessages>().count; }
+
+  std::array<void*, 2> listeners_{};
+  MessageWindow<Slot> window_;
+  uint64_t posted_ = 0;      // the next message to post to the plug-in
+  uint64_t arrived_ = 0;     // the next message whose trailer has not come
+  uint64_t dataPosted_ = 0;  // the next message whose data, if it comes by itself, is not posted
+  uint64_t completed_ = 0;   // how many messages are whole
+};
+
+}  // namespace jccl

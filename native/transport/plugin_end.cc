@@ -1,0 +1,43 @@
+#include "base/log.h"
+#include "transport/plugin_connection.h"
+
+namespace jccl {
+namespace {
+
+// How long a failed plug-in's connection waits for the control connection to report why.
+constexpr int64_t kCauseNanos = 200'000'000;
+
+}  // namespace
+
+void PluginEnd::closeComms() {
+  for (const auto& comm : comms_) {
+    if (comm != nullptr) comm->close();
+  }
+}
+
+Status PluginEnd::reachData(NetMemory& memory) {
+  auto* own = dynamic_cast<PluginMemory*>(&memory);
+  if (own == nullptr) return Status::internal("plug-in: memory of another network");
+  void* handle = nullptr;
+  return hasComms() ? comms_[1]->memory(*own, &handle) : Status::transport("plug-in: not connected yet");
+}
+
+std::string PluginEnd::describeEnd() const {
+  return control_->describe() + " plugin=" + device_.plugin->name() + " device=" + device_.properties.name;
+}
+
+Status PluginEnd::causeOf(const Status& moved, int64_t nowNanos, int* work) {
+  if (failure_ && !moved) {
+    failure_ = Status(moved.code(), "net: lost " + describeEnd() + ": " + moved.message());
+    failedNanos_ = nowNanos;
+    ++*work;
+  }
+  if (failure_) return Status::ok();
+  control_->onEvents(0);  // it may have come since
+  if (Status peer = control_->progress(work); !peer) return peer;
+  return nowNanos >= causeDeadlineNanos() ? failure_ : Status::ok();
+}
+
+int64_t PluginEnd::causeDeadlineNanos() const { return failure_ ? INT64_MAX : failedNanos_ + kCauseNanos; }
+
+}  // namespace jccl

@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "transport/plugin_connection.h"
+
+namespace jccl {
+PluginRecvConnection::PluginRecvConnection(const NetConfig& config, int peer, PluginDevice device)
+    : PluginEnd(config, peer, std::move(device)) {}
+
+PluginRecvConnection::~PluginRecvConnection() {
+  for (void* listener : listeners_) {
+    if (listener == nullptr) continue;
+    if (Status closed = device_.plugin->closeListen(listener); !closed) {
+      logMessage(LogLevel::Warn, "net", closed.message());
+    }
+  }
+}
+
+Status PluginRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
+  control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(PluginEndOfMessages));
+  if (Status watched = control_->watch(controlEvents); !watched) return watched;
+  PluginHandles handles;
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    Status listening = device_.plugin->listen(device_.number, handles.handles[i].data(), &listeners_[i]);
+    if (!listening) return listening;
+  }
+  return control_->send(handles);
+}
+
+Status PluginRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
+  if (!window_.mayPost(sequence)) return window_.outOfOrder("irecv", sequence);
+  const NetBuffer& buffer = byTag.back();
+  if (!buffer.hasTail || dynamic_cast<PluginMemory*>(buffer.memory) == nullptr) {
+    return Status::internal("irecv: the memory is not registered, or has no tail");
+  }
+  Slot& next = window_.post();
+  next = Slot{};
+  next.buffer = buffer;
+  return Status::ok();
+}
+
+void PluginRecvConnection::redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) {
+  if (!window_.holds(sequence) || dynamic_cast<PluginMemory*>(buffer.memory) == nullptr) return;
+  Slot& target = window_[sequence];
+  if (target.arrived || target.postedBuffer.memory != nullptr) return;
+  target.expected = expected;
+  target.postedBuffer = buffer;
+}
+
+Status PluginRecvConnection::accept(int* work) {
+  for (size_t i = 0; i < comms_.size(); ++i) {
+    if (comms_[i] != nullptr) continue;
+    void* raw = nullptr;
+    if (Status tried = device_.plugin->accept(listeners_[i], &raw); !tried) return tried;
+    if (raw == nullptr) continue;
+    comms_[i] = std::make_unique<PluginComm>(device_.plugin, PluginComm::Direction::Receive, raw);
+    void* listener = std::exchange(listeners_[i], nullptr);
+    if (Status closed = device_.plugin->closeListen(listener); !closed) return closed;
+    ++*work;
+  }
+  return Status::ok();
+}
+
+Status PluginRecvConnection::post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request) {
+  void* handle = nullptr;
+  if (Status known = comm.memory(*dynamic_cast<PluginMemory*>(buffer.memory), &handle); !known) return known;
+  void* address = buffer.address;
+  int tag = kTag;
+  return device_.plugin->receive(comm.raw(), 1, &address, &bytes, &tag, &handle, request);
+}
+
+Status PluginRecvConnection::badMessage(const std::string& why) const {
+  return Status::transport("net: " + describe() + " delivered a message that does not fit: " + why +
+                           "; do all ranks have the same version and JCCL_* settings?");
+}
+
+Status PluginRecvConnection::read(uint64_t sequence, int bytes) {
+  Slot& slot = window_[sequence];
+  PluginTrailer trailer;
+  const auto capacity = static_cast<int64_t>(slot.buffer.bytes) + static_cast<int64_t>(sizeof trailer);
+  if (bytes < static_cast<int>(sizeof trailer) || bytes > capacity) {
+    return badMessage("bytes=" + std::to_string(bytes) + ", expected " + std::to_string(sizeof trailer) + " to " +
+                      std::to_string(capacity));
+  }
+  const auto payload = static_cast<uint32_t>(static_cast<size_t>(bytes) - sizeof trailer);
+  std::memcpy(&trailer, static_cast<const uint8_t*>(slot.buffer.address) + payload, sizeof trailer);
+  if (trailer.magic != PluginTrailer::kMagic || trailer.sequence != sequence || trailer.zero != 0) {
+    return badMessage("magic=" + std::to_string(trailer.magic) + " sequence=" + std::to_string(trailer.sequence) +
+                      ", expected " + std::to_string(sequence));
+  }
+  if (trailer.tag != kNetTags - 1) return badMessage("its protocol is unknown");
+  slot.message = {trailer.tag, trailer.check, trailer.bytes};
+  slot.arrived = true;
+  slot.apart = trailer.apart != 0;
+  const bool redirected = slot.apart && slot.postedBuffer.memory != nullptr && slot.expected == slot.message;
+  slot.target = redirected ? slot.postedBuffer : slot.buffer;
+  if (slot.apart ? payload != 0 : payload != trailer.bytes) {
+    return badMessage("bytes=" + std::to_string(payload) + ", message_bytes=" + std::to_string(trailer.bytes));
+  }
+  if (trailer.bytes > slot.target.bytes) {
+    return badMessage("message_bytes=" + std::to_string(trailer.bytes) +
+                      " capacity_bytes=" + std::to_string(slot.target.bytes));
+  }
+  if (!slot.apart) complete(slot);
+  return Status::ok();
+}
+
+void PluginRecvConnection::complete(Slot& slot) {
+  slot.complete = true;
+  ++completed_;
+}
+
+// Messages are posted, and come, in order; so is data that comes by itself.
+Status PluginRecvConnection::move(int* work) {
+  const auto isThere = [this](void*& request, int* bytes, bool* there) {
+    Status tested = device_.plugin->test(request, there, bytes);
+    if (tested && *there) request = nullptr;
+    return tested;
+  };
+  for (; posted_ < window_.posted(); ++posted_, ++*work) {
+    Slot& slot = window_[posted_];
+    const size_t bytes = slot.buffer.bytes + sizeof(PluginTrailer);
+    if (Status posted = post(*comms_[0], slot.buffer, bytes, &slot.request); !posted) return posted;
+    if (slot.request == nullptr) break;
+  }
+  for (; arrived_ < posted_; ++arrived_, ++*work) {
+    bool there = false;
+    int bytes = 0;
+    if (Status tested = isThere(window_[arrived_].request, &bytes, &there); !tested) return tested;
+    if (!there) break;
+    if (Status fits = read(arrived_, bytes); !fits) return fits;
+  }
+  for (; dataPosted_ < arrived_; ++dataPosted_) {
+    Slot& slot = window_[dataPosted_];
+    if (!slot.apart) continue;
+    if (Status posted = post(*comms_[1], slot.target, slot.message.bytes, &slot.request); !posted) return posted;
+    if (slot.request == nullptr) break;
+    ++*work;
+  }
+  for (uint64_t sequence = window_.done(); sequence < dataPosted_; ++sequence) {
+    Slot& slot = window_[sequence];
+    if (slot.complete) continue;
+    bool there = false;
+    int bytes = 0;
+    if (Status tested = isThere(slot.request, &bytes, &there); !tested) return tested;
+    if (!there) break;
+    if (bytes != static_cast<int>(slot.message.bytes)) {
+      return badMessage("data_bytes=" + std::to_string(bytes) + " message_bytes=" + std::to_string(slot.message.bytes));
+    }
+    complete(slot);
+    ++*work;
+  }
+  return Status::ok();
+}
+
+Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
+  if (awaitsCause()) {
+    const Status cause = causeOf(Status::ok(), nowNanos, work);
+    return isOver() ? Status::ok() : cause;
+  }
+  const Status peer = control_->progress(work);
+  if (isOver()) return peer;
+  Status moved;
+  if (!hasComms()) {
+    polledNanos_ = nowNanos;
+    if (peer) moved = accept(work);
+  }
+  // What has arrived counts also when the peer has just ended.
+  if (moved && hasComms()) moved = move(work);
+  if (!peer || isOver()) return peer;
+  return moved ? moved : causeOf(moved, nowNanos, work);
+}
+
+Status PluginRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival) {
+  if (!window_.isFirst(sequence)) return window_.outOfOrder("test", sequence);
+  const Slot& tested = window_[sequence];
+  *done = tested.complete;
+  if (!*done) return Status::ok();
+  *arrival = {tested.message, tested.target.address};
+  window_.finish();
+  return Status::ok();
+}
+
+int64_t PluginRecvConnection::nextDeadlineNanos() const {
+  if (hasComms() || isOver() || awaitsCause()) return causeDeadlineNanos();
+  return polledNanos_ + kHandshakePollNanos;
+}
+
+void PluginRecvConnection::close() { control_->sendFin(); }
+
+std::string PluginRecvConnection::describe() const { return describeEnd(); }
+
+}  // namespace jccl

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <cstring>
+
+#include "transport/plugin_connection.h"
+
+namespace jccl {
+PluginSendConnection::PluginSendConnection(const NetConfig& config, const NetRoute& route, PluginDevice device,
+                                           EventSet& controlEvents, std::vector<SocketDialer::Pair> pairs)
+    : PluginEnd(config, route.to, std::move(device)), controlEvents_(controlEvents) {
+  NetIntroductionHeader who;
+  who.communicator = route.communicator;
+  who.from = route.from;
+  who.to = route.to;
+  who.channel = route.channel;
+  who.streams = 1;
+  dialer_ = std::make_unique<SocketDialer>(config, controlEvents, who, std::move(pairs));
+}
+
+Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) {
+  if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
+  auto* memory = dynamic_cast<PluginMemory*>(data.memory);
+  if (memory == nullptr && message.bytes > 0) return Status::internal("isend: the memory is not registered");
+  const size_t bytes = message.bytes + sizeof(PluginTrailer);
+  if (bytes > device_.properties.maxMessageBytes) {
+    return Status::transport("net: " + describe() + ": a message of " + std::to_string(bytes) +
+                             " bytes, and device=" + device_.properties.name + " takes at most " +
+                             std::to_string(device_.properties.maxMessageBytes) + "; set JCCL_BUFFSIZE");
+  }
+  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, !data.hasTail && message.bytes > 0, 0, 0, {}};
+  return Status::ok();
+}
+
+Status PluginSendConnection::test(uint64_t sequence, bool* done) {
+  if (!window_.holds(sequence)) return window_.outOfOrder("test", sequence);
+  const auto isOver = [](const Slot& sent) { return sent.ended == partsOf(sent); };
+  *done = isOver(window_[sequence]);
+  window_.finishTo(sequence, isOver);
+  return Status::ok();
+}
+
+Status PluginSendConnection::connect(int* work) {
+  for (size_t i = 0; i < comms_.size(); ++i) {
+    if (comms_[i] != nullptr) continue;
+    void* raw = nullptr;
+    Status tried = device_.plugin->connect(device_.number, handles_.handles[i].data(), &raw);
+    if (!tried) return {tried.code(), "net: " + describe() + ": " + tried.message()};
+    if (raw == nullptr) continue;
+    comms_[i] = std::make_unique<PluginComm>(device_.plugin, PluginComm::Direction::Send, raw);
+    ++*work;
+  }
+  if (hasComms()) state_ = State::Connected;
+  return Status::ok();
+}
+
+Status PluginSendConnection::shakeHands(int64_t nowNanos, int* work) {
+  if (startedNanos_ < 0) startedNanos_ = nowNanos;
+  if (state_ == State::Dialling) {
+    if (Status dialled = dialer_->progress(nowNanos, work); !dialled || !dialer_->done()) return dialled;
+    control_ = std::make_unique<NetControlConnection>(dialer_->take(), peer_, sizeof(PluginHandles));
+    dialer_.reset();
+    if (Status watched = control_->watch(controlEvents_); !watched) return watched;
+    state_ = State::Introduced;
+  }
+  if (Status moved = control_->progress(work); !moved) return moved;
+  if (state_ == State::Introduced && control_->hasInfo()) {
+    handles_ = control_->info<PluginHandles>();
+    state_ = State::Connecting;
+  }
+  if (state_ == State::Connecting) {
+    if (Status tried = connect(work); !tried || connected()) return tried;
+  }
+  if (nowNanos - startedNanos_ < config_.connectTimeoutNanos) return Status::ok();
+  return Status::transport("net: " + describe() + ": no connection after " +
+                           std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms: " +
+                           (state_ == State::Connecting
+                                ? "net plug-in " + device_.plugin->name() + " (" + device_.plugin->file() +
+                                      ") has not connected; see what it logged"
+                                : "the peer has sent no handle of its plug-in; is it stopped or starved?"));
+}
+
+Status PluginSendConnection::beginPart(uint64_t sequence, int part, void** request) {
+  Slot& sent = window_[sequence];
+  const auto& comm = comms_[static_cast<size_t>(part)];
+  uint8_t* data = sent.data;
+  size_t bytes = sent.message.bytes;
+  PluginMemory* memory = sent.memory;
+  if (part == 0) {
+    const PluginTrailer trailer{sequence,         sent.message.bytes, sent.message.check, PluginTrailer::kMagic,
+                                sent.message.tag, sent.apart};
+    if (sent.apart || memory == nullptr) {
+      data = reinterpret_cast<uint8_t*>(&trailers_[sequence % kNetInFlight]);
+      memory = &trailersMemory_;
+      bytes = 0;
+    }
+    std::memcpy(data + bytes, &trailer, sizeof trailer);
+    bytes += sizeof trailer;
+  }
+  void* handle = nullptr;
+  if (Status registered = comm->memory(*memory, &handle); !registered) return registered;
+  return device_.plugin->send(comm->raw(), data, bytes, kTag, handle, request);
+}
+
+// In order: the parts of a message, and messages.
+Status PluginSendConnection::begin(uint64_t sequence, bool* begun) {
+  Slot& sent = window_[sequence];
+  while (sent.begun < partsOf(sent)) {
+    void** request = &sent.requests[static_cast<size_t>(sent.begun)];
+    if (Status began = beginPart(sequence, sent.begun, request); !began) return began;
+    if (*request == nullptr) break;
+    ++sent.begun;
+  }
+  *begun = sent.begun == partsOf(sent);
+  return Status::ok();
+}
+
+Status PluginSendConnection::finish(Slot& sent, int* work) {
+  for (int part = 0; part < sent.begun; ++part) {
+    void*& request = sent.requests[static_cast<size_t>(part)];
+    if (request == nullptr) continue;
+    bool done = false;
+    int bytes = 0;
+    if (Status tested = device_.plugin->test(request, &done, &bytes); !tested) return tested;
+    if (!done) continue;
+    request = nullptr;
+    ++sent.ended;
+    ++*work;
+  }
+  return Status::ok();
+}
+
+Status PluginSendConnection::move(int* work) {
+  for (bool begun = true; begun && begun_ < window_.posted();) {
+    if (Status began = begin(begun_, &begun); !began) return began;
+    if (!begun) break;
+    ++begun_;
+    ++*work;
+  }
+  // The next one may have begun in part.
+  for (uint64_t sequence = window_.done(); sequence <= begun_ && sequence < window_.posted(); ++sequence) {
+    if (Status tested = finish(window_[sequence], work); !tested) return tested;
+  }
+  return Status::ok();
+}
+
+Status PluginSendConnection::progress(int64_t nowNanos, int* work) {
+  if (awaitsCause()) return causeOf(Status::ok(), nowNanos, work);
+  if (!connected()) {
+    polledNanos_ = nowNanos;
+    if (Status shaken = shakeHands(nowNanos, work); !shaken || !connected()) return shaken;
+  }
+  if (Status moved = control_->progress(work); !moved) return moved;
+  if (Status moved = move(work); !moved) return causeOf(moved, nowNanos, work);
+  if (control_->ended() && window_.done() != window_.posted()) {
+    return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
+  }
+  return Status::ok();
+}
+
+int64_t PluginSendConnection::nextDeadlineNanos() const {
+  if (connected()) return causeDeadlineNanos();
+  return dialer_ != nullptr ? dialer_->nextDeadlineNanos() : polledNanos_ + kHandshakePollNanos;
+}
+
+void PluginSendConnection::close() {
+  dialer_.reset();
+  // With unsent messages it is cut off: the peer must not take what it has for all.
+  if (control_ == nullptr || window_.done() != window_.posted()) return;
+  if (control_->send(PluginEndOfMessages{window_.done()})) control_->sendFin();
+}
+
+std::string PluginSendConnection::describe() const {
+  if (control_ == nullptr) return dialer_ != nullptr ? dialer_->describe() : "rank " + std::to_string(peer_);
+  return describeEnd();
+}
+
+}  // namespace jccl
