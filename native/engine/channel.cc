@@ -1,7 +1,6 @@
 #include "engine/channel.h"
 
 #include <algorithm>
-#include <array>
 
 #include "engine/slicing.h"
 
@@ -88,7 +87,7 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
   if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
-  if (runsByHosts(operation)) return runByHosts<P>(operation, transfer);
+  if (runsByHosts(operation, transfer)) return runByHosts<P>(operation, transfer);
   runDirect<P>(operation, transfer);
 }
 
@@ -185,17 +184,38 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   primitives.finish();
 }
 
-bool Channel::runsByHosts(const Operation& operation) const {
-  if ((operation.choice.flags & Choice::kByHosts) == 0 || hostOf_.empty()) return false;
+void Channel::setHosts(const std::vector<int>& hostOf) {
+  hostOf_ = hostOf;
+  hosts_ = 1 + *std::max_element(hostOf.begin(), hostOf.end());
+  hostsFollow_ = std::is_sorted(hostOf.begin(), hostOf.end());
+}
+
+// All ranks come to the same answer.
+bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) const {
+  if ((operation.choice.flags & Choice::kByHosts) == 0 || hosts_ == 1) return false;
   switch (operation.code.collective) {
     case Collective::AllReduce:
     case Collective::Barrier:
     case Collective::Broadcast:
     case Collective::Reduce:
       return true;
+    case Collective::AllGather:
+    case Collective::ReduceScatter: {
+      if (!hostsFollow_ || operation.counts != nullptr || operation.choice.channels != 1) return false;
+      // A leader sends all that it has for another before it receives.
+      size_t largest = 0;
+      for (int host = 0; host < hosts_; ++host) largest = std::max(largest, ranksOf(host).count);
+      return largest * operation.count <= kSlots / 2 * transfer.sliceCount;
+    }
     default:
       return false;
   }
+}
+
+// Where the ranks of each host follow each other.
+ring::Part Channel::ranksOf(int host) const {
+  const auto [begin, end] = std::equal_range(hostOf_.begin(), hostOf_.end(), host);
+  return {static_cast<size_t>(begin - hostOf_.begin()), static_cast<size_t>(end - begin)};
 }
 
 // The root leads its host, the first rank any other. `root` -1: there is none.
@@ -204,71 +224,89 @@ int Channel::leaderOf(int host, int root) const {
   return static_cast<int>(std::find(hostOf_.begin(), hostOf_.end(), host) - hostOf_.begin());
 }
 
+Channel::HostLinks Channel::hostLinks(int root) {
+  HostLinks links;
+  const int host = hostOf_[rank_];
+  links.leader = leaderOf(host, root);
+  const auto add = [&](int peer) {
+    links.recv[static_cast<size_t>(links.peers)] = &recvs_[peer];
+    links.send[static_cast<size_t>(links.peers++)] = &sends_[peer];
+  };
+  if (links.leader != rank_) {
+    add(links.leader);
+    return links;
+  }
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer != rank_ && hostOf_[peer] == host) add(peer);
+  }
+  links.members = links.peers;
+  links.hostsBefore = host;
+  for (int other = 0; other < hosts_; ++other) {
+    if (other != host) add(leaderOf(other, root));
+  }
+  return links;
+}
+
 template <Protocol P>
 void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
-  const int root = hasRoot(operation.code.collective) ? operation.root : -1;
-  const int host = hostOf_[rank_];
-  const int leader = leaderOf(host, root);
-  std::array<RecvConnection*, kMaxFanout> recvs{};
-  std::array<SendConnection*, kMaxFanout> sends{};
+  const bool rooted = hasRoot(operation.code.collective);
+  HostLinks hosts = hostLinks(rooted ? operation.root : -1);
+  uint8_t* space = nullptr;
+  if (!scratch<P>(hosts.peers, transfer, space)) return;
   HostsPlan plan;
-  plan.isLeader = leader == rank_;
+  plan.isLeader = hosts.leader == rank_;
+  plan.hasMembers = hosts.members > 0;
   plan.chunkCount = transfer.sliceCount;
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  switch (operation.code.collective) {
+    case Collective::AllGather:
+      return gatherByHosts<P>(hosts, operation, transfer, space);
+    case Collective::ReduceScatter:
+      return scatterByHosts<P>(hosts, operation, transfer, space);
+    default:
+      if (rooted) return runWithRootByHosts<P>(hosts, plan, operation, transfer, space);
+      return reduceToAllByHosts<P>(hosts, plan, transfer, space);
+  }
+}
 
-  // This host's other ranks, then the other leaders.
-  int members = 0;
-  int before = 0;  // leaders of the hosts before this one
-  int peers = 0;
-  for (int peer = 0; plan.isLeader && peer < size_; ++peer) {
-    if (peer == rank_ || hostOf_[peer] != host) continue;
-    recvs[static_cast<size_t>(peers)] = &recvs_[peer];
-    sends[static_cast<size_t>(peers++)] = &sends_[peer];
+template <Protocol P>
+void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space) {
+  Links inward = hosts.fromMembers();
+  Links outward = hosts.toMembers();
+  const Links leaders = hosts.betweenLeaders();
+  if (plan.isLeader) {
+    inward.send = leaders.send;
+    inward.sendCount = leaders.sendCount;
+    outward.recv = leaders.recv;
+    outward.recvCount = leaders.recvCount;
+    outward.ownPosition = leaders.ownPosition;
+  } else {
+    inward = {nullptr, 0, hosts.send.data(), 1, 0};
+    outward = {hosts.recv.data(), 1, nullptr, 0, 0};
   }
-  members = peers;
-  plan.hasMembers = members > 0;
-  const int hosts = 1 + *std::max_element(hostOf_.begin(), hostOf_.end());
-  for (int other = 0; plan.isLeader && other < hosts; ++other) {
-    if (other == host) continue;
-    before += other < host ? 1 : 0;
-    recvs[static_cast<size_t>(peers)] = &recvs_[leaderOf(other, root)];
-    sends[static_cast<size_t>(peers++)] = &sends_[leaderOf(other, root)];
-  }
-  if (!plan.isLeader) {
-    recvs[0] = &recvs_[leader];
-    sends[0] = &sends_[leader];
-  }
-  uint8_t* space = nullptr;
-  if (!scratch<P>(std::max(peers, 1), transfer, space)) return;
+  Transfer inTransfer = transfer;
+  inTransfer.zeroCopy = false;  // the output is written again, by `out`
+  Transfer outTransfer = inTransfer;
+  outTransfer.input = transfer.output;
+  HostPrimitives<P> in(waiter_, inTransfer, inward, space);
+  HostPrimitives<P> out(waiter_, outTransfer, outward, space);
+  hostsAllReduce(in, out, plan);
+}
 
-  if (root < 0) {
-    Links inward{recvs.data(), members, sends.data() + members, peers - members, 0};
-    Links outward{recvs.data() + members, peers - members, sends.data(), members, before};
-    if (!plan.isLeader) {
-      inward = Links{nullptr, 0, sends.data(), 1, 0};
-      outward = Links{recvs.data(), 1, nullptr, 0, 0};
-    }
-    Transfer partial = transfer;
-    partial.input = transfer.output;
-    HostPrimitives<P> in(waiter_, transfer, inward, space);
-    HostPrimitives<P> out(waiter_, partial, outward, space);
-    hostsAllReduce(in, out, plan);
-    in.finish();
-    out.finish();
-    return;
-  }
-  // Between leaders data goes to or from the root alone.
-  const bool isRoot = rank_ == root;
+// Between leaders data goes to or from the root alone.
+template <Protocol P>
+void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation,
+                                 const Transfer& transfer, uint8_t* space) {
+  const bool isRoot = rank_ == operation.root;
   const bool spreads = operation.code.collective == Collective::Broadcast;
-  Links links;
+  const int others = isRoot ? hosts.peers : hosts.members;
+  const int next = plan.isLeader ? operation.root : hosts.leader;
+  RecvConnection* fromRoot = isRoot ? nullptr : &recvs_[next];
+  SendConnection* toRoot = isRoot ? nullptr : &sends_[next];
+  const int one = isRoot ? 0 : 1;
+  Links links =
+      spreads ? Links{&fromRoot, one, hosts.send.data(), others, 0} : Links{hosts.recv.data(), others, &toRoot, one, 0};
   links.oneWay = true;
-  RecvConnection* fromRoot = isRoot ? nullptr : &recvs_[plan.isLeader ? root : leader];
-  SendConnection* toRoot = isRoot ? nullptr : &sends_[plan.isLeader ? root : leader];
-  const int spread = isRoot ? peers : members;
-  links.recv = spreads ? &fromRoot : recvs.data();
-  links.recvCount = spreads ? (isRoot ? 0 : 1) : spread;
-  links.send = spreads ? sends.data() : &toRoot;
-  links.sendCount = spreads ? spread : (isRoot ? 0 : 1);
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   if (spreads) {
     hostsBroadcast(primitives, plan, isRoot);
@@ -276,6 +314,81 @@ void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
     hostsReduce(primitives, plan, isRoot);
   }
   primitives.finish();
+}
+
+// Members' parts to their leaders, what a host has to the other leaders, and all to the members.
+template <Protocol P>
+void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
+  const size_t part = operation.count;
+  const size_t whole = part * static_cast<size_t>(size_);
+  if (hosts.leader != rank_) {
+    const Links links{hosts.recv.data(), 1, hosts.send.data(), 1, 0};
+    HostPrimitives<P> member(waiter_, transfer, links, space);
+    member.sendTo(0, 0, part);
+    member.recvFrom(0, 0, whole);
+    member.finish();
+    return;
+  }
+  Transfer gathered = transfer;
+  gathered.input = transfer.output;
+  const Links fromMembers = hosts.fromMembers(), leaders = hosts.betweenLeaders(), toMembers = hosts.toMembers();
+  HostPrimitives<P> in(waiter_, transfer, fromMembers, space);
+  HostPrimitives<P> between(waiter_, gathered, leaders, space);
+  HostPrimitives<P> out(waiter_, gathered, toMembers, space);
+  in.copy(0, static_cast<size_t>(rank_) * part, part);
+  for (int i = 0; i < hosts.members; ++i) in.recvFrom(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
+  const ring::Part own = ranksOf(hostOf_[rank_]);
+  between.send(own.begin * part, own.count * part);
+  for (int host = 0, link = 0; host < hosts_; ++host) {
+    if (host == hostOf_[rank_]) continue;
+    const ring::Part ranks = ranksOf(host);
+    between.recvFrom(link++, ranks.begin * part, ranks.count * part);
+  }
+  if (hosts.members > 0) out.send(0, whole);
+  in.finish();
+  between.finish();
+  out.finish();
+}
+
+// The same backwards: sums of hosts to the leaders whose ranks they are for, and from these to their members.
+template <Protocol P>
+void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
+  const size_t part = operation.count;
+  const size_t whole = part * static_cast<size_t>(size_);
+  if (hosts.leader != rank_) {
+    const Links links{hosts.recv.data(), 1, hosts.send.data(), 1, 0};
+    HostPrimitives<P> member(waiter_, transfer, links, space);
+    member.sendTo(0, 0, whole);
+    member.recvFrom(0, 0, part);
+    member.finish();
+    return;
+  }
+  const size_t bytes = whole * transfer.elementBytes;
+  if (hostMemory_.bytes() < bytes && !MappedMemory::mapAnonymous(bytes, hostMemory_)) {
+    waiter_.control().fail(Code::NoMemory);
+    return;
+  }
+  Transfer sum = transfer;
+  sum.output = hostMemory_.base();
+  sum.zeroCopy = false;
+  Transfer exchanged = sum;
+  exchanged.input = sum.output;
+  Transfer finished = exchanged;
+  finished.output = transfer.output;
+  const Links fromMembers = hosts.fromMembers(), leaders = hosts.betweenLeaders(), toMembers = hosts.toMembers();
+  HostPrimitives<P> in(waiter_, sum, fromMembers, space);
+  HostPrimitives<P> between(waiter_, exchanged, leaders, space);
+  HostPrimitives<P> out(waiter_, finished, toMembers, space);
+  in.recvReduceCopy(0, 0, whole, false);
+  for (int host = 0, link = 0; host < hosts_; ++host) {
+    if (host == hostOf_[rank_]) continue;
+    const ring::Part ranks = ranksOf(host);
+    between.sendTo(link++, ranks.begin * part, ranks.count * part);
+  }
+  const ring::Part own = ranksOf(hostOf_[rank_]);
+  between.recvReduceCopy(own.begin * part, own.begin * part, own.count * part, true);
+  out.copy(static_cast<size_t>(rank_) * part, 0, part);
+  for (int i = 0; i < hosts.members; ++i) out.sendTo(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
 }
 
 bool Channel::sendsZeroCopy(const Operation& operation) const {

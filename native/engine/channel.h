@@ -3,6 +3,7 @@
 // One thread at a time runs a channel, so that nothing in it needs a lock.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -32,7 +33,7 @@ class Channel {
   void setTree(int up, const std::vector<int>& down);
 
   // Which host every rank is on, numbered from 0; without it there is one.
-  void setHosts(const std::vector<int>& hostOf) { hostOf_ = hostOf; }
+  void setHosts(const std::vector<int>& hostOf);
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }
@@ -64,8 +65,35 @@ class Channel {
   void runDirect(const Operation& operation, const Transfer& transfer);
   template <Protocol P>
   void runByHosts(const Operation& operation, const Transfer& transfer);
+  // What a rank exchanges in an operation by hosts: a leader with its host's other ranks, then with the other leaders in the
+  // order of their hosts; another rank with its leader.
+  struct HostLinks {
+    std::array<RecvConnection*, kMaxFanout> recv{};
+    std::array<SendConnection*, kMaxFanout> send{};
+    int leader = 0;
+    int members = 0;
+    int peers = 0;
+    int hostsBefore = 0;
 
-  bool runsByHosts(const Operation& operation) const;
+    Links fromMembers() { return {recv.data(), members, nullptr, 0, 0}; }
+    Links toMembers() { return {nullptr, 0, send.data(), members, 0}; }
+    Links betweenLeaders() {
+      return {recv.data() + members, peers - members, send.data() + members, peers - members, hostsBefore};
+    }
+  };
+  HostLinks hostLinks(int root);
+  template <Protocol P>
+  void reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
+  template <Protocol P>
+  void runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation, const Transfer& transfer,
+                          uint8_t* space);
+  template <Protocol P>
+  void gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
+  template <Protocol P>
+  void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
+
+  bool runsByHosts(const Operation& operation, const Transfer& transfer) const;
+  ring::Part ranksOf(int host) const;
   int leaderOf(int host, int root) const;
   bool sendsZeroCopy(const Operation& operation) const;
   bool allNet() const;
@@ -82,6 +110,9 @@ class Channel {
   std::vector<int> ringOrder_;  // [i]: the rank i places after this one
   int ringPosition_ = 0;
   std::vector<int> hostOf_;  // by rank
+  int hosts_ = 1;
+  bool hostsFollow_ = true;  // the ranks of each follow each other
+  MappedMemory hostMemory_;  // the sum of a leader's host, where its output is smaller
   bool treeSet_ = false;
   int treeUp_ = -1;
   std::vector<int> treeDown_;

@@ -24,7 +24,7 @@ static_assert(JAVA(INTERNAL) == static_cast<int>(Code::Internal));
 static_assert(JAVA(NO_MEMORY) == static_cast<int>(Code::NoMemory));
 static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
 static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
-static_assert(JAVA(FLAG_TWO_SHOT) == Choice::kTwoShot);
+static_assert(JAVA(FLAG_TWO_SHOT) == Choice::kTwoShot && JAVA(FLAG_BY_HOSTS) == Choice::kByHosts);
 static_assert(JAVA(STATE_RUNNING) == static_cast<int>(OperationState::Running));
 static_assert(JAVA(STATE_DONE) == static_cast<int>(OperationState::Done));
 static_assert(JAVA(STATE_FAILED) == static_cast<int>(OperationState::Failed));

@@ -101,6 +101,15 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv*
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setHosts(JNIEnv* env, jclass, jlong handle,
+                                                                          jintArray byRank) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> hosts;
+    if (!copyInts(env, byRank, hosts)) return static_cast<jint>(Code::Invalid);
+    return codeOf(hostOf(handle), communicatorOf(handle).setHosts(hosts));
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setPaths(JNIEnv* env, jclass, jlong handle,
                                                                           jintArray rows) {
   return guardedCode([&]() -> jint {

@@ -1,5 +1,5 @@
 // Schedules over hosts: only one rank of each sends to others.
-#include <numeric>
+#include <atomic>
 #include <string>
 #include <tuple>
 
@@ -8,7 +8,7 @@
 namespace jccl::test {
 namespace {
 
-constexpr size_t kCounts[] = {0, 1, 7, 250, 3001};
+constexpr size_t kCounts[] = {0, 1, 7, 60, 250, 3001};
 
 // The host of each rank, and the protocol.
 using Parameter = std::tuple<std::vector<int>, Protocol, int>;
@@ -89,6 +89,29 @@ TEST_P(HostsTest, ReduceEndsAtEveryRoot) {
         ASSERT_EQ(communicator.rank() == root ? sumOf(i) : 0, recv.get<int32_t>(i));
       }
     }
+  });
+}
+
+TEST_P(HostsTest, AllGatherOrdersByRank) {
+  forAll([](Communicator& communicator, size_t count) {
+    Guarded send = filled(communicator.rank(), count);
+    Guarded recv(static_cast<size_t>(size()) * count * 4);
+    run(communicator, Collective::AllGather, send, recv, count, 0);
+    for (int rank = 0; rank < size(); ++rank) {
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(valueOf(rank, i), recv.get<int32_t>(static_cast<size_t>(rank) * count + i));
+      }
+    }
+  });
+}
+
+TEST_P(HostsTest, ReduceScatterGivesEachRankItsPartOfTheSum) {
+  forAll([](Communicator& communicator, size_t count) {
+    Guarded send = filled(communicator.rank(), static_cast<size_t>(size()) * count);
+    Guarded recv(count * 4);
+    run(communicator, Collective::ReduceScatter, send, recv, count, 0);
+    const size_t begin = static_cast<size_t>(communicator.rank()) * count;
+    for (size_t i = 0; i < count; ++i) ASSERT_EQ(sumOf(begin + i), recv.get<int32_t>(i));
   });
 }
 

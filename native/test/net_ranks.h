@@ -50,6 +50,7 @@ class NetRanks {
         check(communicators[rank]->connect(static_cast<int>(peer), transport, info[peer]));
       }
       check(communicators[rank]->communicator().setRing(0, order));
+      check(communicators[rank]->communicator().setHosts(hosts));
       // A chain is a tree, too.
       const int self = static_cast<int>(rank);
       const std::vector<int> down = rank + 1 < size ? std::vector{self + 1} : std::vector<int>{};

@@ -18,7 +18,8 @@ namespace {
 constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
                                  {"ring", Algorithm::Ring},
                                  {"direct", Algorithm::Direct},
-                                 {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot}};
+                                 {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot},
+                                 {"direct_by_hosts", Algorithm::Direct, Choice::kByHosts}};
 // In which of two ranks both send the same chunks.
 constexpr std::span kSymmetricVariants = std::span(kVariants).subspan(1);
 
@@ -68,6 +69,11 @@ TEST_P(ZeroCopyTransfer, SumsAreExactWhateverTheSizeInPlaceAndOutOfPlace) {
 
 TEST_P(ZeroCopyTransfer, SumsAreExactWhereSomeRanksShareMemory) {
   NetRanks ranks({0, 0, 1});
+  expectExactSums(ranks, GetParam());
+}
+
+TEST_P(ZeroCopyTransfer, SumsAreExactBetweenSeveralRanksOfEachHost) {
+  NetRanks ranks({0, 0, 1, 1});
   expectExactSums(ranks, GetParam());
 }
 

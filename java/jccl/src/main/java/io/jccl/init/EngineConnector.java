@@ -16,7 +16,9 @@ import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportSelector;
 import java.net.InetAddress;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -144,6 +146,7 @@ final class EngineConnector {
         }
         setRingsAndTrees(engine, plan, channels, context.rank());
         engine.setPaths(paths(plan, channels, context.rank()));
+        engine.setHosts(hosts(plan));
         // A peer whose connection failed must be known before anybody relies on it.
         context.barrier();
         engine.prepare();
@@ -157,6 +160,16 @@ final class EngineConnector {
             TreeLinks links = plan.tree(like, rank);
             engine.setTree(channel, links.up(), links.downRanks());
         }
+    }
+
+    /** The host of each rank, numbered in the order of their first ranks. */
+    static int[] hosts(Plan plan) {
+        int[] hostOf = new int[plan.size()];
+        Map<PlannedHost, Integer> numbers = new HashMap<>();
+        for (int rank = 0; rank < hostOf.length; rank++) {
+            hostOf[rank] = numbers.computeIfAbsent(plan.hostOf(rank), host -> numbers.size());
+        }
+        return hostOf;
     }
 
     /** The rows of {@link NativeEngine#setPaths}; none where all ranks are on one host. */

@@ -147,6 +147,8 @@ public final class NativeCommunicator {
     public static final int FLAG_ZERO_COPY_USED = 2;
     /** A direct all-reduce is two-shot; the same on all ranks of the operation. */
     public static final int FLAG_TWO_SHOT = 4;
+    /** A direct operation in which one rank of each host sends to others; the same on all ranks of the operation. */
+    public static final int FLAG_BY_HOSTS = 8;
 
     // Point-to-point tasks.
 
@@ -245,6 +247,13 @@ public final class NativeCommunicator {
      * @param down the children, at most 3
      */
     static native int setTree(long comm, int channel, int up, int[] down);
+
+    /**
+     * Says which ranks share a host, for operations by hosts.
+     *
+     * @param hostOf by rank, numbered from 0 in the order of the hosts' first ranks
+     */
+    static native int setHosts(long comm, int[] hostOf);
 
     /** Ints in a row of {@link #setPaths}: channel, from, to, out, in. */
     public static final int PATH_LENGTH = 5;

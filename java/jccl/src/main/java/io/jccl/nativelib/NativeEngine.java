@@ -109,6 +109,11 @@ public final class NativeEngine extends Engine {
         require("tree of channel=" + channel, NativeCommunicator.setTree(handle, channel, up, down));
     }
 
+    /** Says which ranks share a host; see {@link NativeCommunicator#setHosts}. */
+    public void setHosts(int[] hostOf) {
+        require("hosts", NativeCommunicator.setHosts(handle, hostOf));
+    }
+
     private void require(String step, int status) {
         if (status != NativeCommunicator.OK) {
             throw new TransportException(step + " status=" + status + ": " + lastError());

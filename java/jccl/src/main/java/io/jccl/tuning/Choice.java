@@ -13,6 +13,7 @@ import io.jccl.Protocol;
  * +------------------------+--------+--------+--------+-----+-----+
  * flags: bit 0 = try zero copy first, and use the rest of the choice where not all buffers are shared
  *        bit 2 = a two-shot direct all-reduce
+ *        bit 3 = a direct operation by hosts
  * </pre>
  *
  * @param algorithm how the ranks are connected
@@ -21,14 +22,23 @@ import io.jccl.Protocol;
  * @param chunkBytes payload bytes of one step
  * @param tryZeroCopy whether shared buffers may be read and written in place
  * @param twoShot whether a direct all-reduce is two-shot: a reduce-scatter, then an all-gather
+ * @param byHosts whether in a direct operation only one rank of each host sends to other hosts
  */
 public record Choice(
-        Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy, boolean twoShot) {
+        Algorithm algorithm,
+        Protocol protocol,
+        int channels,
+        int chunkBytes,
+        boolean tryZeroCopy,
+        boolean twoShot,
+        boolean byHosts) {
 
     /** The flag that stands for {@link #tryZeroCopy}. */
     public static final int FLAG_TRY_ZERO_COPY = 1;
     /** The flag that stands for {@link #twoShot}. */
     public static final int FLAG_TWO_SHOT = 4;
+    /** The flag that stands for {@link #byHosts}. */
+    public static final int FLAG_BY_HOSTS = 8;
 
     private static final Algorithm[] ALGORITHMS = Algorithm.values();
     private static final Protocol[] PROTOCOLS = Protocol.values();
@@ -44,9 +54,9 @@ public record Choice(
         }
     }
 
-    /** A choice that is not two-shot. */
+    /** A choice that is neither two-shot nor by hosts. */
     public Choice(Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy) {
-        this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false);
+        this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false, false);
     }
 
     /** The packed form. */
@@ -56,6 +66,7 @@ public record Choice(
                 | (long) channels << 8
                 | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << 16 : 0L)
                 | (twoShot ? (long) FLAG_TWO_SHOT << 16 : 0L)
+                | (byHosts ? (long) FLAG_BY_HOSTS << 16 : 0L)
                 | (long) chunkBytes << 32;
     }
 
@@ -67,7 +78,8 @@ public record Choice(
                 channels(packed),
                 chunkBytes(packed),
                 triesZeroCopy(packed),
-                isTwoShot(packed));
+                isTwoShot(packed),
+                isByHosts(packed));
     }
 
     /** The algorithm in a packed choice. */
@@ -93,6 +105,11 @@ public record Choice(
     /** Whether a packed choice is two-shot. */
     public static boolean isTwoShot(long packed) {
         return (packed >>> 16 & FLAG_TWO_SHOT) != 0;
+    }
+
+    /** Whether a packed choice is by hosts. */
+    public static boolean isByHosts(long packed) {
+        return (packed >>> 16 & FLAG_BY_HOSTS) != 0;
     }
 
     /** Whether a packed choice asks for zero copy. */

@@ -176,7 +176,8 @@ public final class CostModel implements TimeModel {
                     ? Math.min(forced, shape.slots().of(protocol))
                     : bestChunk(collective, algorithm, protocol, bytes, channels);
             boolean twoShot = OperationCost.isTwoShot(collective, algorithm, shape, bytes);
-            candidates.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy, twoShot));
+            boolean byHosts = OperationCost.isByHosts(collective, algorithm, shape, bytes);
+            candidates.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy, twoShot, byHosts));
         }
         return candidates;
     }

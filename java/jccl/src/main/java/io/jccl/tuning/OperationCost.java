@@ -19,6 +19,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     static final int SLOTS = 8;
 
     private static final int BYTES_WORTH_A_HOP = 12 * 1024;
+    /** All parts together: what leaders send each other before they receive. */
+    private static final int MAX_BY_HOSTS_BYTES = 64 * 1024;
+
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
     /** Bytes of the operation are the larger of a rank's send and receive buffer; they are split over the channels. */
@@ -35,7 +38,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
             case TREE -> tree(shape, share, chunkBytes);
             case DIRECT -> isTwoShot(collective, algorithm, shape, bytes)
                     ? twoShot(shape, share, chunkBytes)
-                    : oneShot(collective, shape, share, chunkBytes);
+                    : isByHosts(collective, algorithm, shape, bytes)
+                            ? byHosts(collective, shape, share, chunkBytes)
+                            : oneShot(collective, shape, share, chunkBytes);
             case NVLS -> throw new IllegalArgumentException("algorithm=nvls: expected one of ranks on the host");
         };
     }
@@ -102,6 +107,38 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         return new OperationCost(2, 0, 2 * chunks * peers, 2 * shard * peers);
     }
 
+    /**
+     * Whether in a direct operation only the leaders of hosts send to each other, which saves messages between hosts. In
+     * an all-gather and a reduce-scatter the engine sends to all ranks all the same where parts differ, or the ranks of a host
+     * do not follow each other.
+     */
+    static boolean isByHosts(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
+        return algorithm == Algorithm.DIRECT
+                && shape.hosts() > 1
+                && shape.hosts() < shape.ranks()
+                && switch (collective) {
+                    case ALL_REDUCE, BARRIER, BROADCAST, REDUCE -> true;
+                    case ALL_GATHER, REDUCE_SCATTER -> bytes <= MAX_BY_HOSTS_BYTES;
+                    default -> false;
+                };
+    }
+
+    /** Into the leader, between leaders, out of the leader, a chunk after the other; the way to a root has one hop less. */
+    private static OperationCost byHosts(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+        boolean rooted = collective == Collective.BROADCAST || collective == Collective.REDUCE;
+        int messages = shape.hosts() - 1;
+        int peers = messages + shape.localRanks() - 1;
+        double data = collective == Collective.BARRIER ? 1 : share;
+        double chunks = Math.max(1, Math.ceil(data / chunkBytes));
+        double rounds = rooted ? 1 : chunks; // only one-way chunks follow each other without a wait
+        return new OperationCost(rounds * (rooted ? 1 : 2), rounds * netHops(messages), chunks * peers, data * peers);
+    }
+
+    /** Of a rank that exchanges several messages with other hosts at once: each further one takes it about half a hop's time. */
+    private static double netHops(int messages) {
+        return 1 + (messages - 1) / 2.0;
+    }
+
     /** Every rank with every other, all in one hop. */
     private static OperationCost oneShot(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         int peers = shape.ranks() - 1;
@@ -114,7 +151,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                 };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
         boolean far = !shape.oneHost();
-        return new OperationCost(far ? 0 : 1, far ? 1 : 0, chunks * peers, toEach * peers);
+        double netHops = far ? netHops(Math.max(1, shape.ranks() - shape.localRanks())) : 0;
+        return new OperationCost(far ? 0 : 1, netHops, chunks * peers, toEach * peers);
     }
 
     private static double netPart(CommunicatorShape shape, int hops) {

@@ -225,7 +225,8 @@ class ChoiceTableTest {
             for (Protocol protocol : Protocol.values()) {
                 for (int channels : List.of(1, 7, 255)) {
                     for (int chunk : List.of(1, 32 << 10, Integer.MAX_VALUE)) {
-                        Choice choice = new Choice(algorithm, protocol, channels, chunk, channels == 7, chunk % 3 == 0);
+                        Choice choice = new Choice(
+                                algorithm, protocol, channels, chunk, channels == 7, chunk % 3 == 0, chunk % 5 == 0);
                         assertThat(Choice.unpack(choice.pack())).isEqualTo(choice);
                     }
                 }
