@@ -34,7 +34,7 @@ struct NetConfig {
 
   int64_t connectTimeoutNanos = 20'000'000'000;   // from the first attempt to a proven connection
   int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself
-  int64_t peerTimeoutNanos = 15'000'000'000;      // a host that acknowledges nothing for so long is gone
+  int64_t peerTimeoutNanos = 15'000'000'000;      // a host that leaves something unanswered so long is gone
   IbConfig ib;
   std::string plugin;  // which network plug-in, as JCCL_NET_PLUGIN has it
   NetDeviceNumbers devices;
