@@ -104,7 +104,7 @@ public final class NativeCommunicator {
     public static final int IB_SPLIT_DATA = 28;
     /** 1: memory is registered for relaxed ordering where the adapter offers it. */
     public static final int IB_RELAXED_ORDERING = 29;
-    /** A network peer whose host acknowledges nothing for so many nanoseconds is gone; default 15 s. */
+    /** A network peer whose host leaves something unanswered for so many nanoseconds is gone; default 15 s. */
     public static final int PEER_TIMEOUT_NANOS = 30;
     /** Threads that move the data of TCP connections, whoever waits for it among them: up to 16; default 1. */
     public static final int SOCKET_THREADS = 31;
