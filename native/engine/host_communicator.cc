@@ -91,6 +91,7 @@ Status HostCommunicator::openNetwork(const std::vector<std::string>& addresses, 
   net.streams = std::max(config_.streamsPerConnection, 1);
   net.threads = std::max(config_.socketThreads, 1);
   net.ib = config_.ib;
+  net.plugin = config_.plugin;
   net.devices = config_.netDevices;
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
   if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;

@@ -31,7 +31,8 @@ struct HostCommunicatorConfig {
   bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
   IbConfig ib;
   NetDeviceNumbers netDevices;
-  NetMaker makeNet;  // empty: sockets
+  NetMaker makeNet;    // empty: sockets
+  std::string plugin;  // for a maker of plug-in networks
 };
 
 // Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".

@@ -11,6 +11,7 @@
 
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
+#include "transport/net_plugin.h"
 
 namespace jccl::test {
 namespace {
@@ -74,6 +75,14 @@ TEST_P(ZeroCopyTransfer, SumsAreExactWhereSomeRanksShareMemory) {
 
 TEST_P(ZeroCopyTransfer, SumsAreExactBetweenSeveralRanksOfEachHost) {
   NetRanks ranks({0, 0, 1, 1});
+  expectExactSums(ranks, GetParam());
+}
+
+TEST_P(ZeroCopyTransfer, SumsAreExactOverAPlugin) {
+  NetRanks ranks({0, 0, 1, 1}, TransportKind::Net, [](HostCommunicatorConfig& config) {
+    config.makeNet = PluginNet::open;
+    config.plugin = JCCL_TEST_PLUGIN_V12;
+  });
   expectExactSums(ranks, GetParam());
 }
 

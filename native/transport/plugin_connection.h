@@ -109,8 +109,8 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
     NetMessage message;
     uint8_t* data = nullptr;
     PluginMemory* memory = nullptr;
-    bool apart = false;
-    int begun = 0;  // of its parts: message, data
+    bool hasTail = false;  // for the trailer; without it the trailer goes alone, and what data there is comes after it
+    int begun = 0;         // of its parts: message, data
     int ended = 0;
     std::array<void*, 2> requests{};
   };
@@ -120,8 +120,8 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   Status begin(uint64_t sequence, bool* begun);
   Status beginPart(uint64_t sequence, int part, void** request);
   Status finish(Slot& slot, int* work);
-  static int partsOf(const Slot& slot) { return slot.apart ? 2 : 1; }
-
+  static bool isApart(const Slot& slot) { return !slot.hasTail && slot.message.bytes > 0; }
+  static int partsOf(const Slot& slot) { return isApart(slot) ? 2 : 1; }
   Status move(int* work);
 
   EventSet& controlEvents_;
@@ -129,7 +129,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   State state_ = State::Dialling;
   int64_t startedNanos_ = -1;
   PluginHandles handles_;                             // connect changes them
-  std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages whose data comes by itself
+  std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
   uint64_t begun_ = 0;  // the next message to pass to the plug-in

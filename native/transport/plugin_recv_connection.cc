@@ -6,6 +6,7 @@
 #include "transport/plugin_connection.h"
 
 namespace jccl {
+
 PluginRecvConnection::PluginRecvConnection(const NetConfig& config, int peer, PluginDevice device)
     : PluginEnd(config, peer, std::move(device)) {}
 

@@ -4,6 +4,7 @@
 #include "transport/plugin_connection.h"
 
 namespace jccl {
+
 PluginSendConnection::PluginSendConnection(const NetConfig& config, const NetRoute& route, PluginDevice device,
                                            EventSet& controlEvents, std::vector<SocketDialer::Pair> pairs)
     : PluginEnd(config, route.to, std::move(device)), controlEvents_(controlEvents) {
@@ -26,7 +27,7 @@ Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message,
                              " bytes, and device=" + device_.properties.name + " takes at most " +
                              std::to_string(device_.properties.maxMessageBytes) + "; set JCCL_BUFFSIZE");
   }
-  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, !data.hasTail && message.bytes > 0, 0, 0, {}};
+  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, data.hasTail && memory != nullptr, 0, 0, {}};
   return Status::ok();
 }
 
@@ -86,8 +87,8 @@ Status PluginSendConnection::beginPart(uint64_t sequence, int part, void** reque
   PluginMemory* memory = sent.memory;
   if (part == 0) {
     const PluginTrailer trailer{sequence,         sent.message.bytes, sent.message.check, PluginTrailer::kMagic,
-                                sent.message.tag, sent.apart};
-    if (sent.apart || memory == nullptr) {
+                                sent.message.tag, isApart(sent)};
+    if (!sent.hasTail) {
       data = reinterpret_cast<uint8_t*>(&trailers_[sequence % kNetInFlight]);
       memory = &trailersMemory_;
       bytes = 0;
