@@ -158,10 +158,10 @@ Status PluginRecvConnection::move(int* work) {
 
 Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   if (awaitsCause()) {
-    const Status cause = causeOf(Status::ok(), nowNanos, work);
+    Status cause = causeOf(Status::ok(), nowNanos, work);
     return isOver() ? Status::ok() : cause;
   }
-  const Status peer = control_->progress(work);
+  Status peer = control_->progress(work);
   if (isOver()) return peer;
   Status moved;
   if (!hasComms()) {
