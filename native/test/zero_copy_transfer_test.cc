@@ -31,7 +31,7 @@ float valueOf(size_t rank, size_t i, int round) { return static_cast<float>((i *
 void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Variant& variant, size_t count, bool inPlace) {
   std::vector<float> send(count);
   std::vector<float> recv(count);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 5; ++round) {
     for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, round);
     float* out = inPlace ? send.data() : recv.data();
     ASSERT_EQ(Code::Ok, ranks.allReduce(rank, variant, send.data(), out, count))
