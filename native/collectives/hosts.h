@@ -29,6 +29,7 @@ void hostsAllReduce(Primitives& inward, Primitives& outward, const HostsPlan& pl
     const size_t at = plan.begin + done;
     if (plan.isLeader) {
       inward.recvReduceCopySend(at, at, size, false);
+      if (inward.failed()) return;  // the members must not get a sum without all that they sent
       outward.recvReduceCopySend(at, at, size, true);
     } else {
       inward.send(at, size);

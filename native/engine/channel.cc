@@ -338,13 +338,14 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
   in.copy(0, static_cast<size_t>(rank_) * part, part);
   for (int i = 0; i < hosts.members; ++i) in.recvFrom(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
   const ring::Part own = ranksOf(hostOf_[rank_]);
-  between.send(own.begin * part, own.count * part);
-  for (int host = 0, link = 0; host < hosts_; ++host) {
+  if (!in.failed()) between.send(own.begin * part, own.count * part);
+  for (int host = 0, link = 0; host < hosts_ && !in.failed(); ++host) {
     if (host == hostOf_[rank_]) continue;
     const ring::Part ranks = ranksOf(host);
     between.recvFrom(link++, ranks.begin * part, ranks.count * part);
   }
-  if (hosts.members > 0) out.send(0, whole);
+  // What is not whole goes to nobody.
+  if (hosts.members > 0 && !in.failed() && !between.failed()) out.send(0, whole);
   in.finish();
   between.finish();
   out.finish();
@@ -380,6 +381,7 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   HostPrimitives<P> between(waiter_, exchanged, leaders, space);
   HostPrimitives<P> out(waiter_, finished, toMembers, space);
   in.recvReduceCopy(0, 0, whole, false);
+  if (in.failed()) return;  // what is not whole goes to nobody
   for (int host = 0, link = 0; host < hosts_; ++host) {
     if (host == hostOf_[rank_]) continue;
     const ring::Part ranks = ranksOf(host);
@@ -387,6 +389,7 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   }
   const ring::Part own = ranksOf(hostOf_[rank_]);
   between.recvReduceCopy(own.begin * part, own.begin * part, own.count * part, true);
+  if (between.failed()) return;
   out.copy(static_cast<size_t>(rank_) * part, 0, part);
   for (int i = 0; i < hosts.members; ++i) out.sendTo(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
 }

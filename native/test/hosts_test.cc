@@ -140,6 +140,26 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple), ::testing::Values(1, 2)),
     nameOfCase);
 
+// A leader that misses what one of its members has passes on nothing that the others would take for the result.
+TEST(Hosts, NobodyGetsAResultThatLacksARank) {
+  constexpr size_t kCount = 8;
+  for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
+    for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
+      RankThreads ranks(5);
+      for (int rank = 0; rank < 5; ++rank) ASSERT_TRUE(ranks[rank].setHosts({0, 0, 0, 1, 1}).isOk());
+      ranks.run([&](Communicator& communicator) {
+        if (communicator.rank() == 1) return;
+        Guarded send(5 * kCount * 4), recv(5 * kCount * 4);
+        const int64_t timeout = communicator.rank() == 0 ? kTimeoutNanos / 200 : kTimeoutNanos / 50;
+        const Code code = communicator.run({collective, DataType::Int32, ReduceOp::Sum},
+                                           choiceOf(Algorithm::Direct, protocol, 1, 0, Choice::kByHosts),
+                                           send.address(), recv.address(), kCount, 0, timeout);
+        EXPECT_EQ(Code::Timeout, code) << nameOf(collective) << " rank=" << communicator.rank();
+      });
+    }
+  }
+}
+
 TEST(Hosts, AreNumberedInTheOrderOfTheirFirstRanks) {
   RankThreads ranks(3);
   for (const std::vector<int>& wrong : {std::vector<int>{0, 0}, {1, 0, 0}, {0, 2, 1}, {0, -1, 0}}) {
