@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "transport/control_listener.h"
 #include "transport/ib_connection.h"
 #include "transport/ib_memory.h"
 #include "transport/socket_dialer.h"
-#include "transport/socket_listener.h"
 #include "verbs/verbs_text.h"
 
 namespace jccl {
@@ -61,56 +61,6 @@ class IbNet::Watcher final : public EventHandler {
   std::vector<verbs::Adapter*> ports_;
   EventSet& events_;
   bool watching_ = false;
-};
-
-class IbNet::Listener final : public NetListener, private SocketListener::Judge {
- public:
-  explicit Listener(IbNet& net) : net_(net), sockets_(net.config_, net.controlEvents_, *this) {}
-
-  Status open(const std::vector<std::string>& addresses) {
-    if (Status opened = sockets_.open(addresses); !opened) return opened;
-    ListenerInfo info;
-    info.linkLayers = net_.linkLayers();
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&info);
-    info_.assign(bytes, bytes + sizeof info);
-    const std::vector<uint8_t> encoded = encodeAddresses(sockets_.addresses());
-    info_.insert(info_.end(), encoded.begin(), encoded.end());
-    return Status::ok();
-  }
-
-  const std::vector<SocketAddress>& addresses() const { return sockets_.addresses(); }
-  const std::vector<uint8_t>& info() const override { return info_; }
-  int progress(int64_t nowNanos) override { return sockets_.progress(nowNanos); }
-  int64_t nextDeadlineNanos() const override { return sockets_.nextDeadlineNanos(); }
-
-  Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) override {
-    SocketListener::Proven proven;
-    while (sockets_.next(&proven)) {
-      const NetIntroductionHeader& who = proven.who;
-      if (!accepted_.insert({who.from, who.channel}).second) continue;
-      *route = {who.communicator, who.from, who.to, who.channel};
-      verbs::Adapter& adapter = net_.adapterOf(net_.paths_.receiving(who.from, who.channel), who.channel,
-                                               "from_rank=" + std::to_string(who.from));
-      auto made = std::make_unique<IbRecvConnection>(net_.config_, who.from, adapter, net_.dataEvents_);
-      if (Status opened = made->open(std::move(proven.socket), net_.controlEvents_); !opened) return opened;
-      *connection = std::move(made);
-      return Status::ok();
-    }
-    return Status::ok();
-  }
-
- private:
-  uint32_t judge(const NetIntroductionHeader& who) override {
-    const uint32_t route = SocketListener::judgeRoute(net_.config_, 1, who);
-    if (route != NetHandshakeReply::kWelcome) return route;
-    return accepted_.count({who.from, who.channel}) != 0 ? NetHandshakeReply::kAlreadyConnected
-                                                         : NetHandshakeReply::kWelcome;
-  }
-
-  IbNet& net_;
-  SocketListener sockets_;
-  std::vector<uint8_t> info_;
-  std::set<std::pair<int, int>> accepted_;  // by (from, channel)
 };
 
 IbNet::IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents)
@@ -189,8 +139,21 @@ uint32_t IbNet::linkLayers() const {
 }
 
 Status IbNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
-  auto made = std::make_unique<Listener>(*this);
-  if (Status opened = made->open(addresses); !opened) return opened;
+  const auto accept = [this](const NetIntroductionHeader& who, UniqueFd socket,
+                             std::unique_ptr<NetRecvConnection>* connection) -> Status {
+    verbs::Adapter& adapter =
+        adapterOf(paths_.receiving(who.from, who.channel), who.channel, "from_rank=" + std::to_string(who.from));
+    auto made = std::make_unique<IbRecvConnection>(config_, who.from, adapter, dataEvents_);
+    if (Status opened = made->open(std::move(socket), controlEvents_); !opened) return opened;
+    *connection = std::move(made);
+    return Status::ok();
+  };
+  auto made = std::make_unique<ControlListener>(config_, controlEvents_, accept);
+  ListenerInfo info;
+  info.linkLayers = linkLayers();
+  if (Status opened = made->open(addresses, {reinterpret_cast<const uint8_t*>(&info), sizeof info}); !opened) {
+    return opened;
+  }
   local_ = made->addresses();
   *listener = std::move(made);
   return Status::ok();

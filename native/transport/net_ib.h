@@ -37,7 +37,6 @@ class IbNet final : public Net {
 
  private:
   class Watcher;
-  class Listener;
 
   IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
   void assignWatcher(verbs::Adapter& adapter);

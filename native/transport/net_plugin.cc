@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <set>
 
 #include "base/log.h"
+#include "transport/control_listener.h"
 #include "transport/socket_dialer.h"
-#include "transport/socket_listener.h"
 
 namespace jccl {
 namespace {
@@ -40,57 +39,6 @@ std::array<char, 32> shortName(const std::string& name) {
 }
 
 }  // namespace
-
-class PluginNet::Listener final : public NetListener, private SocketListener::Judge {
- public:
-  explicit Listener(PluginNet& net) : net_(net), sockets_(net.config_, net.controlEvents_, *this) {}
-
-  Status open(const std::vector<std::string>& addresses) {
-    if (Status opened = sockets_.open(addresses); !opened) return opened;
-    ListenerInfo info;
-    info.plugin = shortName(net_.plugin_->name());
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&info);
-    info_.assign(bytes, bytes + sizeof info);
-    const std::vector<uint8_t> encoded = encodeAddresses(sockets_.addresses());
-    info_.insert(info_.end(), encoded.begin(), encoded.end());
-    return Status::ok();
-  }
-
-  const std::vector<SocketAddress>& addresses() const { return sockets_.addresses(); }
-  const std::vector<uint8_t>& info() const override { return info_; }
-  int progress(int64_t nowNanos) override { return sockets_.progress(nowNanos); }
-  int64_t nextDeadlineNanos() const override { return sockets_.nextDeadlineNanos(); }
-
-  Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) override {
-    SocketListener::Proven proven;
-    while (sockets_.next(&proven)) {
-      const NetIntroductionHeader& who = proven.who;
-      if (!accepted_.insert({who.from, who.channel}).second) continue;
-      *route = {who.communicator, who.from, who.to, who.channel};
-      auto made =
-          std::make_unique<PluginRecvConnection>(net_.config_, who.from,
-                                                 net_.deviceOf(net_.paths_.receiving(who.from, who.channel),
-                                                               who.channel, "from_rank=" + std::to_string(who.from)));
-      if (Status opened = made->open(std::move(proven.socket), net_.controlEvents_); !opened) return opened;
-      *connection = std::move(made);
-      return Status::ok();
-    }
-    return Status::ok();
-  }
-
- private:
-  uint32_t judge(const NetIntroductionHeader& who) override {
-    const uint32_t route = SocketListener::judgeRoute(net_.config_, 1, who);
-    if (route != NetHandshakeReply::kWelcome) return route;
-    return accepted_.count({who.from, who.channel}) != 0 ? NetHandshakeReply::kAlreadyConnected
-                                                         : NetHandshakeReply::kWelcome;
-  }
-
-  PluginNet& net_;
-  SocketListener sockets_;
-  std::vector<uint8_t> info_;
-  std::set<std::pair<int, int>> accepted_;  // by (from, channel)
-};
 
 Status PluginNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& /*dataEvents*/,
                        std::unique_ptr<Net>* net) {
@@ -155,8 +103,21 @@ void PluginNet::setPaths(const NetPaths& paths) {
 }
 
 Status PluginNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
-  auto made = std::make_unique<Listener>(*this);
-  if (Status opened = made->open(addresses); !opened) return opened;
+  const auto accept = [this](const NetIntroductionHeader& who, UniqueFd socket,
+                             std::unique_ptr<NetRecvConnection>* connection) -> Status {
+    const PluginDevice& device =
+        deviceOf(paths_.receiving(who.from, who.channel), who.channel, "from_rank=" + std::to_string(who.from));
+    auto made = std::make_unique<PluginRecvConnection>(config_, who.from, device);
+    if (Status opened = made->open(std::move(socket), controlEvents_); !opened) return opened;
+    *connection = std::move(made);
+    return Status::ok();
+  };
+  auto made = std::make_unique<ControlListener>(config_, controlEvents_, accept);
+  ListenerInfo info;
+  info.plugin = shortName(plugin_->name());
+  if (Status opened = made->open(addresses, {reinterpret_cast<const uint8_t*>(&info), sizeof info}); !opened) {
+    return opened;
+  }
   local_ = made->addresses();
   *listener = std::move(made);
   return Status::ok();

@@ -35,8 +35,6 @@ class PluginNet final : public Net {
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
 
  private:
-  class Listener;
-
   PluginNet(const NetConfig& config, EventSet& controlEvents) : config_(config), controlEvents_(controlEvents) {}
   Status readDevices();
   const PluginDevice& deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const;

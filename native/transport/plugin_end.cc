@@ -1,4 +1,3 @@
-#include "base/log.h"
 #include "transport/plugin_connection.h"
 
 namespace jccl {
