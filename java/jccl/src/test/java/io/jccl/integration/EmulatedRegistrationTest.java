@@ -37,24 +37,13 @@ class EmulatedRegistrationTest {
     }
 
     private ProcessRanks start(int size, String sharing, String scenario, String... arguments) {
-        String[] all = new String[arguments.length + 2];
-        all[0] = scenario;
-        all[1] = EmulatedGpus.library();
-        System.arraycopy(arguments, 0, all, 2, arguments.length);
         return ProcessRanks.start(
                 UniqueId.create(),
                 folder,
                 size,
                 rank -> List.of("env", "JCCL_EMULATED_SHARING=" + sharing),
                 "registered-buffers",
-                all);
-    }
-
-    private static void requireResults(ProcessRanks ranks, int size) throws Exception {
-        for (int rank = 0; rank < size; rank++) {
-            assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
-            assertThat(ranks.output(rank)).contains(RegisteredBuffers.RESULT);
-        }
+                RegisteredBuffers.arguments(scenario, EmulatedGpus.library(), arguments));
     }
 
     /** Only ranks that use other memory warn of it, and once. */
@@ -62,7 +51,7 @@ class EmulatedRegistrationTest {
     @CsvSource({"2, 'descriptors,handles'", "3, handles", "4, 'descriptors,handles'"})
     void everyCollectiveInPlaceHasTheResultsOfSlots(int size, String sharing) throws Exception {
         try (ProcessRanks ranks = start(size, sharing, "results")) {
-            requireResults(ranks, size);
+            RegisteredBuffers.requireResults(ranks, size);
             for (int rank = 0; rank < size; rank++) {
                 String output = ranks.output(rank);
                 assertThat(output).contains("REGISTERED truetruetrue");
@@ -77,14 +66,14 @@ class EmulatedRegistrationTest {
     @Test
     void memoryThatCannotBeSharedIsRefusedOnAllRanks() throws Exception {
         try (ProcessRanks ranks = start(2, "descriptors", "refused")) {
-            requireResults(ranks, 2);
+            RegisteredBuffers.requireResults(ranks, 2);
         }
     }
 
     @Test
     void noRankWritesToBuffersOfAnotherWhoseOperationWasAborted() throws Exception {
         try (ProcessRanks ranks = start(3, "descriptors,handles", "abort")) {
-            requireResults(ranks, 3);
+            RegisteredBuffers.requireResults(ranks, 3);
         }
     }
 

@@ -522,10 +522,15 @@ public final class RankMain {
         }
     }
 
-    private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {
-        if (!rest.get(0).equals(OWN_LIBRARY)) {
-            System.setProperty("jccl.cuda.path", rest.get(0));
+    /** Before the first use of a device: the library that emulates GPUs, or {@link #OWN_LIBRARY}. */
+    static void useLibrary(String library) {
+        if (!library.equals(OWN_LIBRARY)) {
+            System.setProperty("jccl.cuda.path", library);
         }
+    }
+
+    private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {
+        useLibrary(rest.get(0));
         CommunicatorConfig.Builder config =
                 DeviceCollectives.config("ring", "simple").device(0).setting("JCCL_GPU_HOST_STAGING", rest.get(1));
         return rest.size() == 2

@@ -14,6 +14,7 @@ import io.jccl.ReduceOp;
 import io.jccl.Registration;
 import io.jccl.UniqueId;
 import io.jccl.Work;
+import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeDevice;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -23,14 +24,16 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
-/** What ranks in processes do with registered buffers of emulated GPUs. Run by {@link RankMain}. */
+/** What ranks in processes do with registered buffers of GPUs. Run by {@link RankMain}. */
 final class RegisteredBuffers {
 
     static final String RESULT = "RESULT ok";
     static final String READY = "READY";
     static final String FAILED = "FAILED ";
 
+    private static final Duration LIMIT = Duration.ofSeconds(200);
     private static final int COUNT = 120_000; // divisible by the numbers of ranks; more than is reduced in one shot
     private static final int BYTES = Float.BYTES * COUNT;
     private static final int ABORTS = 12;
@@ -39,11 +42,29 @@ final class RegisteredBuffers {
 
     private RegisteredBuffers() {}
 
-    /** Ranks alternate between two GPUs, and use the direct algorithm where they work in place, else rings. */
+    /** What {@link RankMain} takes for a scenario. */
+    static String[] arguments(String scenario, String library, String... further) {
+        return Stream.concat(Stream.of(scenario, library), Stream.of(further)).toArray(String[]::new);
+    }
+
+    /** Awaits that all ranks end well. */
+    static void requireResults(ProcessRanks ranks, int size) throws Exception {
+        for (int rank = 0; rank < size; rank++) {
+            assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+            assertThat(ranks.output(rank)).contains(RESULT);
+        }
+    }
+
+    /** Ranks alternate between the first two GPUs, where there are as many. */
+    private static int device(int rank) {
+        return rank % Math.min(2, CudaLoader.devices());
+    }
+
+    /** Ranks use the direct algorithm where they work in place, else rings. */
     private static CommunicatorConfig config(int rank, String library, Duration timeout) {
-        System.setProperty("jccl.cuda.path", library);
+        RankMain.useLibrary(library);
         return EmulatedGpus.config()
-                .device(rank % 2)
+                .device(device(rank))
                 .setting("JCCL_GPU_HOST_STAGING", "off")
                 .setting("JCCL_ALGO", "ring,direct")
                 .setting("JCCL_PROTO", "simple")
@@ -56,7 +77,7 @@ final class RegisteredBuffers {
      */
     static void results(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT))) {
-            int device = rank % 2;
+            int device = device(rank);
             long own = NativeDevice.allocateMemory(device, BYTES);
             try (DeviceMemory send = new DeviceMemory(device, BYTES);
                     DeviceMemory recv = new DeviceMemory(device, BYTES);
@@ -71,8 +92,11 @@ final class RegisteredBuffers {
                 boolean last = rank == size - 1;
                 requireSame(slots, allOperations(comm, last ? other : send, recv, Algorithm.DIRECT));
                 requireSame(slots, allOperations(comm, send, rank == 0 ? other : recv, Algorithm.DIRECT));
-                // Another process has it open, which the emulated driver notices.
-                assertThatThrownBy(() -> NativeDevice.freeMemory(device, own)).isInstanceOf(DeviceException.class);
+                if (!library.equals(RankMain.OWN_LIBRARY)) {
+                    // Another process has it open, which the emulated driver notices.
+                    assertThatThrownBy(() -> NativeDevice.freeMemory(device, own))
+                            .isInstanceOf(DeviceException.class);
+                }
                 comm.barrier().await();
                 third.close();
                 third.close();
@@ -134,7 +158,7 @@ final class RegisteredBuffers {
     /** Memory that cannot be shared is refused on all ranks, which go on. */
     static void refused(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT));
-                DeviceMemory memory = new DeviceMemory(rank % 2, BYTES)) {
+                DeviceMemory memory = new DeviceMemory(device(rank), BYTES)) {
             DataBuffer buffer = memory.elements(COUNT, DataType.FLOAT32);
             for (int round = 0; round < 2; round++) {
                 assertThatThrownBy(() -> comm.register(buffer))
@@ -142,7 +166,7 @@ final class RegisteredBuffers {
                         .hasMessageContaining("the buffer cannot be registered, on rank=0: address=0x")
                         .hasMessageContaining("cuIpcGetMemHandle")
                         .hasMessageContaining("allocate it so");
-                EmulatedGpus.sumUp(comm, rank % 2);
+                EmulatedGpus.sumUp(comm, device(rank));
             }
         }
         RankMain.print(RESULT);
@@ -151,7 +175,7 @@ final class RegisteredBuffers {
     /** Aborts operations at all their moments; nobody writes to a rank's buffers when its operation has ended. */
     static void abort(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT));
-                DeviceMemory memory = new DeviceMemory(rank % 2, BYTES)) {
+                DeviceMemory memory = new DeviceMemory(device(rank), BYTES)) {
             for (int round = 0; round < ABORTS; round++) {
                 try (Communicator aborted = comm.split(0, rank).orElseThrow()) {
                     Registration registration = aborted.register(memory.elements(COUNT, DataType.FLOAT32));
@@ -174,9 +198,8 @@ final class RegisteredBuffers {
 
     /** All-reduces until something fails, uses the buffer again, and frees it. */
     static void work(UniqueId id, int rank, int size, String library, Duration timeout) {
-        int device = rank % 2;
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, timeout));
-                DeviceMemory memory = new DeviceMemory(device, BYTES)) {
+                DeviceMemory memory = new DeviceMemory(device(rank), BYTES)) {
             Registration registration = comm.register(memory.elements(COUNT, DataType.FLOAT32));
             long begin = System.nanoTime();
             String failure = allReduceUntilItFails(comm, memory, Integer.MAX_VALUE);
