@@ -6,6 +6,7 @@ import io.jccl.planning.PlanningOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologySource;
@@ -61,6 +62,7 @@ public final class ThisHost {
         int numa = SysfsDetector.ofThisHost().numaNodeOfThisProcess();
         return TopologySource.describe(
                 settings,
+                NetPlugin.of(settings).plugin(),
                 IntStream.range(0, ranks)
                         .mapToObj(rank -> new HostRank(rank, numa))
                         .toList());
