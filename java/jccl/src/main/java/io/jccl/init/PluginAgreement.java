@@ -19,7 +19,11 @@ final class PluginAgreement {
     static NetPlugin.Choice of(NetPlugin.Choice mine, int rank, Peers peers) {
         boolean logs = peers.ranksOfHost(rank).get(0).rank() == rank;
         if (logs) {
-            mine.obstacles().forEach(obstacle -> report(mine, obstacle + "; it is not used"));
+            mine.obstacles()
+                    .forEach(obstacle -> report(
+                            mine,
+                            obstacle + "; it is not used: correct " + NetworkSettings.NET_PLUGIN.name()
+                                    + ", or set it to none"));
         }
         if (mine.plugin().isEmpty()) {
             return mine;

@@ -81,7 +81,7 @@ final class NetElements {
         }
         for (NetDevices.Device device : devices) {
             if (!withPort.contains(device.name()) && !ofPlugin.contains(device.name())) {
-                String against = against(device, physical, taken, verbsTried && active);
+                String against = against(device, physical, taken, verbsTried && active && plugin.isEmpty());
                 drafts.add(draft(device, against.isEmpty() ? againstOthers() : against));
             }
         }
@@ -101,10 +101,11 @@ final class NetElements {
             for (NetPlugin.Device device : plugin.get().devices()) {
                 Map<String, String> attributes = new LinkedHashMap<>();
                 List<String> notes = new ArrayList<>();
+                notes.add("network plug-in " + plugin.get().name());
                 if (device.speedMbps() > 0) {
                     attributes.put("speed", Integer.toString(device.speedMbps()));
                 } else {
-                    notes.add("plug-in without speed");
+                    notes.add("no speed given");
                 }
                 attributes.put("port", Integer.toString(device.port()));
                 if (device.latencyMicros() > 0) {

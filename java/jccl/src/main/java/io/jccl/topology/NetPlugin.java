@@ -63,7 +63,7 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
     /** Opens the plug-ins that the settings name until one can be used; never fails. It stays open as long as the process. */
     public static Choice of(Settings settings) {
         List<String> wanted = NetworkSettings.netPlugins(settings);
-        boolean asked = !wanted.contains("");
+        boolean asked = !wanted.isEmpty() && !wanted.contains("");
         List<String> obstacles = new ArrayList<>();
         for (String one : wanted) {
             try {

@@ -46,10 +46,15 @@ public final class SysfsDetector {
     }
 
     /**
+     * A host made of files and of GPUs.
+     *
+     * @param root what stands for {@code /}
+     * @param osArch the architecture as Java names it in the property {@code os.arch}
+     * @param inventory what the management library reports of its GPUs
      * @param verbs whether they are tried: {@link IbSettings#tried}
      * @param plugin the network plug-in that is used
      */
-    SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs, Optional<NetPlugin> plugin) {
+    public SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs, Optional<NetPlugin> plugin) {
         this.files = new SystemFiles(root);
         this.nodes = new CpuNodes(
                 files,

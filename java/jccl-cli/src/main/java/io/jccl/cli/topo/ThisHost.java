@@ -60,9 +60,13 @@ public final class ThisHost {
     /** The host with so many ranks on the NUMA node of this process. */
     private static XmlElement describe(int ranks, Settings settings) {
         int numa = SysfsDetector.ofThisHost().numaNodeOfThisProcess();
+        NetPlugin.Choice plugin = NetPlugin.of(settings);
+        if (plugin.asked()) {
+            plugin.obstacles().forEach(obstacle -> System.err.println("jccl: " + obstacle + "; it is not used"));
+        }
         return TopologySource.describe(
                 settings,
-                NetPlugin.of(settings).plugin(),
+                plugin.plugin(),
                 IntStream.range(0, ranks)
                         .mapToObj(rank -> new HostRank(rank, numa))
                         .toList());
