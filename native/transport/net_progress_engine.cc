@@ -110,7 +110,7 @@ int NetProgressEngine::runData() {
     work = pollCallbacks(monotonicNanos());
   }
   const bool busy = work > 0 || anyExpecting();
-  if (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents) return work;
+  if (!hasEvents_ || (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents)) return work;
   pollsWithoutEvents_ = 0;
   if (dataEvents_.dispatch() > 0) work += pollCallbacks(monotonicNanos());
   return work;

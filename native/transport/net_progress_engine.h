@@ -47,8 +47,11 @@ class NetProgressEngine final : public ProgressEngine {
   // A data callback that is called from the first use on. What it returns lives as long as the engine.
   FirstUse* addDormant(ProgressCallback* callback);
 
-  // No events report what some callbacks wait for: nobody sleeps for longer.
-  void limitSleeps(int64_t nanos) { maxSleepNanos_ = nanos; }
+  // No events report what callbacks of the data wait for: nobody sleeps for longer.
+  void pollWithin(int64_t nanos) {
+    hasEvents_ = false;
+    maxSleepNanos_ = nanos;
+  }
 
   // How many data callbacks every poll calls.
   size_t active();
@@ -99,6 +102,7 @@ class NetProgressEngine final : public ProgressEngine {
   std::atomic<uint32_t> firstUses_{0};  // of dormant callbacks
   uint32_t firstUsesSeen_ = 0;
   int pollsWithoutEvents_ = 0;
+  bool hasEvents_ = true;
   int64_t maxSleepNanos_ = INT64_MAX;  // between polls of data
 
   std::atomic<uint32_t> progress_{0};  // the futex word: changes with every progress

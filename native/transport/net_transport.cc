@@ -39,7 +39,7 @@ Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTranspor
   Status networked = maker ? maker(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_)
                            : makeSockets(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_);
   if (!networked) return networked;
-  if (!made->net_->hasEvents()) engine.limitSleeps(kPollNanos);
+  if (!made->net_->hasEvents()) engine.pollWithin(kPollNanos);
   *transport = std::move(made);
   return Status::ok();
 }

@@ -77,6 +77,7 @@ class NetTransport final : public ProgressEngine {
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
   int poll() override { return engine_.poll(); }
+  bool hasEvents() const override { return net_->hasEvents(); }
   void waitForEvents(int64_t nanos) override { engine_.waitForEvents(nanos); }
   void kick() override { engine_.kick(); }
   void addUserMemory(const void* address, size_t bytes, bool written) override;
