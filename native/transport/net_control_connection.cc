@@ -45,6 +45,8 @@ void NetControlConnection::sendFin() {
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
+void NetControlConnection::cut() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
 Status NetControlConnection::progress(int* work) {
   while (readable_) {
     std::array<uint8_t, 1> byte{};

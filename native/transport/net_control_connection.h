@@ -31,6 +31,9 @@ class NetControlConnection : public EventHandler {
   }
   void sendFin();
 
+  // Ends it without a FIN.
+  void cut();
+
   // Reads what has come. An error: the other end is gone, or sends something else.
   Status progress(int* work);
   bool hasInfo() const { return received_ == info_.size(); }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "transport/control_listener.h"
 #include "transport/socket_dialer.h"
@@ -32,6 +34,59 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
   return Status::ok();
 }
 
+// Where no caller is left that could report it.
+void note(const Status& status) {
+  if (!status) logMessage(LogLevel::Warn, "net", status.message());
+}
+
+// What opening a plug-in has to do, on a thread that it may hold for ever.
+struct Opening {
+  std::mutex mutex;  // of `plugin`
+  std::shared_ptr<plugin::NetPlugin> plugin;
+  std::vector<PluginDevice> found;
+  Status result;
+
+  void run(const std::string& name, uint64_t commId) {
+    std::shared_ptr<plugin::NetPlugin> opened;
+    result = plugin::openNetPlugin(name, &opened);
+    if (!result) return;
+    {
+      const std::lock_guard lock(mutex);
+      plugin = opened;
+    }
+    result = readDevices(opened, commId);
+    if (!result) note(opened->finalize());
+  }
+
+  Status readDevices(const std::shared_ptr<plugin::NetPlugin>& opened, uint64_t commId) {
+    if (Status begun = opened->init(commId); !begun) return begun;
+    int count = 0;
+    if (Status counted = opened->devices(&count); !counted) return counted;
+    if (count < 1 || count > kMaxDevices) {
+      return {Code::System, opened->watch().who() + ": devices=" + std::to_string(count) + ", expected 1 to " +
+                                std::to_string(kMaxDevices) + "; does this host have a card that it drives?"};
+    }
+    for (int i = 0; i < count; ++i) {
+      PluginDevice one{opened, i, {}};
+      if (Status read = opened->properties(i, &one.properties); !read) return read;
+      if (one.properties.reachesHost) found.push_back(std::move(one));
+    }
+    if (found.empty()) return {Code::System, opened->watch().who() + ": none of its devices reaches memory of the host"};
+    return Status::ok();
+  }
+
+  Status whyItHangs(int64_t limitNanos) {
+    const std::lock_guard lock(mutex);
+    // Asked twice, it is stuck if it is still in the call of the first time; what is slow but moves is not waited for either.
+    if (plugin != nullptr && !plugin->watch().isStuck(0, limitNanos) &&
+        plugin->watch().isStuck(limitNanos, limitNanos)) {
+      return plugin->watch().error();
+    }
+    return Status::transport("has not been opened after " + std::to_string(limitNanos / 1'000'000) +
+                             " ms, and is left behind");
+  }
+};
+
 std::array<char, 32> shortName(const std::string& name) {
   std::array<char, 32> text{};
   std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
@@ -43,29 +98,21 @@ std::array<char, 32> shortName(const std::string& name) {
 Status PluginNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& /*dataEvents*/,
                        std::unique_ptr<Net>* net) {
   std::unique_ptr<PluginNet> made(new PluginNet(config, controlEvents));
-  const auto failed = [&config](const Status& why) {
-    return Status(why.code(), "net plug-in \"" + config.plugin + "\": " + why.message());
-  };
-  if (Status opened = plugin::openNetPlugin(config.plugin, &made->plugin_); !opened) return failed(opened);
-  if (Status read = made->readDevices(); !read) return failed(read);
+  uint64_t commId = 0;
+  std::memcpy(&commId, config.communicator.data(), sizeof commId);
+  const auto opening = std::make_shared<Opening>();
+  const bool returned = runWithin(config.connectTimeoutNanos, "jccl-plugin",
+                                  [opening, name = config.plugin, commId] { opening->run(name, commId); });
+  const Status opened = returned ? opening->result : opening->whyItHangs(config.connectTimeoutNanos);
+  if (!opened) return {opened.code(), "net plug-in \"" + config.plugin + "\": " + opened.message()};
+  made->use(opening->found);
   *net = std::move(made);
   return Status::ok();
 }
 
-Status PluginNet::readDevices() {
-  uint64_t commId = 0;
-  std::memcpy(&commId, config_.communicator.data(), sizeof commId);
-  if (Status begun = plugin_->init(commId); !begun) return begun;
-  int count = 0;
-  if (Status counted = plugin_->devices(&count); !counted) return counted;
-  if (count < 1 || count > kMaxDevices) {
-    return {Code::System, "devices=" + std::to_string(count) + ", expected 1 to " + std::to_string(kMaxDevices) +
-                              "; does this host have a card that it drives?"};
-  }
-  for (int i = 0; i < count; ++i) {
-    PluginDevice one{plugin_, i, {}};
-    if (Status read = plugin_->properties(i, &one.properties); !read) return read;
-    if (!one.properties.reachesHost) continue;
+void PluginNet::use(const std::vector<PluginDevice>& found) {
+  plugin_ = found.front().plugin;
+  for (const PluginDevice& one : found) {
     NetDevice device;
     device.name = one.properties.name;
     device.pciPath = one.properties.pciPath;
@@ -79,11 +126,11 @@ Status PluginNet::readDevices() {
                    " pci=" + device.pciPath + " speed_mbps=" + std::to_string(device.speedMbps));
     numbers_.push_back(config_.devices.of(device.name));
     devices_.push_back(std::move(device));
-    pluginDevices_.push_back(std::move(one));
+    pluginDevices_.push_back(one);
   }
-  if (devices_.empty()) return {Code::System, "none of its devices reaches memory of the host"};
-  return Status::ok();
 }
+
+void PluginNet::close() { note(plugin_->finalize()); }
 
 // Where the plan names none, channels use the devices in rotation, and ranks begin at different ones.
 const PluginDevice& PluginNet::deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {

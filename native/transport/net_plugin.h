@@ -25,6 +25,8 @@ class PluginNet final : public Net {
   const std::vector<NetDevice>& devices() const override { return devices_; }
   bool needsRegisteredMemory() const override { return true; }
   bool hasEvents() const override { return false; }
+  CallWatch* watch() override { return &plugin_->watch(); }
+  void close() override;
 
   // The addresses are those of the TCP connections.
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
@@ -36,7 +38,7 @@ class PluginNet final : public Net {
 
  private:
   PluginNet(const NetConfig& config, EventSet& controlEvents) : config_(config), controlEvents_(controlEvents) {}
-  Status readDevices();
+  void use(const std::vector<PluginDevice>& found);
   const PluginDevice& deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const;
 
   const NetConfig& config_;

@@ -62,7 +62,12 @@ class PluginEnd {
   bool hasComms() const { return comms_[0] != nullptr && comms_[1] != nullptr; }
   void closeComms();
   Status reachData(NetMemory& memory);
+  void cutControl() const {
+    if (control_ != nullptr) control_->cut();
+  }
   std::string describeEnd() const;
+  // Of a message with its trailer.
+  Status requireFits(size_t bytes) const;
 
   // A failure of the plug-in is mostly that of the peer, which the control connection reports in a moment: `moved` fails when it
   // has, or after a while without.
@@ -80,7 +85,8 @@ class PluginEnd {
   const PluginDevice device_;
   std::unique_ptr<NetControlConnection> control_;
   std::array<std::unique_ptr<PluginComm>, 2> comms_;  // of messages, of data that comes by itself
-  int64_t polledNanos_ = 0;                           // while it is not connected
+  int64_t startedNanos_ = -1;                         // the first poll while it is not connected
+  int64_t polledNanos_ = 0;                           // the last one
 
  private:
   Status failure_;
@@ -100,6 +106,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override;
   void revoke() override { closeComms(); }
+  void abandon() override { cutControl(); }
   void close() override;
   std::string describe() const override;
 
@@ -127,7 +134,6 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   EventSet& controlEvents_;
   std::unique_ptr<SocketDialer> dialer_;  // until it is proven
   State state_ = State::Dialling;
-  int64_t startedNanos_ = -1;
   PluginHandles handles_;                             // connect changes them
   std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
@@ -149,6 +155,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override;
   void revoke() override { closeComms(); }
+  void abandon() override { cutControl(); }
   void close() override;
   std::string describe() const override;
 
@@ -165,7 +172,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
     bool complete = false;
   };
 
-  Status accept(int* work);
+  Status accept(int64_t nowNanos, int* work);
   Status post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request);
   Status read(uint64_t sequence, int bytes);
   Status move(int* work);

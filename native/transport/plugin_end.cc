@@ -22,7 +22,14 @@ Status PluginEnd::reachData(NetMemory& memory) {
 }
 
 std::string PluginEnd::describeEnd() const {
-  return control_->describe() + " plugin=" + device_.plugin->name() + " device=" + device_.properties.name;
+  return (control_ == nullptr ? "rank " + std::to_string(peer_) : control_->describe()) + " plugin=" + device_.plugin->name() + " device=" + device_.properties.name;
+}
+
+Status PluginEnd::requireFits(size_t bytes) const {
+  if (bytes <= device_.properties.maxMessageBytes) return Status::ok();
+  return Status::transport("net: " + describeEnd() + ": a message of " + std::to_string(bytes) +
+                           " bytes, and the device takes at most " +
+                           std::to_string(device_.properties.maxMessageBytes) + "; set JCCL_BUFFSIZE");
 }
 
 Status PluginEnd::causeOf(const Status& moved, int64_t nowNanos, int* work) {

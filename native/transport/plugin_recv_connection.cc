@@ -35,6 +35,7 @@ Status PluginRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer,
   if (!buffer.hasTail || dynamic_cast<PluginMemory*>(buffer.memory) == nullptr) {
     return Status::internal("irecv: the memory is not registered, or has no tail");
   }
+  if (Status fits = requireFits(buffer.bytes + sizeof(PluginTrailer)); !fits) return fits;
   Slot& next = window_.post();
   next = Slot{};
   next.buffer = buffer;
@@ -49,7 +50,7 @@ void PluginRecvConnection::redirect(uint64_t sequence, const NetMessage& expecte
   target.postedBuffer = buffer;
 }
 
-Status PluginRecvConnection::accept(int* work) {
+Status PluginRecvConnection::accept(int64_t nowNanos, int* work) {
   for (size_t i = 0; i < comms_.size(); ++i) {
     if (comms_[i] != nullptr) continue;
     void* raw = nullptr;
@@ -60,7 +61,10 @@ Status PluginRecvConnection::accept(int* work) {
     if (Status closed = device_.plugin->closeListen(listener); !closed) return closed;
     ++*work;
   }
-  return Status::ok();
+  if (startedNanos_ < 0) startedNanos_ = nowNanos;
+  if (hasComms() || nowNanos - startedNanos_ < config_.connectTimeoutNanos) return Status::ok();
+  return Status::transport("net: " + describe() + ": " + device_.plugin->watch().who() + " has not accepted after " +
+                           std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms; see what it logged");
 }
 
 Status PluginRecvConnection::post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request) {
@@ -165,7 +169,7 @@ Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   Status moved;
   if (!hasComms()) {
     polledNanos_ = nowNanos;
-    if (peer) moved = accept(work);
+    if (peer) moved = accept(nowNanos, work);
   }
   // What has arrived counts also when the peer has just ended.
   if (moved && hasComms()) moved = move(work);

@@ -20,12 +20,7 @@ Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message,
   if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
   auto* memory = dynamic_cast<PluginMemory*>(data.memory);
   if (memory == nullptr && message.bytes > 0) return Status::internal("isend: the memory is not registered");
-  const size_t bytes = message.bytes + sizeof(PluginTrailer);
-  if (bytes > device_.properties.maxMessageBytes) {
-    return Status::transport("net: " + describe() + ": a message of " + std::to_string(bytes) +
-                             " bytes, and device=" + device_.properties.name + " takes at most " +
-                             std::to_string(device_.properties.maxMessageBytes) + "; set JCCL_BUFFSIZE");
-  }
+  if (Status fits = requireFits(message.bytes + sizeof(PluginTrailer)); !fits) return fits;
   window_.post() = {message, static_cast<uint8_t*>(data.address), memory, data.hasTail && memory != nullptr, 0, 0, {}};
   return Status::ok();
 }
@@ -73,8 +68,7 @@ Status PluginSendConnection::shakeHands(int64_t nowNanos, int* work) {
   return Status::transport("net: " + describe() + ": no connection after " +
                            std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms: " +
                            (state_ == State::Connecting
-                                ? "net plug-in " + device_.plugin->name() + " (" + device_.plugin->file() +
-                                      ") has not connected; see what it logged"
+                                ? device_.plugin->watch().who() + " has not connected; see what it logged"
                                 : "the peer has sent no handle of its plug-in; is it stopped or starved?"));
 }
 
