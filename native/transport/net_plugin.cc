@@ -19,7 +19,7 @@ constexpr int kMaxDevices = 64;
 struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4e4c504a;  // "JPLN"
   uint32_t magic = kMagic;
-  uint32_t version = 1;
+  uint32_t version = 2;
   std::array<char, 32> plugin{};  // its name, with zeros behind
 };
 
@@ -71,7 +71,8 @@ struct Opening {
       if (Status read = opened->properties(i, &one.properties); !read) return read;
       if (one.properties.reachesHost) found.push_back(std::move(one));
     }
-    if (found.empty()) return {Code::System, opened->watch().who() + ": none of its devices reaches memory of the host"};
+    if (found.empty())
+      return {Code::System, opened->watch().who() + ": none of its devices reaches memory of the host"};
     return Status::ok();
   }
 

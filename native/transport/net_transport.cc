@@ -300,8 +300,9 @@ void NetTransport::revoke() {
   });
   if (!isStuck()) return;
   int peer = -1;
-  logMessage(LogLevel::Error, "net",
-             "memory of the failed operation may still be read or written, do not use it again: " + error(&peer).message());
+  logMessage(
+      LogLevel::Error, "net",
+      "memory of the failed operation may still be read or written, do not use it again: " + error(&peer).message());
 }
 
 void NetTransport::close(int64_t flushNanos) {

@@ -136,7 +136,7 @@ class NetTransport final : public ProgressEngine {
   std::map<Key, FirstUse*> dormant_;                  // senders that are polled from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
-  bool servedByThread_ = false;  // see NetProgressEngine
+  bool servedByThread_ = false;                              // see NetProgressEngine
   bool closed_ = false;
   std::vector<std::shared_ptr<const void>> kept_;
 };

@@ -19,7 +19,7 @@ PluginRecvConnection::~PluginRecvConnection() {
 }
 
 Status PluginRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
-  control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(PluginEndOfMessages));
+  control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, 0);
   if (Status watched = control_->watch(controlEvents); !watched) return watched;
   PluginHandles handles;
   for (size_t i = 0; i < listeners_.size(); ++i) {
@@ -63,7 +63,7 @@ Status PluginRecvConnection::accept(int64_t nowNanos, int* work) {
   }
   if (startedNanos_ < 0) startedNanos_ = nowNanos;
   if (hasComms() || nowNanos - startedNanos_ < config_.connectTimeoutNanos) return Status::ok();
-  return Status::transport("net: " + describe() + ": " + device_.plugin->watch().who() + " has not accepted after " +
+  return Status::transport(device_.plugin->watch().who() + ": accept has made no connection after " +
                            std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms; see what it logged");
 }
 
@@ -159,12 +159,29 @@ Status PluginRecvConnection::move(int* work) {
   return Status::ok();
 }
 
+// Whether the sender has message `completed_` is for the sender to know. A request that the plug-in refuses although it has no
+// other is the plug-in's own fault.
+Status PluginRecvConnection::askPeer(int64_t nowNanos) {
+  const bool paused = hasPaused(nowNanos);
+  if (const auto unsent = control_->takeNotice(kPluginUnsent); unsent && *unsent < completed_) {
+    if (Status answered = control_->notify(kPluginArrived, *unsent); !answered) return answered;
+  }
+  if (completed_ >= window_.posted() || !waitsLongFor(completed_, paused, nowNanos)) return Status::ok();
+  if (posted_ == completed_ || (arrived_ > completed_ && dataPosted_ <= completed_)) {
+    return neverMoves("irecv", completed_, "it has no space for a request, and has no request");
+  }
+  if (control_->ended()) return neverMoves("test", completed_, "the peer has sent it, and has closed");
+  return control_->notify(kPluginAwaited, completed_);
+}
+
 Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   if (awaitsCause()) {
     Status cause = causeOf(Status::ok(), nowNanos, work);
+    readCount();
     return isOver() ? Status::ok() : cause;
   }
   Status peer = control_->progress(work);
+  readCount();
   if (isOver()) return peer;
   Status moved;
   if (!hasComms()) {
@@ -173,6 +190,7 @@ Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   }
   // What has arrived counts also when the peer has just ended.
   if (moved && hasComms()) moved = move(work);
+  if (moved && hasComms() && peer && !isOver()) moved = askPeer(nowNanos);
   if (!peer || isOver()) return peer;
   return moved ? moved : causeOf(moved, nowNanos, work);
 }
