@@ -80,26 +80,6 @@ TEST_P(NetPlugin, IsFoundInTheNewestVersionThatItSpeaks) {
       << refused.message();
 }
 
-TEST_P(NetPlugin, AllSizesArriveInOrderAndWhole) {
-  Pair pair = pairOf();
-  Producer producer(kShape);
-  Consumer consumer(kShape);
-  pair.connectOneWay(producer, consumer);
-  transfer(pair, producer, consumer, Protocol::Simple, test::sizesOf(kShape, Protocol::Simple));
-}
-
-TEST_P(NetPlugin, ManyChannelsInBothDirectionsAtOnce) {
-  Pair pair = pairOf();
-  test::sendBothWays(pair, 3, 40);
-}
-
-TEST_P(NetPlugin, AKilledPeerIsNamedAtOnce) { test::killAPeer(PluginNet::open, choose); }
-
-TEST_P(NetPlugin, AFinIsNoFailure) {
-  Pair pair = pairOf();
-  test::sendFin(pair, kShape);
-}
-
 TEST_P(NetPlugin, ASlotThatDoesNotFitTheReceiverIsRefused) {
   Pair pair = pairOf();
   Producer producer(kShape);

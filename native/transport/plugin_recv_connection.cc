@@ -76,7 +76,7 @@ Status PluginRecvConnection::post(PluginComm& comm, const NetBuffer& buffer, siz
 }
 
 Status PluginRecvConnection::badMessage(const std::string& why) const {
-  return Status::transport("net: " + describe() + " delivered a message that does not fit: " + why +
+  return Status::transport(device_.plugin->watch().who() + " delivered a message that does not fit: " + why +
                            "; do all ranks have the same version and JCCL_* settings?");
 }
 

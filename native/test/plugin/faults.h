@@ -8,6 +8,7 @@
 //     early          test says done before anything has moved
 //     twice          isend sends, and says that it had no space for the request
 //     handle         listen fills its handle with garbage;  nocomm: it returns success and no communicator
+//     breaks=N       the Nth isend or irecv of the process and all later ones fail, until the fault is read again
 //     late           has no space for every second request and answers every third question only
 //     partial        moves a few bytes at a time
 //
@@ -38,6 +39,7 @@ class Faults {
     const std::string text = wanted == nullptr ? "" : wanted;
     const size_t at = text.find('=');
     chosen.store(new Fault{text.substr(0, at), at == std::string::npos ? "" : text.substr(at + 1), chosen.load()});
+    posts.store(0);
   }
 
   static bool has(const char* kind) {
@@ -56,12 +58,18 @@ class Faults {
     return !has("fails", call);
   }
 
+  // Whether what moves messages has failed for good.
+  static bool isBroken() {
+    return has("breaks") && posts.fetch_add(1) >= std::strtoull(chosen.load()->call.c_str(), nullptr, 10);
+  }
+
   static void release() { ++releases; }
 
  private:
   static inline const Fault none;
   static inline std::atomic<const Fault*> chosen{&none};
   static inline std::atomic<uint64_t> releases{0};
+  static inline std::atomic<uint64_t> posts{0};  // since the fault was read
 };
 
 }  // namespace jccl::plugin

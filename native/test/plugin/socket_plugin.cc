@@ -243,6 +243,7 @@ Result post(void* rawComm, void* data, size_t bytes, void* memory, void** reques
   }
   *request = nullptr;
   if (Faults::has("late") && everyOther(2)) return kSuccess;
+  if (Faults::isBroken()) return kRemoteError;
   const char* call = comm->sends ? "isend" : "irecv";
   if (++comm->messages > Faults::kGoodMessages) {
     if (!Faults::enter(call)) return kInternalError;
@@ -332,12 +333,12 @@ Result test(void* rawRequest, int* done, int* sizes) {
   const bool good = comm->messages <= Faults::kGoodMessages;
   if (!good && !Faults::enter("test")) return kInternalError;
   if (!good && Faults::has("never", "test")) return kSuccess;
-  const Result moved = request->done ? kSuccess : progress(*comm);
-  if (!good && !request->done && Faults::has("early")) {
+  if (!good && Faults::has("early")) {
     *done = 1;
     *sizes = static_cast<int>(request->bytes);
     return kSuccess;
   }
+  const Result moved = request->done ? kSuccess : progress(*comm);
   if (!request->done) return moved;
   *done = 1;
   *sizes = good ? static_cast<int>(request->bytes) : sizeOf(*request);
