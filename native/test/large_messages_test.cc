@@ -1,5 +1,5 @@
 // Messages so large that networks take them from user memory, and put them there: over sockets, over a simulated network that
-// reaches registered memory only, and over verbs where there are adapters (scripts/rdma-vm).
+// reaches registered memory only, over a plug-in, and over verbs where there are adapters (scripts/rdma-vm).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -14,6 +14,7 @@
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
 #include "transport/net_ib.h"
+#include "transport/net_plugin.h"
 
 namespace jccl::test {
 namespace {
@@ -49,6 +50,10 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
                     [this](HostCommunicatorConfig& config) {
                       config.usesIb = network() == "verbs";
                       if (network() == "simulated") config.makeNet = simulated_->maker();
+                      if (network() == "plugin") {
+                        config.makeNet = PluginNet::open;
+                        config.plugin = JCCL_TEST_PLUGIN_V12;
+                      }
                     });
   }
 
@@ -218,7 +223,7 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "simulated", "verbs"),
+INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "simulated", "plugin", "verbs"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
