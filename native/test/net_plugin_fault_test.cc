@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "test/net_ranks.h"
 #include "test/net_scenarios.h"
 #include "test/test_plugins.h"
 #include "transport/net_plugin.h"
@@ -274,6 +275,51 @@ INSTANTIATE_TEST_SUITE_P(Faults, OddPlugin,
                                                                      {0, "properties=latency", {}},
                                                                      {0, "properties=maxcomms", {}},
                                                                      {0, "properties=maxrecvs", {}}})),
+                         nameOf);
+
+// Whole communicators: the operation fails, and no communicator waits for its plug-in when it is closed.
+class PluginOfCommunicators : public PluginFault {};
+
+TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
+  std::string text;
+  const int64_t took = nanosOf([&] {
+    test::NetRanks ranks({0, 1}, TransportKind::Net, [](HostCommunicatorConfig& config) {
+      config.makeNet = PluginNet::open;
+      config.plugin = pluginOf(GetParam().version);
+      config.peerTimeoutNanos = 2 * kBriefNanos;
+    });
+    std::array<Code, 2> codes{};
+    std::vector<std::thread> threads;
+    for (const size_t rank : {0, 1}) {
+      threads.emplace_back([&, rank] {
+        std::vector<float> data(1'000'000, 1);
+        const test::Variant ring{"ring", Algorithm::Ring};
+        for (int i = 0; i < 20 && codes[rank] == Code::Ok; ++i) {
+          codes[rank] = ranks.allReduce(rank, ring, data.data(), data.data(), data.size());
+        }
+        // As a coordinator would.
+        ranks.communicators[1 - rank]->communicator().abort(Code::Aborted);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& communicator : ranks.communicators) text += communicator->lastError() + "\n";
+    EXPECT_TRUE(codes[0] == Code::Transport || codes[1] == Code::Transport) << text;
+  });
+  EXPECT_LT(took, kLateNanos);
+  expectParts(text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, PluginOfCommunicators,
+                         ::testing::ValuesIn(inVersions({6, 12},
+                                                        {{0, "blocks=connect", {"connect has not returned for"}},
+                                                         {0, "blocks=accept", {"accept has not returned for"}},
+                                                         {0, "blocks=regMr", {"regMr has not returned for"}},
+                                                         {0, "blocks=isend", {"isend has not returned for"}},
+                                                         {0, "blocks=irecv", {"irecv has not returned for"}},
+                                                         {0, "blocks=test", {"test has not returned for"}},
+                                                         {0, "never=isend", {"isend has not completed message="}},
+                                                         {0, "never=irecv", {"irecv has not completed message="}},
+                                                         {0, "never=test", {"test has not completed message="}}})),
                          nameOf);
 
 // A rank that comes late is none of a plug-in's faults, however long it takes.
