@@ -204,8 +204,9 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
     const std::string before = pair.communicators[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
     const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
-    // The network itself may have space for all of it.
-    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.communicators[1]->lastError();
+    // The network itself may have space for all of it. Requests of a plug-in cannot be taken back, only cut off.
+    const bool isCut = network() == "plugin" && late == Code::Transport;
+    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok || isCut) << pair.communicators[1]->lastError();
     EXPECT_EQ(registered, simulated_->registered());
     EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
     EXPECT_EQ(before, pair.communicators[0]->lastError());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "test/net_ranks.h"
 #include "test/net_scenarios.h"
 #include "test/test_plugins.h"
 #include "transport/net_plugin.h"
@@ -70,10 +71,15 @@ class PluginFault : public ::testing::TestWithParam<Case> {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
+  static bool blocks() { return std::string(GetParam().fault).rfind("blocks", 0) == 0; }
+
   static void choose(NetConfig& config) {
     config.plugin = pluginOf(GetParam().version);
-    config.connectTimeoutNanos = 2 * kBriefNanos;
-    config.peerTimeoutNanos = kBriefNanos;
+    // Threads of a busy host come late: only what ends by a time limit has a short one.
+    const std::string fault = GetParam().fault;
+    const bool waits = fault.rfind("never=", 0) == 0 || fault == "twice";
+    config.connectTimeoutNanos = waits ? 6 * kBriefNanos : kLateNanos;
+    if (waits || blocks()) config.peerTimeoutNanos = kBriefNanos;
   }
   static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
 
@@ -138,7 +144,8 @@ class UnusablePlugin : public PluginFault {};
 
 TEST_P(UnusablePlugin, IsNotUsedForAReason) {
   NetConfig config = test::configOf(0, 2);
-  choose(config);
+  config.plugin = pluginOf(GetParam().version);
+  if (blocks()) config.connectTimeoutNanos = 10 * kBriefNanos;
   std::unique_ptr<NetTransport> net;
   Status made;
   EXPECT_LT(nanosOf([&] { made = NetTransport::create(config, &net, PluginNet::open); }), kLateNanos);
@@ -179,8 +186,7 @@ TEST_P(FaultyPlugin, EndsTheOperationAndLeavesInTime) {
             }),
             kLateNanos);
   expectParts(text);
-  const bool blocks = std::string(GetParam().fault).rfind("blocks", 0) == 0;
-  EXPECT_EQ(blocks, logged().find("left behind: net plug-in Test (") != std::string::npos);
+  EXPECT_EQ(blocks(), logged().find("left behind: net plug-in Test (") != std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, FaultyPlugin,
@@ -271,11 +277,60 @@ INSTANTIATE_TEST_SUITE_P(Faults, OddPlugin,
                                                                      {0, "properties=maxrecvs", {}}})),
                          nameOf);
 
+// Whole communicators: the operation fails, and no communicator waits for its plug-in when it is closed.
+class PluginOfCommunicators : public PluginFault {};
+
+TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
+  std::string text;
+  const int64_t took = nanosOf([&] {
+    test::NetRanks ranks({0, 1}, TransportKind::Net, [](HostCommunicatorConfig& config) {
+      config.makeNet = PluginNet::open;
+      config.plugin = pluginOf(GetParam().version);
+      config.peerTimeoutNanos = 2 * kBriefNanos;
+    });
+    std::array<Code, 2> codes{};
+    std::vector<std::thread> threads;
+    for (const size_t rank : {0, 1}) {
+      threads.emplace_back([&, rank] {
+        std::vector<float> data(1'000'000, 1);
+        const test::Variant ring{"ring", Algorithm::Ring};
+        for (int i = 0; i < 20 && codes[rank] == Code::Ok; ++i) {
+          codes[rank] = ranks.allReduce(rank, ring, data.data(), data.data(), data.size());
+        }
+        // As a coordinator would.
+        ranks.communicators[1 - rank]->communicator().abort(Code::Aborted);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& communicator : ranks.communicators) text += communicator->lastError() + "\n";
+    EXPECT_TRUE(codes[0] == Code::Transport || codes[1] == Code::Transport) << text;
+  });
+  EXPECT_LT(took, kLateNanos);
+  expectParts(text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, PluginOfCommunicators,
+                         ::testing::ValuesIn(inVersions({6, 12},
+                                                        {{0, "blocks=connect", {"connect has not returned for"}},
+                                                         {0, "blocks=accept", {"accept has not returned for"}},
+                                                         {0, "blocks=regMr", {"regMr has not returned for"}},
+                                                         {0, "blocks=isend", {"isend has not returned for"}},
+                                                         {0, "blocks=irecv", {"irecv has not returned for"}},
+                                                         {0, "blocks=test", {"test has not returned for"}},
+                                                         {0, "never=isend", {"isend has not completed message="}},
+                                                         {0, "never=irecv", {"irecv has not completed message="}},
+                                                         {0, "never=test", {"test has not completed message="}}})),
+                         nameOf);
+
 // A rank that comes late is none of a plug-in's faults, however long it takes.
 class GoodPlugin : public PluginFault {};
 
 TEST_P(GoodPlugin, WaitsForALatePeer) {
-  Pair pair = pairOf();
+  const auto briefly = [](NetConfig& config) {
+    choose(config);
+    config.peerTimeoutNanos = 4 * kBriefNanos;
+  };
+  Pair pair(briefly, "127.0.0.1", {PluginNet::open, PluginNet::open});
   Producer producer(kShape);
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
@@ -283,12 +338,12 @@ TEST_P(GoodPlugin, WaitsForALatePeer) {
     // The receiver is late, then the sender.
     for (int i = 0; i < 8; ++i) producer.send(Protocol::Simple, kBytes);
     drive(
-        *pair.net[0], [] { return false; }, 4 * kBriefNanos);
+        *pair.net[0], [] { return false; }, 10 * kBriefNanos);
     for (int i = 0; i < 8; ++i) {
       ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, kBytes); }));
     }
     drive(
-        *pair.net[1], [] { return false; }, 4 * kBriefNanos);
+        *pair.net[1], [] { return false; }, 10 * kBriefNanos);
   }
   for (const auto& net : pair.net) {
     int peer = -1;

@@ -208,7 +208,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   uint64_t arrived_ = 0;         // the next message whose trailer has not come
   uint64_t dataPosted_ = 0;      // the next message whose data, if it comes by itself, is not posted
   uint64_t completed_ = 0;       // how many messages are whole
-  uint64_t count_ = UINT64_MAX;  // how many there are, once the sender has told
+  uint64_t count_ = UINT64_MAX;  // how many there are, once that is known
 };
 
 }  // namespace jccl
