@@ -13,7 +13,6 @@
 #include "engine/host_communicator.h"
 #include "test/fault_scenario.h"
 #include "test/test_plugins.h"
-#include "transport/net_plugin.h"
 
 namespace jccl::test {
 namespace {
@@ -67,7 +66,6 @@ class Job {
       config.communicator.ll128SlotBytes = scenario.smallSlotBytes;
       config.secret.assign(16, 42);
       if (over == Over::Plugin) {
-        config.makeNet = PluginNet::open;
         config.plugin = pluginOf(chooseVersion(scenario));
       } else {
         config.makeNet = network_.maker();
@@ -130,10 +128,11 @@ class Job {
 
   void connect(size_t rank, const std::vector<std::vector<uint8_t>>& info) {
     const int self = static_cast<int>(rank);
+    const TransportKind network = over_ == Over::Plugin ? TransportKind::Plugin : TransportKind::Net;
     for (int peer = 0; peer < scenario_.ranks; ++peer) {
       if (peer == self) continue;
       const bool together = scenario_.hosts[rank] == scenario_.hosts[peer];
-      check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : TransportKind::Net, info[peer]));
+      check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : network, info[peer]));
     }
     layOut(communicators_[rank]->communicator());
   }

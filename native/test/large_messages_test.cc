@@ -14,7 +14,6 @@
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
 #include "transport/net_ib.h"
-#include "transport/net_plugin.h"
 
 namespace jccl::test {
 namespace {
@@ -46,15 +45,14 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
     faults.seed = seed;
     faults.registers = true;
     simulated_ = std::make_unique<FaultyNetwork>(faults);
-    return NetRanks(hosts, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
-                    [this](HostCommunicatorConfig& config) {
-                      config.usesIb = network() == "verbs";
-                      if (network() == "simulated") config.makeNet = simulated_->maker();
-                      if (network() == "plugin") {
-                        config.makeNet = PluginNet::open;
-                        config.plugin = JCCL_TEST_PLUGIN_V12;
-                      }
-                    });
+    const TransportKind kind = network() == "verbs"    ? TransportKind::Ib
+                               : network() == "plugin" ? TransportKind::Plugin
+                                                       : TransportKind::Net;
+    return NetRanks(hosts, kind, [this](HostCommunicatorConfig& config) {
+      config.usesIb = network() == "verbs";
+      if (network() == "simulated") config.makeNet = simulated_->maker();
+      if (network() == "plugin") config.plugin = JCCL_TEST_PLUGIN_V12;
+    });
   }
 
   static Code run(NetRanks& ranks, size_t rank, const std::vector<PointToPointTask>& tasks,

@@ -283,8 +283,7 @@ class PluginOfCommunicators : public PluginFault {};
 TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
   std::string text;
   const int64_t took = nanosOf([&] {
-    test::NetRanks ranks({0, 1}, TransportKind::Net, [](HostCommunicatorConfig& config) {
-      config.makeNet = PluginNet::open;
+    test::NetRanks ranks({0, 1}, TransportKind::Plugin, [](HostCommunicatorConfig& config) {
       config.plugin = pluginOf(GetParam().version);
       config.peerTimeoutNanos = 2 * kBriefNanos;
     });
