@@ -32,6 +32,7 @@ class MembershipModelTest {
         "2, 1, 3, MAY_HEAL, false",
         "3, 1, 2, MAY_HEAL, false",
         "4, 0, 2, MAY_HEAL, false",
+        "5, 0, 1, MAY_HEAL, false",
         "4, 0, 3, FOR_GOOD, false",
         "3, 2, 2, FOR_GOOD, false",
         "3, 2, 3, NEVER, false",
@@ -39,7 +40,6 @@ class MembershipModelTest {
         "5, 0, 3, NEVER, false",
         "3, 2, 2, MAY_HEAL, true",
         "4, 0, 3, MAY_HEAL, true",
-        "5, 0, 2, MAY_HEAL, true",
         "3, 2, 3, FOR_GOOD, true",
         "4, 1, 3, FOR_GOOD, true",
         "5, 0, 3, FOR_GOOD, true"
