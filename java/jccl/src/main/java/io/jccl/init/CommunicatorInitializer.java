@@ -22,6 +22,7 @@ import io.jccl.config.TransportSettings;
 import io.jccl.events.LogContext;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeProfiler;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
 import io.jccl.planning.CommunicatorPlan;
@@ -249,7 +250,9 @@ public final class CommunicatorInitializer {
             timeline.step("bootstrap");
             status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = GraphFile.of(context.settings());
-            Peers peers = exchangePeers(graphs);
+            TunerPlugin tuner = TunerPlugin.open(context, id());
+            acquired.push(tuner::close);
+            Peers peers = exchangePeers(graphs, tuner);
             timeline.step("peers");
             status.step("topology and plan");
             Surveys surveys = Surveys.exchange(context, peers, graphs);
@@ -264,7 +267,8 @@ public final class CommunicatorInitializer {
             Connections connections = engines.connect(engine, planned.host());
             timeline.step("connect");
             status.step("tuning and devices");
-            CommunicatorPlan plan = choose(planned, connections, options);
+            tuner.begin(planned.host());
+            CommunicatorPlan plan = choose(planned, connections, options, peers, tuner);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
             if (stagedDevice.isPresent()) {
@@ -272,10 +276,16 @@ public final class CommunicatorInitializer {
             }
             Optional<ConnectedDevice> device = stagedDevice.isPresent()
                     ? Optional.empty()
-                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines)
+                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines, tuner)
                             .connect();
             if (device.isPresent()) {
                 acquired.push(device.get()::destroy);
+            }
+            tuner.close();
+            Optional<NativeProfiler> profiler =
+                    ProfilerPlugin.open(context, id(), plan.host().hosts().size());
+            if (profiler.isPresent()) {
+                acquired.push(profiler.get()::close);
             }
             status.step("barrier");
             context.barrier();
@@ -297,6 +307,7 @@ public final class CommunicatorInitializer {
                     connections.transports(),
                     device,
                     stagedDevice,
+                    profiler,
                     peers.rendezvousAddresses(),
                     status,
                     membership);
@@ -346,9 +357,9 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers(Optional<GraphFile> graphs) {
+    private Peers exchangePeers(Optional<GraphFile> graphs, TunerPlugin tuner) {
         SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
-        Peers peers = Peers.exchange(context, status);
+        Peers peers = Peers.exchange(context, status, tuner.isOpen());
         if (context.rank() == 0) {
             warn(peers.notes());
         }
@@ -401,15 +412,20 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** The plan by the transports that all ranks have agreed on. */
-    private CommunicatorPlan choose(CommunicatorPlan planned, Connections connections, PlanningOptions options) {
+    /** The plan by the transports that all ranks have agreed on, and by what a tuner plug-in changes. */
+    private CommunicatorPlan choose(
+            CommunicatorPlan planned,
+            Connections connections,
+            PlanningOptions options,
+            Peers peers,
+            TunerPlugin tuner) {
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), options);
         if (context.rank() == 0) {
             for (String note : plan.notes()) {
                 LOG.info(note);
             }
         }
-        return plan;
+        return peers.areTuned() ? plan.with(tuner.tune("host memory", plan.choices())) : plan;
     }
 
     private void logReady(InitializedCommunicator communicator, Peers peers, Connections connections) {

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param device the GPU that it works on, if it has one
  * @param rendezvousAddress where it is reached when other ranks have failed
  * @param statusAddress where its process is looked into; empty if nobody can
+ * @param tuner whether it has a tuner plug-in; rank 0's is asked
  */
 record PeerInfo(
         String hostId,
@@ -27,7 +28,8 @@ record PeerInfo(
         int numaNode,
         Optional<PeerDevice> device,
         String rendezvousAddress,
-        String statusAddress) {
+        String statusAddress,
+        boolean tuner) {
 
     private static final int MAX_CHARS = 65_535;
 
@@ -41,6 +43,7 @@ record PeerInfo(
         }
         return out.text(rendezvousAddress, MAX_CHARS)
                 .text(statusAddress, MAX_CHARS)
+                .flag(tuner)
                 .toBytes();
     }
 
@@ -56,7 +59,8 @@ record PeerInfo(
                     in.i32(),
                     in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
                     in.text(MAX_CHARS),
-                    in.text(MAX_CHARS));
+                    in.text(MAX_CHARS),
+                    in.flag());
             in.end();
             return info;
         } catch (WireException e) {
