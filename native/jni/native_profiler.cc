@@ -114,7 +114,7 @@ ProfiledOperation read(const int64_t* row) {
 }  // namespace
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_openPlugin(JNIEnv* env, jclass, jstring name,
-                                                                   jboolean ofNetwork) {
+                                                                         jboolean ofNetwork) {
   return guarded<jlong>(0, [&]() -> jlong {
     std::string text;
     if (!copyString(env, name, text)) return 0;

@@ -16,7 +16,8 @@ TunerPlugin& tunerOf(jlong handle) { return **reinterpret_cast<std::shared_ptr<T
 
 }  // namespace
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeTuner_openPlugin(JNIEnv* env, jclass, jstring name, jboolean ofNetwork) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeTuner_openPlugin(JNIEnv* env, jclass, jstring name,
+                                                                      jboolean ofNetwork) {
   return guarded<jlong>(0, [&]() -> jlong {
     std::string text;
     if (!copyString(env, name, text)) return 0;

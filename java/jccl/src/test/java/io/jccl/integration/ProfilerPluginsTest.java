@@ -127,7 +127,7 @@ class ProfilerPluginsTest {
                 UniqueId.create(),
                 folder,
                 2,
-                rank -> List.of("env", "NCCL_PROFILER_PLUGIN=" + plugin.library()),
+                rank -> List.of("env", "JCCL_ALGO=ring", "NCCL_PROFILER_PLUGIN=" + plugin.library()),
                 "plugins")) {
             for (int rank = 0; rank < 2; rank++) {
                 int mine = rank;

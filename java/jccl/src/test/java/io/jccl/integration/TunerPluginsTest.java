@@ -46,8 +46,8 @@ class TunerPluginsTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5, 6, 7})
     void allRanksExecuteWhatItPrefers(int version) throws Exception {
-        // ring with LL128 over two channels, from 800 bytes up to 40000
-        PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v" + version, "1 1 2 800 40000");
+        // ring with LL128 over two channels, from 768 bytes, where a bucket of the table begins, up to 40000
+        PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v" + version, "1 1 2 768 40000");
         List<List<String>> executed;
         List<String> changes;
         try (InitLog log = new InitLog()) {
@@ -61,7 +61,7 @@ class TunerPluginsTest {
         for (int i = 0; i < own.size(); i++) {
             String[] words = own.get(i).split(" ");
             long bytes = Long.parseLong(words[1]) * Long.BYTES * (words[0].equals("all_gather") ? 3 : 1);
-            boolean tuned = bytes >= 800 && bytes <= 40_000;
+            boolean tuned = bytes >= 768 && bytes <= 40_000;
             assertThat(executed.get(0).get(i))
                     .isEqualTo(tuned ? words[0] + " " + words[1] + " ring/ll128/2" : own.get(i));
         }
@@ -150,7 +150,7 @@ class TunerPluginsTest {
 
     @Test
     void partsOfACommunicatorAreTunedEachForItself() throws Exception {
-        PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v7", "1 0 1");
+        PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v7", "1 0 2");
         try (LocalRanks ranks =
                 LocalRanks.start(4, config(plugin.library().toString()).build())) {
             List<List<String>> executed = ranks.call(comm -> {
@@ -159,7 +159,7 @@ class TunerPluginsTest {
                 }
             });
             assertThat(executed).allSatisfy(rank -> assertThat(rank)
-                    .allSatisfy(line -> assertThat(line).endsWith(" ring/ll/1")));
+                    .allSatisfy(line -> assertThat(line).endsWith(" ring/ll/2")));
         }
         assertThat(plugin.lines(".log").stream().filter(line -> line.startsWith("init ranks=2")))
                 .hasSize(2);
