@@ -20,7 +20,7 @@ public final class PluginSettings {
             "",
             "A tuner plug-in of NCCL's interface, which is asked about algorithms, protocols and channels after the cost model:"
                     + " a path, the name of a library, NAME of `libnccl-tuner-NAME.so`, or `none`. Unset: `libnccl-tuner.so`,"
-                    + " where the loader finds one. Rank 0 asks it, and all ranks follow. See docs/plugins.md.");
+                    + " where the loader finds one, or the tuner in the network plug-in's library. Rank 0 asks it, and all ranks follow. See docs/plugins.md.");
 
     /** The profiler plug-in. */
     public static final Setting<String> PROFILER_PLUGIN = GROUP.add(

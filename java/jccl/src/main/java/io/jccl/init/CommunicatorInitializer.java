@@ -34,6 +34,7 @@ import io.jccl.search.GraphFile;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.JobIdentity;
 import io.jccl.status.ProcessStatus;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
@@ -250,18 +251,20 @@ public final class CommunicatorInitializer {
             timeline.step("bootstrap");
             status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = GraphFile.of(context.settings());
-            TunerPlugin tuner = TunerPlugin.open(context, id());
+            NetPlugin.Choice found = NetPlugin.of(context.settings());
+            TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
             acquired.push(tuner::close);
-            Peers peers = exchangePeers(graphs, tuner);
+            Peers peers = exchangePeers(found, graphs, tuner);
+            NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
             timeline.step("peers");
             status.step("topology and plan");
-            Surveys surveys = Surveys.exchange(context, peers, graphs);
+            Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
             PlanningOptions options = PlanningOptions.of(context.settings(), costs);
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
             status.step("connections");
             EngineConnector engines =
-                    new EngineConnector(context, peers, surveys.paths().topology());
+                    new EngineConnector(context, peers, plugin, surveys.paths().topology());
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
@@ -283,7 +286,7 @@ public final class CommunicatorInitializer {
             }
             tuner.close();
             Optional<NativeProfiler> profiler =
-                    ProfilerPlugin.open(context, id(), plan.host().hosts().size());
+                    ProfilerPlugin.open(context, id(), plan.host().hosts().size(), found.plugin());
             if (profiler.isPresent()) {
                 acquired.push(profiler.get()::close);
             }
@@ -315,7 +318,7 @@ public final class CommunicatorInitializer {
             if (memberFile.isPresent() && !membership.isPart()) {
                 MemberFile.write(Path.of(memberFile.get()), membership);
             }
-            logReady(communicator, peers, connections);
+            logReady(communicator, peers, connections, plugin);
             initialized = true;
             timeline.end(id(), context.rank(), context.size(), "");
             return communicator;
@@ -357,9 +360,9 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers(Optional<GraphFile> graphs, TunerPlugin tuner) {
+    private Peers exchangePeers(NetPlugin.Choice plugin, Optional<GraphFile> graphs, TunerPlugin tuner) {
         SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
-        Peers peers = Peers.exchange(context, status, tuner.isOpen());
+        Peers peers = Peers.exchange(context, plugin, status, tuner.isOpen());
         if (context.rank() == 0) {
             warn(peers.notes());
         }
@@ -428,14 +431,17 @@ public final class CommunicatorInitializer {
         return peers.areTuned() ? plan.with(tuner.tune("host memory", plan.choices())) : plan;
     }
 
-    private void logReady(InitializedCommunicator communicator, Peers peers, Connections connections) {
+    private void logReady(
+            InitializedCommunicator communicator, Peers peers, Connections connections, NetPlugin.Choice plugin) {
         String id = communicator.id();
         int rank = communicator.rank();
         List<PeerTransport> transports = connections.transports();
         if (!LOG.isInfoEnabled()) {
             return;
         }
-        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses()));
+        String pluginName = plugin.plugin().map(NetPlugin::name).orElse("");
+        LOG.info(
+                "communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses(), pluginName));
         if (socketsAreNoChoice()) {
             for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
                 LOG.info("communicator={} {}", id, line);

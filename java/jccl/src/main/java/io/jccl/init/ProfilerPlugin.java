@@ -4,6 +4,7 @@ import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.config.PluginSettings;
 import io.jccl.nativelib.NativeProfiler;
+import io.jccl.topology.NetPlugin;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -21,37 +22,38 @@ final class ProfilerPlugin {
      *
      * @param communicator its name
      * @param hosts how many it has
+     * @param network the network plug-in in use, whose library may have a profiler as well
      */
-    static Optional<NativeProfiler> open(InitContext context, String communicator, int hosts) {
-        Optional<String> name = PluginSettings.named(context.settings(), PluginSettings.PROFILER_PLUGIN)
-                .filter(one -> !one.isEmpty());
-        return name.flatMap(one -> open(one, context, communicator, hosts));
+    static Optional<NativeProfiler> open(
+            InitContext context, String communicator, int hosts, Optional<NetPlugin> network) {
+        boolean named = !context.settings().get(PluginSettings.PROFILER_PLUGIN).isEmpty();
+        Optional<NativeProfiler> found = named
+                ? NamedPlugin.find(context.settings(), PluginSettings.PROFILER_PLUGIN, network, NativeProfiler::open)
+                : Optional.empty();
+        return found.filter(profiler -> initialize(profiler, context, communicator, hosts));
     }
 
-    private static Optional<NativeProfiler> open(String name, InitContext context, String communicator, int hosts) {
+    private static boolean initialize(NativeProfiler profiler, InitContext context, String communicator, int hosts) {
         long id = ByteBuffer.wrap(context.membership().sessionId()).getLong();
-        NativeProfiler opened = null;
         try {
-            NativeProfiler profiler = NativeProfiler.open(name, false);
-            opened = profiler;
             BoundedCall.call(context, profiler.description() + ": init", () -> {
                 profiler.init(id, communicator, hosts, context.size(), context.rank());
                 return true;
             });
             LOG.info("communicator={} rank={} {} gets events", communicator, context.rank(), profiler.description());
-            return Optional.of(profiler);
+            return true;
         } catch (InterruptedCommunicationException e) {
             throw e;
         } catch (JcclException e) {
             LOG.warn(
-                    "{}={}: {}; operations have no events there",
-                    PluginSettings.PROFILER_PLUGIN.name(),
-                    name,
+                    "communicator={} rank={} {}; operations have no events there",
+                    communicator,
+                    context.rank(),
                     e.getMessage());
-            if (opened != null && !BoundedCall.isStillInside(e)) {
-                opened.close();
+            if (!BoundedCall.isStillInside(e)) {
+                profiler.close();
             }
-            return Optional.empty();
+            return false;
         }
     }
 }

@@ -11,6 +11,7 @@ import io.jccl.config.PluginSettings;
 import io.jccl.nativelib.NativeTuner;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
+import io.jccl.topology.NetPlugin;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.TunedChoices;
 import io.jccl.tuning.Tuner;
@@ -42,26 +43,16 @@ final class TunerPlugin implements AutoCloseable {
         this.plugin = plugin;
     }
 
-    /** Opens what the settings name; where that fails the log says why, and the communicator does without. */
-    static TunerPlugin open(InitContext context, String communicator) {
+    /**
+     * Opens what the settings name, or else what the network plug-in's library has; where that fails the log says why, and the
+     * communicator does without.
+     */
+    static TunerPlugin open(InitContext context, String communicator, Optional<NetPlugin> network) {
         boolean asks = context.rank() == 0 && context.size() > 1;
-        Optional<String> name =
-                asks ? PluginSettings.named(context.settings(), PluginSettings.TUNER_PLUGIN) : Optional.empty();
-        return new TunerPlugin(
-                context, communicator, name.map(TunerPlugin::find).orElse(null));
-    }
-
-    private static NativeTuner find(String name) {
-        try {
-            return NativeTuner.open(name, false);
-        } catch (JcclException e) {
-            if (name.isEmpty()) {
-                LOG.debug("no tuner plug-in: {}", e.getMessage());
-            } else {
-                LOG.warn("{}={}: {}; JCCL chooses alone", PluginSettings.TUNER_PLUGIN.name(), name, e.getMessage());
-            }
-            return null;
-        }
+        Optional<NativeTuner> found = asks
+                ? NamedPlugin.find(context.settings(), PluginSettings.TUNER_PLUGIN, network, NativeTuner::open)
+                : Optional.empty();
+        return new TunerPlugin(context, communicator, found.orElse(null));
     }
 
     /** Whether this rank has one, which is to be asked. */

@@ -131,7 +131,7 @@ class TunerPluginsTest {
             assertThat(log.lines()).anySatisfy(line -> assertThat(line)
                     .startsWith("JCCL_TUNER_PLUGIN=no-such: cannot be loaded: ")
                     .contains("libnccl-tuner-no-such.so")
-                    .endsWith("JCCL chooses alone"));
+                    .endsWith("; none is used"));
         }
         try (InitLog log = new InitLog()) {
             executions(2, config("NONE").build());
