@@ -47,6 +47,11 @@ foreach(version RANGE 1 7)
   target_link_libraries(jccl_test_profiler_v${version} PRIVATE ${CMAKE_DL_LIBS})
   list(APPEND jccl_loaded jccl_test_profiler_v${version})
 endforeach()
+# One library with a plug-in of each kind.
+jccl_test_library(jccl_test_plugins native/test/plugin/socket_plugin.cc native/test/plugin/tuner_plugin.cc
+  native/test/plugin/profiler_plugin.cc)
+target_compile_definitions(jccl_test_plugins PRIVATE JCCL_PLUGIN_VERSION=6)
+target_link_libraries(jccl_test_plugins PRIVATE ${CMAKE_DL_LIBS})
 # One that is linked as those of the jar are.
 if(NOT JCCL_SANITIZE)
   jccl_test_library(jccl_portable native/test/glibc/portable.cc)

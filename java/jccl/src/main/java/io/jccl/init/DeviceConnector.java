@@ -62,7 +62,7 @@ final class DeviceConnector {
      * @param direct the network devices that use the memory of this rank's GPU
      * @param connections what joins this rank's host memory to each peer's
      * @param engines connects engines of the host
-     * @param tuner has been told of the communicator
+     * @param tuner initialised for this communicator
      */
     DeviceConnector(
             InitContext context,

@@ -60,7 +60,7 @@ final class TunerPlugin implements AutoCloseable {
         return plugin != null;
     }
 
-    /** Tells the plug-in what it is to tune. */
+    /** Initialises the plug-in for the communicator of a plan. */
     void begin(Plan plan) {
         if (plugin == null) {
             return;

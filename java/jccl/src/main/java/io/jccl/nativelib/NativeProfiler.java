@@ -76,7 +76,7 @@ public final class NativeProfiler implements AutoCloseable {
     }
 
     /**
-     * Tells it what communicator it works for.
+     * Initialises it for a communicator.
      *
      * @param id the same on all ranks
      * @param name the communicator's

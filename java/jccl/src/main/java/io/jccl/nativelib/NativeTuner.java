@@ -39,7 +39,7 @@ public final class NativeTuner implements AutoCloseable {
     }
 
     /**
-     * Tells it what communicator it works for.
+     * Initialises it for a communicator.
      *
      * @param id the same on all ranks
      * @throws JcclException if it refuses

@@ -139,6 +139,30 @@ class TunerPluginsTest {
         }
     }
 
+    /** As NCCL does. */
+    @Test
+    void theLibraryOfTheNetworkPluginIsLookedIntoLast() throws Exception {
+        PluginFolder plugin = PluginFolder.of(folder, "jccl_test_plugins", "1 0 2");
+        CommunicatorConfig.Builder config = LocalRanks.config()
+                .channels(2)
+                .setting("JCCL_NET_PLUGIN", plugin.library().toString());
+        assertThat(executions(2, config.build())).allSatisfy(rank -> assertThat(rank)
+                .allSatisfy(line -> assertThat(line).endsWith(" ring/ll/2")));
+        assertThat(executions(2, config.setting("JCCL_TUNER_PLUGIN", "none").build()))
+                .isEqualTo(withoutPlugin(2));
+        try (InitLog log = new InitLog()) {
+            assertThat(executions(
+                                    2,
+                                    config.setting("JCCL_TUNER_PLUGIN", "no-such")
+                                            .build())
+                            .get(1))
+                    .allSatisfy(line -> assertThat(line).endsWith(" ring/ll/2"));
+            assertThat(log.lines()).anySatisfy(line -> assertThat(line)
+                    .startsWith("JCCL_TUNER_PLUGIN=no-such: ")
+                    .endsWith("; that of the network plug-in is used"));
+        }
+    }
+
     @Test
     void settingsCountMoreThanTheTuner() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v5", "1 1 2");

@@ -9,6 +9,7 @@ import io.jccl.JcclException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -251,6 +252,25 @@ class TunedChoicesTest {
         ChoiceTable fixed = table(4, TuningOverrides.of(null, null, 0, 0, 8192));
         assertThat(tuned(fixed, chunk(4096)).choice(Collective.ALL_REDUCE, MIB).chunkBytes())
                 .isEqualTo(8192);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void tablesOfGpusAreTunedTheSame(boolean inPlace) {
+        CommunicatorShape.SlotBytes slots = new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
+        TuningOverrides none = TuningOverrides.none();
+        GpuShape shape = DeviceModel.assumedShape(4, 8, 2, 1, 90, 90, slots);
+        ChoiceTable table =
+                ChoiceTable.build(new DeviceModel(shape, 1, inPlace, EnumSet.allOf(Protocol.class), none), none);
+        Questions silent = new Questions();
+        assertThat(TunedChoices.ask(table, silent).changed()).isEmpty();
+        assertThat(silent.last[RING_SIMPLE]).isPositive();
+        ChoiceTable tuned = tuned(table, setting(RING_SIMPLE, 0, 3));
+        for (long bytes : new long[] {64, MIB, 1L << 30}) {
+            assertThat(tuned.choice(Collective.ALL_REDUCE, bytes))
+                    .extracting(Choice::algorithm, Choice::protocol, Choice::channels, Choice::tryZeroCopy)
+                    .containsExactly(Algorithm.RING, Protocol.SIMPLE, 3, false);
+        }
     }
 
     private static Tuner chunk(long bytesOfStep) {
