@@ -17,8 +17,12 @@ constexpr int kNvls = 4;
 constexpr int kNvlsTree = 5;
 constexpr int kSimple = 2;
 
+size_t entryOf(int algorithm, int protocol) {
+  return static_cast<size_t>(algorithm) * kTunerProtocols + static_cast<size_t>(protocol);
+}
+
 bool has(std::span<const float, kTunerCosts> costs, int algorithm) {
-  return costs[static_cast<size_t>(algorithm * kTunerProtocols + kSimple)] != kIgnoredCost;
+  return costs[entryOf(algorithm, kSimple)] != kIgnoredCost;
 }
 
 template <int Version>
@@ -105,7 +109,7 @@ class TunerOf final : public TunerPlugin {
                              std::to_string(kTunerAlgorithms - 1) + " and 0 to " + std::to_string(kTunerProtocols - 1) +
                              ", or -1 for both");
     }
-    costs[static_cast<size_t>(algorithm * kTunerProtocols + protocol)] = 0;
+    costs[entryOf(algorithm, protocol)] = 0;
     return Status::ok();
   }
 
