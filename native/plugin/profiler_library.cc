@@ -46,9 +46,7 @@ class ProfilerOf final : public ProfilerPlugin {
   ProfilerOf(const Table& table, const std::string& file)
       : ProfilerPlugin(textOr(table.name, "unnamed"), Version, file), table_(table), mask_(maskOf(&table)) {}
 
-  ~ProfilerOf() override {
-    for (Events* events : live_) delete events;
-  }
+  ~ProfilerOf() override { endAll(); }
 
   static const char* missing(const Table& table) {
     if (table.init == nullptr) return "init";
@@ -108,7 +106,10 @@ class ProfilerOf final : public ProfilerPlugin {
     end(events);
   }
 
-  void finalize() override {
+  void finalize() override { endAll(); }
+
+ private:
+  void endAll() {
     std::unordered_set<Events*> left;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -120,7 +121,6 @@ class ProfilerOf final : public ProfilerPlugin {
     context_ = nullptr;
   }
 
- private:
   void end(Events* events) {
     for (auto event = events->operations.rbegin(); event != events->operations.rend(); ++event) {
       stop("stopEvent", *event);

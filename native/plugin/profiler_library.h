@@ -66,7 +66,7 @@ class ProfilerPlugin {
   // It has ended. The events are no more.
   virtual void stop(Events* events) = 0;
 
-  // Ends the events of what is not over.
+  // Ends the events of what is not over; also when it is destroyed.
   virtual void finalize() = 0;
 
  protected:

@@ -33,6 +33,8 @@ class TunerOf final : public TunerPlugin {
   TunerOf(const Table& table, const std::string& file)
       : TunerPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
 
+  ~TunerOf() override { end(); }
+
   static const char* missing(const Table& table) {
     if (table.init == nullptr) return "init";
     if (table.getCollInfo == nullptr) return "getCollInfo";
@@ -91,7 +93,10 @@ class TunerOf final : public TunerPlugin {
     }
   }
 
-  void finalize() override {
+  void finalize() override { end(); }
+
+ private:
+  void end() {
     if (!initialized_) return;
     initialized_ = false;
     if (Status done = checked(Version >= 5 ? "finalize" : "destroy", table_.finalize(context_)); !done) {
@@ -99,7 +104,6 @@ class TunerOf final : public TunerPlugin {
     }
   }
 
- private:
   // Version 2 says what it prefers; later ones make that cost nothing.
   Status prefer(int algorithm, int protocol, std::span<float, kTunerCosts> costs) const {
     if (algorithm == kTunerUndefined && protocol == kTunerUndefined) return Status::ok();

@@ -42,6 +42,7 @@ class TunerPlugin {
   virtual Status askChunk(int function, size_t bytes, int algorithm, int protocol, int channels,
                           size_t* chunkBytes) = 0;
 
+  // Also when it is destroyed.
   virtual void finalize() = 0;
 
  protected:
