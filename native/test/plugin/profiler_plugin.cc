@@ -3,7 +3,8 @@
 // share the library have each their own.
 //
 // JCCL_TEST_PROFILER, or else the file with ".conf" behind, says what it does: a number is its activation mask (all that it
-// knows, where it says nothing); "init" refuses; "fails" fails at each event; "hangs" does not return from init.
+// knows, where it says nothing); "init" refuses; "fails" fails at each event; "hangs" does not return from init, "stays" not
+// from finalize.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -56,6 +57,7 @@ struct Event {
 struct Context {
   int rank = 0;
   bool fails = false;
+  bool stays = false;
   std::mutex mutex;
   std::deque<Event> events;
 };
@@ -70,6 +72,7 @@ Result begin(void** context, int* mask, int rank, const std::string& more) {
   auto* made = new Context;
   made->rank = rank;
   made->fails = text == "fails";
+  made->stays = text == "stays";
   const bool isNumber = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   *mask = isNumber ? std::stoi(text) : kAll;
   *context = made;
@@ -174,6 +177,7 @@ Result recordEventState(void* event, int state, void* /*arguments*/) {
 }
 
 Result finish(void* context) {
+  while (static_cast<Context*>(context)->stays) ::usleep(1000);
   note("finalize rank=" + std::to_string(static_cast<Context*>(context)->rank));
   delete static_cast<Context*>(context);
   return kSuccess;

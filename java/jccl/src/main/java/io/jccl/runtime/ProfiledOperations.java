@@ -8,7 +8,6 @@ import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.Choice;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.slf4j.Logger;
@@ -60,7 +59,9 @@ final class ProfiledOperations {
     }
 
     private long guarded(Call call) {
-        inside.readLock().lock();
+        if (!inside.readLock().tryLock()) {
+            return 0; // it is closed, or will be next
+        }
         try {
             return closed ? 0 : call.run();
         } finally {
@@ -68,18 +69,26 @@ final class ProfiledOperations {
         }
     }
 
-    /** Ends the plug-in's part, once no thread is inside of it. */
+    /** Ends the plug-in's part, once no thread is inside of it; in bounded time, whatever the plug-in does. */
     void close() {
-        boolean alone = false;
+        Thread thread = new Thread(this::finish, "jccl-plugin");
+        thread.setDaemon(true);
+        thread.start();
         try {
-            alone = inside.writeLock().tryLock(CLOSE_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
+            thread.join(CLOSE_TIMEOUT.toMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        if (!alone) {
-            LOG.warn("{}: a thread did not leave it; it is not finalised", profiler.description());
-            return;
+        if (thread.isAlive()) {
+            LOG.warn(
+                    "{}: a call has not returned in {} s; its thread is left behind",
+                    profiler.description(),
+                    CLOSE_TIMEOUT.toSeconds());
         }
+    }
+
+    private void finish() {
+        inside.writeLock().lock();
         try {
             if (!closed) {
                 closed = true;

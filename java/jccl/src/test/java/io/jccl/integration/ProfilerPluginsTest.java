@@ -220,6 +220,21 @@ class ProfilerPluginsTest {
     }
 
     @Test
+    void oneThatDoesNotEndIsLeftAlone() throws Exception {
+        PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v7", "stays");
+        try (InitLog log = new InitLog("io.jccl.runtime")) {
+            try (LocalRanks ranks = LocalRanks.start(2, config(plugin).build())) {
+                ranks.run(ProfilerPluginsTest::work);
+            }
+            assertThat(count(
+                            log.lines(),
+                            line -> line.endsWith("a call has not returned in 10 s; its thread is left behind")))
+                    .isEqualTo(2);
+        }
+        requireBalanced(events(plugin));
+    }
+
+    @Test
     void failuresOfEventsChangeNothing() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v6", "fails");
         try (LocalRanks ranks = LocalRanks.start(2, config(plugin).build())) {
