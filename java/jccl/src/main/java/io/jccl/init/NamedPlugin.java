@@ -58,8 +58,7 @@ final class NamedPlugin {
     private static <T> Optional<T> open(String file, Opener<T> opener) {
         try {
             return Optional.of(opener.open(file, true));
-        } catch (JcclException e) {
-            LOG.debug("the network plug-in has none: {}", e.getMessage());
+        } catch (JcclException e) { // few have one: nothing to report
             return Optional.empty();
         }
     }
