@@ -60,6 +60,8 @@ constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
 constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
     {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}}};
 constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};
+// Each has a name, also when one is added.
+static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr && kAlgorithms.back().name != nullptr);
 // sum, prod, min, max, avg
 constexpr std::array<uint32_t, 5> kOps = {0, 1, 3, 2, 4};
 
