@@ -22,6 +22,7 @@ import io.jccl.config.TransportSettings;
 import io.jccl.events.LogContext;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeProfiler;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
 import io.jccl.planning.CommunicatorPlan;
@@ -33,6 +34,7 @@ import io.jccl.search.GraphFile;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.JobIdentity;
 import io.jccl.status.ProcessStatus;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
@@ -249,22 +251,27 @@ public final class CommunicatorInitializer {
             timeline.step("bootstrap");
             status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = GraphFile.of(context.settings());
-            Peers peers = exchangePeers(graphs);
+            NetPlugin.Choice found = NetPlugin.of(context.settings());
+            TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
+            acquired.push(tuner::close);
+            Peers peers = exchangePeers(found, graphs, tuner);
+            NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
             timeline.step("peers");
             status.step("topology and plan");
-            Surveys surveys = Surveys.exchange(context, peers, graphs);
+            Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
             PlanningOptions options = PlanningOptions.of(context.settings(), costs);
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
             status.step("connections");
             EngineConnector engines =
-                    new EngineConnector(context, peers, surveys.paths().topology());
+                    new EngineConnector(context, peers, plugin, surveys.paths().topology());
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
             timeline.step("connect");
             status.step("tuning and devices");
-            CommunicatorPlan plan = choose(planned, connections, options);
+            tuner.begin(planned.host());
+            CommunicatorPlan plan = choose(planned, connections, options, peers, tuner);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
             if (stagedDevice.isPresent()) {
@@ -272,10 +279,16 @@ public final class CommunicatorInitializer {
             }
             Optional<ConnectedDevice> device = stagedDevice.isPresent()
                     ? Optional.empty()
-                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines)
+                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines, tuner)
                             .connect();
             if (device.isPresent()) {
                 acquired.push(device.get()::destroy);
+            }
+            tuner.close();
+            Optional<NativeProfiler> profiler =
+                    ProfilerPlugin.open(context, id(), plan.host().hosts().size(), found.plugin());
+            if (profiler.isPresent()) {
+                acquired.push(profiler.get()::close);
             }
             status.step("barrier");
             context.barrier();
@@ -297,6 +310,7 @@ public final class CommunicatorInitializer {
                     connections.transports(),
                     device,
                     stagedDevice,
+                    profiler,
                     peers.rendezvousAddresses(),
                     status,
                     membership);
@@ -304,7 +318,7 @@ public final class CommunicatorInitializer {
             if (memberFile.isPresent() && !membership.isPart()) {
                 MemberFile.write(Path.of(memberFile.get()), membership);
             }
-            logReady(communicator, peers, connections);
+            logReady(communicator, peers, connections, plugin);
             initialized = true;
             timeline.end(id(), context.rank(), context.size(), "");
             return communicator;
@@ -346,9 +360,9 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers(Optional<GraphFile> graphs) {
+    private Peers exchangePeers(NetPlugin.Choice plugin, Optional<GraphFile> graphs, TunerPlugin tuner) {
         SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
-        Peers peers = Peers.exchange(context, status);
+        Peers peers = Peers.exchange(context, plugin, status, tuner.isOpen());
         if (context.rank() == 0) {
             warn(peers.notes());
         }
@@ -401,25 +415,33 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** The plan by the transports that all ranks have agreed on. */
-    private CommunicatorPlan choose(CommunicatorPlan planned, Connections connections, PlanningOptions options) {
+    /** The plan by the transports that all ranks have agreed on, and by what a tuner plug-in changes. */
+    private CommunicatorPlan choose(
+            CommunicatorPlan planned,
+            Connections connections,
+            PlanningOptions options,
+            Peers peers,
+            TunerPlugin tuner) {
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), options);
         if (context.rank() == 0) {
             for (String note : plan.notes()) {
                 LOG.info(note);
             }
         }
-        return plan;
+        return peers.areTuned() ? plan.with(tuner.tune("host memory", plan.choices())) : plan;
     }
 
-    private void logReady(InitializedCommunicator communicator, Peers peers, Connections connections) {
+    private void logReady(
+            InitializedCommunicator communicator, Peers peers, Connections connections, NetPlugin.Choice plugin) {
         String id = communicator.id();
         int rank = communicator.rank();
         List<PeerTransport> transports = connections.transports();
         if (!LOG.isInfoEnabled()) {
             return;
         }
-        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses()));
+        String pluginName = plugin.plugin().map(NetPlugin::name).orElse("");
+        LOG.info(
+                "communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses(), pluginName));
         if (socketsAreNoChoice()) {
             for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
                 LOG.info("communicator={} {}", id, line);

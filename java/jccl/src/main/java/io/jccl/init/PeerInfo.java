@@ -16,8 +16,10 @@ import java.util.Optional;
  * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param device the GPU that it works on, if it has one
+ * @param netPlugin the name of the network plug-in that it can use; empty where there is none
  * @param rendezvousAddress where it is reached when other ranks have failed
  * @param statusAddress where its process is looked into; empty if nobody can
+ * @param tuner whether it has a tuner plug-in; rank 0's is asked
  */
 record PeerInfo(
         String hostId,
@@ -26,8 +28,10 @@ record PeerInfo(
         Processors processors,
         int numaNode,
         Optional<PeerDevice> device,
+        String netPlugin,
         String rendezvousAddress,
-        String statusAddress) {
+        String statusAddress,
+        boolean tuner) {
 
     private static final int MAX_CHARS = 65_535;
 
@@ -39,8 +43,10 @@ record PeerInfo(
         if (device.isPresent()) {
             device.get().write(out);
         }
-        return out.text(rendezvousAddress, MAX_CHARS)
+        return out.text(netPlugin, MAX_CHARS)
+                .text(rendezvousAddress, MAX_CHARS)
                 .text(statusAddress, MAX_CHARS)
+                .flag(tuner)
                 .toBytes();
     }
 
@@ -56,7 +62,9 @@ record PeerInfo(
                     in.i32(),
                     in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
                     in.text(MAX_CHARS),
-                    in.text(MAX_CHARS));
+                    in.text(MAX_CHARS),
+                    in.text(MAX_CHARS),
+                    in.flag());
             in.end();
             return info;
         } catch (WireException e) {

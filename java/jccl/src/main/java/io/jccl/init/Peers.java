@@ -6,6 +6,7 @@ import io.jccl.device.HostIdentity;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.PeerAddress;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.PeerReach;
 import io.jccl.topology.Processors;
 import io.jccl.topology.SysfsDetector;
@@ -57,8 +58,12 @@ final class Peers {
         return processors;
     }
 
-    /** Exchanges what ranks know of themselves; all call it together. */
-    static Peers exchange(InitContext context, CommunicatorStatus status) {
+    /**
+     * Exchanges what ranks know of themselves; all call it together.
+     *
+     * @param tuner whether this rank has a tuner plug-in
+     */
+    static Peers exchange(InitContext context, NetPlugin.Choice netPlugin, CommunicatorStatus status, boolean tuner) {
         SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
@@ -68,8 +73,10 @@ final class Peers {
                 host.processorsOfThisProcess(),
                 host.numaNodeOfThisProcess(),
                 PeerDevice.of(settings),
+                netPlugin.plugin().map(NetPlugin::name).orElse(""),
                 context.membership().rendezvousAddress(),
-                status.addresses(context.membership()));
+                status.addresses(context.membership()),
+                tuner);
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
@@ -100,6 +107,11 @@ final class Peers {
         return peers.get(rank);
     }
 
+    /** Whether rank 0 has a tuner plug-in, which it asks for all. */
+    boolean areTuned() {
+        return get(0).tuner();
+    }
+
     /** Whether two ranks are on one host. */
     boolean sameHost(int one, int other) {
         return peers.get(one).hostId().equals(peers.get(other).hostId());
@@ -125,6 +137,17 @@ final class Peers {
             }
         }
         return false;
+    }
+
+    /** The ranks that cannot use the network plug-in that a rank can; all of them have it, or nobody uses it. */
+    List<Integer> ranksWithoutPluginOf(int rank) {
+        List<Integer> without = new ArrayList<>();
+        for (int peer = 0; peer < peers.size(); peer++) {
+            if (!get(peer).netPlugin().equals(get(rank).netPlugin())) {
+                without.add(peer);
+            }
+        }
+        return without;
     }
 
     /** Whether every rank has a GPU. */
