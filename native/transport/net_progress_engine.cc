@@ -90,18 +90,31 @@ bool NetProgressEngine::run(std::function<void()> task) {
     task();
     return true;
   }
-  const auto posted = std::make_shared<Task>();
+  const std::shared_ptr<Task> posted = passToThread(std::move(task));
+  while (posted->done.load() == 0) {
+    if (isStuck() || ended_.load() != 0) return posted->done.load() != 0;
+    futexWaitFor(posted->done, 0, kLookNanos);
+  }
+  return true;
+}
+
+void NetProgressEngine::post(std::function<void()> task) {
+  if (!servedByThread()) {
+    run(std::move(task));
+    return;
+  }
+  passToThread(std::move(task));
+}
+
+std::shared_ptr<NetProgressEngine::Task> NetProgressEngine::passToThread(std::function<void()> task) {
+  auto posted = std::make_shared<Task>();
   posted->run = std::move(task);
   {
     const std::lock_guard lock(tasksMutex_);
     tasks_.push_back(posted);
   }
   wakeThread();
-  while (posted->done.load() == 0) {
-    if (isStuck()) return false;
-    futexWaitFor(posted->done, 0, kLookNanos);
-  }
-  return true;
+  return posted;
 }
 
 void NetProgressEngine::runTasks() {

@@ -46,9 +46,11 @@ class NetProgressEngine final : public ProgressEngine {
   // Whether a call holds the thread. Then nothing that callbacks use may be touched any more.
   bool isStuck() { return watch_ != nullptr && watch_->isStuck(monotonicNanos(), limitNanos_); }
 
-  // Runs the task as callbacks run: under the mutex, and on the thread where that alone may. False: a call holds the thread, and
-  // the task has not ended, nor will it.
+  // Runs the task as callbacks run: under the mutex, and on the thread where that alone may. False: a call holds the thread, or
+  // it has ended, and the task has not ended, nor will it.
   bool run(std::function<void()> task);
+  // The same without waiting for it where the thread runs it; in order with others, and before the thread polls again.
+  void post(std::function<void()> task);
 
   int poll() override;
   void waitForEvents(int64_t nanos) override;
@@ -105,6 +107,7 @@ class NetProgressEngine final : public ProgressEngine {
   };
 
   bool servedByThread() const { return watch_ != nullptr && !stopped_; }
+  std::shared_ptr<Task> passToThread(std::function<void()> task);
   int pollByThread();
   void askThread();
   void runTasks();
@@ -142,7 +145,7 @@ class NetProgressEngine final : public ProgressEngine {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> threadSleeps_{false};
   std::atomic<uint32_t> ended_{0};
-  bool stopped_ = false;
+  std::atomic<bool> stopped_{false};
 
   CallWatch* watch_ = nullptr;  // null: callers poll as well
   int64_t limitNanos_ = 0;

@@ -261,7 +261,7 @@ int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listen
 void NetTransport::addUserMemory(const void* address, size_t bytes, bool written) {
   if (!net_->needsRegisteredMemory()) return;
   const NetAccess access = written ? NetAccess::Write : NetAccess::Read;
-  run([&] {
+  engine_.post([this, address, bytes, access] {
     std::shared_ptr<NetMemory> memory = userMemory_.kept(address, bytes);
     if (memory == nullptr) {
       std::unique_ptr<NetMemory> made;
