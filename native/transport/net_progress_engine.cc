@@ -210,9 +210,10 @@ void NetProgressEngine::noteProgress() {
   if (leaderSleeps_.load()) signalEvent(leaderWake_);
 }
 
-// While the thread polls, it comes soon by itself.
+// While the thread polls, it comes soon by itself. Stored in any case: a thread that takes back an older request sees with this one
+// what the caller had published before.
 void NetProgressEngine::askThread() {
-  if (!threadPolls_.load(std::memory_order_relaxed)) threadPolls_.store(true);
+  threadPolls_.store(true);
   if (threadSleeps_.load() && threadSleeps_.exchange(false)) wakeThread();
 }
 
