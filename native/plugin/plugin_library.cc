@@ -1,73 +1,19 @@
 #include "plugin/plugin_library.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <array>
 #include <climits>
-#include <cstdarg>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
-#include "plugin/net_abi.h"
+#include "plugin/plugin_file.h"
+#include "plugin/plugin_properties.h"
 
 namespace jccl::plugin {
 namespace {
 
-constexpr const char* kDefaultName = "libnccl-net.so";
-constexpr size_t kMaxTextBytes = 4096;
-// Of versions that do not say.
-constexpr size_t kDefaultMaxMessageBytes = size_t{1} << 30;
-
-LogLevel levelOf(int level) {
-  switch (level) {
-    case kLogWarn:
-      return LogLevel::Warn;
-    case kLogAbort:
-      return LogLevel::Error;
-    case kLogInfo:
-      return LogLevel::Debug;  // NCCL prints it with NCCL_DEBUG=INFO only
-    default:
-      return LogLevel::Trace;
-  }
-}
-
-// What plug-ins log: by any thread, in NCCL's format, without the end of the line.
-void logOfPlugin(int level, unsigned long /*flags*/, const char* file, int line, const char* format, ...) {
-  const LogLevel ours = levelOf(level);
-  if (format == nullptr || !logEnabled(ours)) return;
-  std::array<char, 1024> text;
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
-  va_end(arguments);
-  if (length < 0) return;
-  const std::string at = file == nullptr ? "" : " [" + std::string(file) + ":" + std::to_string(line) + "]";
-  logMessage(ours, "net-plugin", text.data() + at);
-}
+constexpr const char* kNetPrefix = "libnccl-net";
 
 Result ignoreEvent(void** /*event*/, int /*type*/, void* /*parent*/, int64_t /*pluginId*/, void* /*data*/) {
   return kSuccess;
-}
-
-const char* textOf(Result result) {
-  constexpr std::array<const char*, 8> kTexts = {"success",        "unhandled CUDA error", "system error",
-                                                 "internal error", "invalid argument",     "invalid usage",
-                                                 "remote error",   "in progress"};
-  return result >= 0 && result < static_cast<Result>(kTexts.size()) ? kTexts[static_cast<size_t>(result)]
-                                                                    : "unknown result";
-}
-
-std::string lastLoaderError() {
-  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
-  return text == nullptr ? "unknown" : text;
-}
-
-std::string textOr(const char* text, const char* otherwise) {
-  if (text == nullptr) return otherwise;
-  return {text, ::strnlen(text, kMaxTextBytes)};
 }
 
 template <int Version>
@@ -105,11 +51,11 @@ class NetPluginOf final : public NetPlugin {
 
   Status init(uint64_t commId) override {
     if constexpr (Version >= 11) {
-      return checked("init", table_.init(&context_, commId, &config_, logOfPlugin, ignoreEvent));
+      return checked("init", table_.init(&context_, commId, &config_, pluginLogger(), ignoreEvent));
     } else if constexpr (Version == 10) {
-      return checked("init", table_.init(logOfPlugin, ignoreEvent));
+      return checked("init", table_.init(pluginLogger(), ignoreEvent));
     } else {
-      return checked("init", table_.init(logOfPlugin));
+      return checked("init", table_.init(pluginLogger()));
     }
   }
 
@@ -118,23 +64,7 @@ class NetPluginOf final : public NetPlugin {
   Status properties(int device, DeviceProperties* found) override {
     Properties<Version> raw{};
     if (Status got = checked("getProperties", table_.getProperties(device, &raw)); !got) return got;
-    const auto& common = commonOf(raw);
-    *found = DeviceProperties{};
-    found->name = textOr(common.name, "unnamed");
-    found->pciPath = textOr(common.pciPath, "");
-    found->guid = common.guid;
-    found->reachesHost = (common.pointers & kPointerHost) != 0;
-    found->reachesCuda = (common.pointers & kPointerCuda) != 0;
-    found->takesDmaBuf = (common.pointers & kPointerDmaBuf) != 0 && table_.regMrDmaBuf != nullptr;
-    if constexpr (Version >= 8) found->registrationIsGlobal = common.registrationIsGlobal != 0;
-    if constexpr (Version >= 9) found->forceFlush = common.forceFlush != 0;
-    found->speedMbps = std::max(common.speed, 0);
-    found->port = std::max(common.port, 0);
-    found->latencyMicros = common.latency >= 0 ? common.latency : 0;  // also where it is no number
-    found->maxComms = std::max(common.maxComms, 0);
-    found->maxRecvs = std::max(common.maxRecvs, 1);
-    found->maxMessageBytes = kDefaultMaxMessageBytes;
-    if constexpr (Version >= 9) found->maxMessageBytes = common.maxMessageBytes;
+    *found = propertiesOf<Version>(raw, table_.regMrDmaBuf != nullptr);
     return Status::ok();
   }
 
@@ -239,14 +169,6 @@ class NetPluginOf final : public NetPlugin {
   }
 
  private:
-  static const auto& commonOf(const Properties<Version>& raw) {
-    if constexpr (Version >= 11) {
-      return raw.common;
-    } else {
-      return raw;
-    }
-  }
-
   template <typename As>
   Status requireFits(const char* function, size_t bytes) const {
     if (sizeof(As) == sizeof(size_t) || bytes <= INT_MAX) return Status::ok();
@@ -255,8 +177,7 @@ class NetPluginOf final : public NetPlugin {
   }
 
   Status failed(const char* function, const std::string& why) const {
-    return Status::transport("net plug-in " + name() + " (" + file() + ", version " + std::to_string(Version) +
-                             "): " + function + " " + why);
+    return Status::transport(describePlugin("net", name(), file(), Version) + ": " + function + " " + why);
   }
 
   Status checked(const char* function, Result result) const {
@@ -286,7 +207,7 @@ Status choose(void* library, const std::string& file, std::string* incomplete, s
                                                    : *incomplete)};
   } else {
     const std::string symbol = "ncclNetPlugin_v" + std::to_string(Version);
-    const auto* table = static_cast<const NetTable<Version>*>(dlsym(library, symbol.c_str()));
+    const auto* table = static_cast<const NetTable<Version>*>(symbolOf(library, symbol.c_str()));
     if (table != nullptr) {
       const char* missing = NetPluginOf<Version>::missing(*table);
       if (missing == nullptr) {
@@ -302,25 +223,10 @@ Status choose(void* library, const std::string& file, std::string* incomplete, s
 }  // namespace
 
 Status openNetPlugin(const std::string& name, std::shared_ptr<NetPlugin>* plugin) {
-  std::vector<std::string> files;
-  if (!name.empty()) files.push_back(name);
-  if (name.find('/') == std::string::npos) {
-    files.push_back(name.empty() ? kDefaultName : "libnccl-net-" + name + ".so");
-  }
-  std::string errors;
-  for (const std::string& file : files) {
-    // Of its symbols none become those of other libraries.
-    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      errors += (errors.empty() ? "" : "; ") + lastLoaderError();
-      continue;
-    }
+  return openPluginFile(name, kNetPrefix, [plugin](void* library, const std::string& file) {
     std::string incomplete;
-    Status chosen = choose<kNewestVersion>(library, file, &incomplete, plugin);
-    if (!chosen) dlclose(library);
-    return chosen;
-  }
-  return {Code::System, "cannot be loaded: " + errors};
+    return choose<kNewestVersion>(library, file, &incomplete, plugin);
+  });
 }
 
 }  // namespace jccl::plugin
