@@ -8,15 +8,15 @@
 
 #include "base/log.h"
 #include "engine/plan_arguments.h"
-#include "transport/net_ib.h"
 #include "transport/shm_client.h"
 
 namespace jccl {
 namespace {
 
 constexpr uint32_t kInfoMagic = 0x4c43434a;  // "JCCL"
-constexpr uint32_t kInfoVersion = 3;
-constexpr size_t kInfoHeaderBytes = 8 + ShmProcess::kWireBytes + 8 + 8 + 4 + 4;
+constexpr uint32_t kInfoVersion = 4;
+constexpr size_t kInfoFixedBytes = 8 + ShmProcess::kWireBytes + 8 + 8;
+constexpr size_t kInfoHeaderBytes = kInfoFixedBytes + Networks::kKinds.size() * sizeof(uint32_t);
 
 // Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
 constexpr size_t kViews = 64;
@@ -76,13 +76,11 @@ HostCommunicator::~HostCommunicator() {
   forwardedMemory_.reset();
   communicator_.reset();
   collNet_.reset();
-  ib_.reset();
-  sockets_.reset();
+  networks_.close();
   if (registry_ != nullptr && segmentId_ != 0) registry_->remove(segmentId_);
 }
 
-Status HostCommunicator::openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
-                                     std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const {
+NetConfig HostCommunicator::netConfig() const {
   NetConfig net;
   net.rank = config_.communicator.rank;
   net.size = config_.communicator.size;
@@ -96,24 +94,13 @@ Status HostCommunicator::openNetwork(const std::vector<std::string>& addresses, 
   net.devices = config_.netDevices;
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
   if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
-  std::unique_ptr<NetTransport> transport;
-  if (Status status = NetTransport::create(net, &transport, maker); !status) return status;
-  if (Status status = transport->listen(addresses, info); !status) return status;
-  *network = std::move(transport);
-  return Status::ok();
+  return net;
 }
 
 Status HostCommunicator::connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info) {
-  std::vector<uint8_t> network;
-  std::vector<uint8_t> ib;
-  if (!addresses.empty() && sockets_ == nullptr) {
-    if (Status status = openNetwork(addresses, config_.makeNet, &sockets_, &network); !status) return status;
-    if (config_.usesIb) {
-      Status status = openNetwork(addresses, IbNet::open, &ib_, &ib);
-      if (status.code() == Code::Invalid) return status;  // a setting is wrong; everything else only means sockets
-      ibObstacle_ = status.message();
-      if (!status) logMessage(LogLevel::Info, "net", "ib: not used: " + ibObstacle_);
-    }
+  if (!addresses.empty() && !networks_.isOpen()) {
+    const Networks::Offer offer = {config_.makeNet, config_.usesIb, !config_.plugin.empty()};
+    if (Status status = networks_.open(netConfig(), offer, addresses); !status) return status;
   }
   offerForwarding();
   info.clear();
@@ -123,10 +110,10 @@ Status HostCommunicator::connectInfo(const std::vector<std::string>& addresses, 
   info.insert(info.end(), wire.begin(), wire.end());
   append(info, segmentId_);
   append(info, forwardingId_);
-  append(info, static_cast<uint32_t>(network.size()));
-  append(info, static_cast<uint32_t>(ib.size()));
-  info.insert(info.end(), network.begin(), network.end());
-  info.insert(info.end(), ib.begin(), ib.end());
+  for (const TransportKind kind : Networks::kKinds) append(info, static_cast<uint32_t>(networks_.info(kind).size()));
+  for (const TransportKind kind : Networks::kKinds) {
+    info.insert(info.end(), networks_.info(kind).begin(), networks_.info(kind).end());
+  }
   return Status::ok();
 }
 
@@ -143,13 +130,14 @@ Status HostCommunicator::decode(std::span<const uint8_t> info, PeerInfo& peer) {
   if (Status status = ShmProcess::decode(info.subspan(8, ShmProcess::kWireBytes), &peer.shm); !status) return status;
   peer.segment = read<uint64_t>(info, 8 + ShmProcess::kWireBytes);
   peer.forwarding = read<uint64_t>(info, 8 + ShmProcess::kWireBytes + 8);
-  const uint64_t socketBytes = read<uint32_t>(info, kInfoHeaderBytes - 8);
-  const uint64_t ibBytes = read<uint32_t>(info, kInfoHeaderBytes - 4);
-  if (info.size() != kInfoHeaderBytes + socketBytes + ibBytes) {
-    return wrong("bytes", info.size(), kInfoHeaderBytes + socketBytes + ibBytes);
+  uint64_t bytes = kInfoHeaderBytes;
+  for (size_t i = 0; i < peer.networks.size(); ++i) {
+    const uint64_t length = read<uint32_t>(info, kInfoFixedBytes + i * sizeof(uint32_t));
+    if (bytes + length > info.size()) return wrong("bytes", info.size(), bytes + length);
+    peer.networks[i] = info.subspan(bytes, length);
+    bytes += length;
   }
-  peer.sockets = info.subspan(kInfoHeaderBytes, socketBytes);
-  peer.ib = info.subspan(kInfoHeaderBytes + socketBytes);
+  if (info.size() != bytes) return wrong("bytes", info.size(), bytes);
   return Status::ok();
 }
 
@@ -164,22 +152,15 @@ Status HostCommunicator::probe(TransportKind transport, std::span<const uint8_t>
       std::shared_ptr<ShmSegment> view;
       return registry_->import(peer.shm, peer.segment, segment_->bytes(), {}, &view);
     }
-    case TransportKind::Ib:
-      if (!config_.usesIb) return Status::transport("ib: settings turn it off on this rank");
-      if (ib_ == nullptr) {
-        return Status::transport("ib: " + (ibObstacle_.empty() ? "no network address to listen on" : ibObstacle_));
-      }
-      if (peer.ib.empty()) return Status::transport("ib: the peer does not offer it; its log says why");
-      return ib_->probe(peer.ib);
     case TransportKind::Net:
-      if (sockets_ == nullptr) return Status::transport("net: this rank has no network address to listen on");
-      if (peer.sockets.empty()) return Status::transport("net: the peer listens on no network address");
-      return sockets_->probe(peer.sockets);
+    case TransportKind::Ib:
+    case TransportKind::Plugin:
+      return networks_.probe(transport, peer.networks);
     case TransportKind::None:
       break;
   }
   return Status::invalid("transport=" + std::to_string(static_cast<int>(transport)) +
-                         ", expected 0 (p2p), 1 (shm), 2 (net) or 3 (ib)");
+                         ", expected 0 (p2p), 1 (shm), 2 (net), 3 (ib) or 4 (plugin)");
 }
 
 Status HostCommunicator::connect(int peer, TransportKind transport, std::span<const uint8_t> info) {
@@ -187,7 +168,7 @@ Status HostCommunicator::connect(int peer, TransportKind transport, std::span<co
   PeerInfo decoded;
   if (Status status = decode(info, decoded); !status) return status;
   peerProcesses_[peer] = decoded.shm;
-  if (transport == TransportKind::Net || transport == TransportKind::Ib) return connectNet(peer, transport, decoded);
+  if (Networks::isNetwork(transport)) return connectNet(peer, transport, decoded);
   if (transport == TransportKind::P2p && !registry_->isThisProcess(decoded.shm)) return probe(transport, info);
   if (transport == TransportKind::P2p || transport == TransportKind::Shm) {
     return connectShared(peer, transport, decoded);
@@ -205,9 +186,8 @@ Status HostCommunicator::connectShared(int peer, TransportKind transport, const 
 
 // Slots of network connections are ordinary memory of the same layout; pages are taken when first used.
 Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo& info) {
-  NetTransport* network = networkOf(kind).get();
-  if (network == nullptr)
-    return Status::transport(std::string(nameOf(kind)) + ": call connectInfo with addresses first");
+  NetTransport* network = networks_.find(kind);
+  if (network == nullptr) return networks_.probe(kind, info.networks);
   if (net_ != nullptr && net_ != network) {
     return Status::invalid("peer=" + std::to_string(peer) + " transport=" + nameOf(kind) +
                            ": other peers are reached by another network, and a communicator uses one");
@@ -219,7 +199,7 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
     }
     registerDeviceSlots();
   }
-  if (Status status = net_->addPeer(peer, info.network(kind)); !status) return status;
+  if (Status status = net_->addPeer(peer, Networks::infoOf(info.networks, kind)); !status) return status;
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     ConnectionMemory ends[2];
@@ -233,7 +213,7 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
       auto memory = std::make_shared<MappedMemory>();
       if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), *memory); !status) return status;
       end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape.headOffset()), shape};
-      if (kind == TransportKind::Ib) end.maxExchangeBytes = shape.simpleSlotBytes();
+      if (kind != TransportKind::Net) end.maxExchangeBytes = shape.simpleSlotBytes();
       end.deviceSlots = deviceSlots(peer, channel, sends);
       end.zeroCopySlots = zeroCopySlots_.emplace_back(new ZeroCopySlot[kSlots]).get();
       const std::lock_guard lock(errorMutex_);
@@ -248,10 +228,6 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
   }
   communicator_->setProgress(net_);
   return Status::ok();
-}
-
-TransportKind HostCommunicator::network() const {
-  return net_ == nullptr ? TransportKind::None : net_ == ib_.get() ? TransportKind::Ib : TransportKind::Net;
 }
 
 Status HostCommunicator::setPaths(const std::vector<NetPath>& paths) {
@@ -269,10 +245,8 @@ Status HostCommunicator::setPaths(const std::vector<NetPath>& paths) {
 Status HostCommunicator::prepare() {
   if (Status planned = communicator_->checkPlan(); !planned) return planned;
   if (Status started = startForwarding(); !started) return started;
-  for (std::unique_ptr<NetTransport>* network : {&sockets_, &ib_}) {
-    if (network->get() != net_) network->reset();
-  }
-  if (network() != TransportKind::Ib) return Status::ok();
+  networks_.keepOnly(net_);
+  if (network() == TransportKind::None || network() == TransportKind::Net) return Status::ok();
   std::vector<std::pair<int, int>> connections;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     for (const Channel::Need& need : communicator_->needs(channel)) {
@@ -325,7 +299,7 @@ uint8_t* HostCommunicator::deviceSlots(int peer, int channel, bool sends) const 
 Status HostCommunicator::forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections) {
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   const size_t needed = connections.size() * shape.simpleSlotsBytes();
-  if (sockets_ != nullptr || forwarder_ != nullptr || connections.empty() || slots.bytes < needed) {
+  if (networks_.isOpen() || forwarder_ != nullptr || connections.empty() || slots.bytes < needed) {
     return Status::invalid("forwarded slots: bytes=" + std::to_string(slots.bytes) + ", expected at least " +
                            std::to_string(needed) + " for connections=" + std::to_string(connections.size()) +
                            ", and once, before connectInfo");
@@ -336,7 +310,8 @@ Status HostCommunicator::forwardFor(const NetDeviceMemory& slots, std::vector<Fo
 
 // Only what the network reaches; senders do without the rest.
 void HostCommunicator::offerForwarding() {
-  NetTransport* network = ib_ != nullptr ? ib_.get() : sockets_.get();
+  NetTransport* network =
+      networks_.find(networks_.find(TransportKind::Ib) != nullptr ? TransportKind::Ib : TransportKind::Net);
   if (forwarder_ == nullptr || forwardingId_ != 0 || network == nullptr) return;
   std::set<int> adapters;
   for (const ForwardedConnection& one : forwarder_->connections()) adapters.insert(one.adapter);

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "engine/communicator.h"
 #include "engine/forwarding.h"
+#include "engine/networks.h"
 #include "engine/zero_copy.h"
 #include "primitives/control_words.h"
 #include "transport/coll_net.h"
@@ -32,8 +33,8 @@ struct HostCommunicatorConfig {
   bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
   IbConfig ib;
   NetDeviceNumbers netDevices;
-  NetMaker makeNet;    // empty: sockets
-  std::string plugin;  // for a maker of plug-in networks
+  NetMaker makeNet;    // of what stands for sockets; empty: sockets
+  std::string plugin;  // the network plug-in to offer beside them; empty: none
 };
 
 // Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".
@@ -44,11 +45,11 @@ class HostCommunicator final : private BufferResolver {
 
   // What peers need to connect; listens on the addresses, if there are any.
   //
-  //     0         4          8                   56           64             72            76       80
-  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+------+
-  //     | magic   | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | sockets'   | ib's |
-  //     |         |          |                   |            | 0: none      |             |        | info       | info |
-  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+------+
+  //     0         4          8                   56           64             72            76       80           84
+  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+-------
+  //     | magic   | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | plugin len | what
+  //     |         |          |                   |            | 0: none      |             |        |            | they say
+  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+-------
   Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
   // All peers behind a network are reached by the same one.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
@@ -65,7 +66,7 @@ class HostCommunicator final : private BufferResolver {
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
   void dropCollNet() { collNet_.reset(); }
 
-  // Checks that all connections that rings and trees need exist; those over InfiniBand are made and tried now. Closes the
+  // Checks that all connections that rings and trees need exist; those over InfiniBand or a plug-in are made and tried now. Closes the
   // network that is not used.
   Status prepare();
 
@@ -97,8 +98,8 @@ class HostCommunicator final : private BufferResolver {
   uint64_t keepMemory(void* address, size_t bytes);
   void dropMemory(uint64_t number);
 
-  // The network in use: Net (sockets), Ib, or None.
-  TransportKind network() const;
+  // The network in use: Net (sockets), Ib, Plugin, or None.
+  TransportKind network() const { return networks_.kindOf(net_); }
 
   Communicator& communicator() { return *communicator_; }
   const Communicator& communicator() const { return *communicator_; }
@@ -113,10 +114,7 @@ class HostCommunicator final : private BufferResolver {
     ShmProcess shm;
     uint64_t segment = 0;
     uint64_t forwarding = 0;  // the segment of what it forwards; 0: nothing
-    std::span<const uint8_t> sockets;
-    std::span<const uint8_t> ib;
-
-    std::span<const uint8_t> network(TransportKind kind) const { return kind == TransportKind::Ib ? ib : sockets; }
+    Networks::Infos networks;
   };
   explicit HostCommunicator(const HostCommunicatorConfig& config) : config_(config) {}
   static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
@@ -126,11 +124,7 @@ class HostCommunicator final : private BufferResolver {
   Status startForwarding();
   void registerDeviceSlots();
   uint8_t* deviceSlots(int peer, int channel, bool sends) const;
-  Status openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
-                     std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const;
-  const std::unique_ptr<NetTransport>& networkOf(TransportKind kind) const {
-    return kind == TransportKind::Ib ? ib_ : sockets_;
-  }
+  NetConfig netConfig() const;
 
   bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
   uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
@@ -148,10 +142,8 @@ class HostCommunicator final : private BufferResolver {
   std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // of network connections
   DeviceSlots deviceSlots_;
   std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<NetTransport> sockets_;
-  std::unique_ptr<NetTransport> ib_;
+  Networks networks_;
   std::unique_ptr<CollNet> collNet_;
-  std::string ibObstacle_;       // why ib_ is null
   NetTransport* net_ = nullptr;  // the one in use, if any
   NetDeviceMemory forwardedSlots_;
   std::unique_ptr<Forwarder> forwarder_;

@@ -58,6 +58,8 @@ TransportKind transportOf(int64_t java) {
       return TransportKind::P2p;
     case JAVA(TRANSPORT_SHM):
       return TransportKind::Shm;
+    case JAVA(TRANSPORT_PLUGIN):
+      return TransportKind::Plugin;
     case JAVA(TRANSPORT_IB):
       return TransportKind::Ib;
     case JAVA(TRANSPORT_SOCKET):
@@ -73,6 +75,8 @@ int64_t javaTransportOf(TransportKind kind) {
       return JAVA(TRANSPORT_P2P);
     case TransportKind::Shm:
       return JAVA(TRANSPORT_SHM);
+    case TransportKind::Plugin:
+      return JAVA(TRANSPORT_PLUGIN);
     case TransportKind::Ib:
       return JAVA(TRANSPORT_IB);
     default:
@@ -126,6 +130,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
                            std::to_string(JAVA(TEXTS_LENGTH)));
   }
   if (Status status = readIb(values, texts, config); !status) return status;
+  config.plugin = texts[JAVA(TEXT_NET_PLUGIN)];
   Status numbered = NetDeviceNumbers::parse(texts[JAVA(TEXT_NET_DEVICES)], &config.netDevices);
   if (!numbered) return numbered;
   CommunicatorConfig& c = config.communicator;
@@ -179,7 +184,7 @@ std::string describeConstants() {
   for (int i = 0; i < kReduceOpCount; ++i) line("ReduceOp", i, nameOf(static_cast<ReduceOp>(i)));
   for (int i = 0; i < kAlgorithmCount; ++i) line("Algorithm", i, nameOf(static_cast<Algorithm>(i)));
   for (int i = 0; i < kProtocolCount; ++i) line("Protocol", i, nameOf(static_cast<Protocol>(i)));
-  for (int i = 0; i < 4; ++i) line("TransportKind", i, nameOf(transportOf(i)));
+  for (int i = 0; i < kTransportKinds; ++i) line("TransportKind", i, nameOf(transportOf(i)));
   return text;
 }
 

@@ -347,7 +347,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_counters(
     for (int java = 0; java < kTransportKinds; ++java) {
       TransportUse use;
       const TransportKind kind = transportOf(java);
-      const bool isNet = kind == TransportKind::Net || kind == TransportKind::Ib;
+      const bool isNet = Networks::isNetwork(kind);
       if (!isNet || javaTransportOf(network) == java) use = communicator.useOf(isNet ? TransportKind::Net : kind);
       values.insert(values.end(), {static_cast<int64_t>(use.sentBytes), use.longWaits, use.waitedNanos});
     }

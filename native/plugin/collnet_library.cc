@@ -2,6 +2,8 @@
 
 #include <array>
 #include <climits>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "plugin/collnet_abi.h"
@@ -74,7 +76,13 @@ class CollNetPluginOf final : public CollNetPlugin {
     if constexpr (Version >= 11) {
       return checked("init", table_.init(&context_, commId, pluginLogger()));
     } else {
-      return checked("init", table_.init(pluginLogger()));
+      // Of these versions once in a process.
+      static std::mutex mutex;
+      static auto* begun = new std::map<const Table*, Result>;
+      const std::lock_guard lock(mutex);
+      const auto [found, isFirst] = begun->try_emplace(&table_, kSuccess);
+      if (isFirst) found->second = table_.init(pluginLogger());
+      return checked("init", found->second);
     }
   }
 

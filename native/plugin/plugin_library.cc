@@ -1,6 +1,8 @@
 #include "plugin/plugin_library.h"
 
 #include <climits>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,12 @@ class NetPluginOf final : public NetPlugin {
  public:
   NetPluginOf(const Table& table, const std::string& file)
       : NetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
+
+  ~NetPluginOf() override {
+    if constexpr (Version >= 11) {
+      if (context_ != nullptr && table_.finalize != nullptr) table_.finalize(context_);
+    }
+  }
 
   // The first function that is missing although this version requires it; null: all are there.
   static const char* missing(const Table& table) {
@@ -52,10 +60,13 @@ class NetPluginOf final : public NetPlugin {
   Status init(uint64_t commId) override {
     if constexpr (Version >= 11) {
       return checked("init", table_.init(&context_, commId, &config_, pluginLogger(), ignoreEvent));
-    } else if constexpr (Version == 10) {
-      return checked("init", table_.init(pluginLogger(), ignoreEvent));
     } else {
-      return checked("init", table_.init(pluginLogger()));
+      static std::mutex mutex;
+      static auto* begun = new std::map<const Table*, Result>;
+      const std::lock_guard lock(mutex);
+      const auto [found, isFirst] = begun->try_emplace(&table_, kSuccess);
+      if (isFirst) found->second = initOnce();
+      return checked("init", found->second);
     }
   }
 
@@ -161,14 +172,13 @@ class NetPluginOf final : public NetPlugin {
   Status closeReceive(void* comm) override { return checked("closeRecv", table_.closeRecv(comm)); }
   Status closeListen(void* comm) override { return checked("closeListen", table_.closeListen(comm)); }
 
-  void finalize() override {
-    if constexpr (Version >= 11) {
-      if (table_.finalize != nullptr) table_.finalize(context_);
-      context_ = nullptr;
-    }
+ private:
+  Result initOnce() const {
+    if constexpr (Version == 10) return table_.init(pluginLogger(), ignoreEvent);
+    if constexpr (Version < 10) return table_.init(pluginLogger());
+    return kSuccess;
   }
 
- private:
   template <typename As>
   Status requireFits(const char* function, size_t bytes) const {
     if (sizeof(As) == sizeof(size_t) || bytes <= INT_MAX) return Status::ok();

@@ -13,6 +13,7 @@ namespace jccl::plugin {
 // What a plug-in says of one of its devices. Texts and numbers are checked, and what old versions do not say has the value
 // that NCCL takes then.
 struct DeviceProperties {
+  int number = 0;  // of the device, as the plug-in counts
   std::string name;
   std::string pciPath;  // in sysfs; empty: none
   uint64_t guid = 0;
@@ -42,7 +43,8 @@ class NetPlugin {
   int version() const { return version_; }
   const std::string& file() const { return file_; }
 
-  // Of a process once, before everything else; `commId` distinguishes communicators for those that care.
+  // Once, before everything else; `commId` distinguishes communicators for those that care. What began ends with the object.
+  // Plug-ins of versions before 11 begin once in a process, and fail for ever if that fails, as with NCCL.
   virtual Status init(uint64_t commId) = 0;
   virtual Status devices(int* count) = 0;
   virtual Status properties(int device, DeviceProperties* properties) = 0;
@@ -68,7 +70,6 @@ class NetPlugin {
   virtual Status closeSend(void* comm) = 0;
   virtual Status closeReceive(void* comm) = 0;
   virtual Status closeListen(void* comm) = 0;
-  virtual void finalize() = 0;
 
  protected:
   NetPlugin(std::string name, int version, std::string file)

@@ -7,8 +7,8 @@
 
 namespace jccl {
 
-// Net stands for every network while data moves; that it is InfiniBand matters only where connections are made.
-enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, Ib = 3, None = 255 };
+// Net stands for every network while data moves; which one it is matters only where connections are made.
+enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, Ib = 3, Plugin = 4, None = 255 };
 
 constexpr const char* nameOf(TransportKind kind) {
   switch (kind) {
@@ -20,6 +20,8 @@ constexpr const char* nameOf(TransportKind kind) {
       return "net";
     case TransportKind::Ib:
       return "ib";
+    case TransportKind::Plugin:
+      return "plugin";
     case TransportKind::None:
       break;
   }
@@ -36,7 +38,7 @@ struct WaitPlace {
   uint64_t step;
 };
 
-inline constexpr int kTransportKinds = 4;  // without None
+inline constexpr int kTransportKinds = 5;  // without None
 
 // What the long waits of an operation took; short ones read no clock.
 struct LongWaits {

@@ -79,10 +79,8 @@ TEST_P(ZeroCopyTransfer, SumsAreExactBetweenSeveralRanksOfEachHost) {
 }
 
 TEST_P(ZeroCopyTransfer, SumsAreExactOverAPlugin) {
-  NetRanks ranks({0, 0, 1, 1}, TransportKind::Net, [](HostCommunicatorConfig& config) {
-    config.makeNet = PluginNet::open;
-    config.plugin = JCCL_TEST_PLUGIN_V12;
-  });
+  NetRanks ranks({0, 0, 1, 1}, TransportKind::Plugin,
+                 [](HostCommunicatorConfig& config) { config.plugin = JCCL_TEST_PLUGIN_V12; });
   expectExactSums(ranks, GetParam());
 }
 

@@ -5,13 +5,12 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "plugin/net_devices.h"
 #include "transport/control_listener.h"
 #include "transport/socket_dialer.h"
 
 namespace jccl {
 namespace {
-
-constexpr int kMaxDevices = 64;
 
 // What a listener publishes: this, and the addresses of its sockets behind it.
 struct ListenerInfo {
@@ -42,47 +41,33 @@ std::array<char, 32> shortName(const std::string& name) {
 
 Status PluginNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& /*dataEvents*/,
                        std::unique_ptr<Net>* net) {
+  uint64_t commId = 0;
+  std::memcpy(&commId, config.communicator.data(), sizeof commId);
+  plugin::NetDevices opened;
+  if (Status begun = plugin::openNetDevices(config.plugin, commId, &opened); !begun) return begun;
   std::unique_ptr<PluginNet> made(new PluginNet(config, controlEvents));
-  const auto failed = [&config](const Status& why) {
-    return Status(why.code(), "net plug-in \"" + config.plugin + "\": " + why.message());
-  };
-  if (Status opened = plugin::openNetPlugin(config.plugin, &made->plugin_); !opened) return failed(opened);
-  if (Status read = made->readDevices(); !read) return failed(read);
+  made->plugin_ = std::move(opened.plugin);
+  for (plugin::DeviceProperties& one : opened.devices) made->addDevice(std::move(one));
   *net = std::move(made);
   return Status::ok();
 }
 
-Status PluginNet::readDevices() {
-  uint64_t commId = 0;
-  std::memcpy(&commId, config_.communicator.data(), sizeof commId);
-  if (Status begun = plugin_->init(commId); !begun) return begun;
-  int count = 0;
-  if (Status counted = plugin_->devices(&count); !counted) return counted;
-  if (count < 1 || count > kMaxDevices) {
-    return {Code::System, "devices=" + std::to_string(count) + ", expected 1 to " + std::to_string(kMaxDevices) +
-                              "; does this host have a card that it drives?"};
-  }
-  for (int i = 0; i < count; ++i) {
-    PluginDevice one{plugin_, i, {}};
-    if (Status read = plugin_->properties(i, &one.properties); !read) return read;
-    if (!one.properties.reachesHost) continue;
-    NetDevice device;
-    device.name = one.properties.name;
-    device.pciPath = one.properties.pciPath;
-    device.guid = one.properties.guid;
-    device.port = one.properties.port;
-    device.speedMbps = one.properties.speedMbps;
-    device.maxConnections = static_cast<uint32_t>(one.properties.maxComms) / 2;  // each has two communicators
-    logMessage(LogLevel::Info, "net",
-               "plugin=" + plugin_->name() + " file=" + plugin_->file() +
-                   " version=" + std::to_string(plugin_->version()) + " device=" + device.name +
-                   " pci=" + device.pciPath + " speed_mbps=" + std::to_string(device.speedMbps));
-    numbers_.push_back(config_.devices.of(device.name));
-    devices_.push_back(std::move(device));
-    pluginDevices_.push_back(std::move(one));
-  }
-  if (devices_.empty()) return {Code::System, "none of its devices reaches memory of the host"};
-  return Status::ok();
+void PluginNet::addDevice(plugin::DeviceProperties properties) {
+  NetDevice device;
+  device.name = properties.name;
+  device.pciPath = properties.pciPath;
+  device.guid = properties.guid;
+  device.port = properties.port;
+  device.speedMbps = properties.speedMbps;
+  device.maxConnections = static_cast<uint32_t>(properties.maxComms) / 2;  // each has two communicators
+  logMessage(LogLevel::Debug, "net",
+             "plugin=" + plugin_->name() + " file=" + plugin_->file() +
+                 " version=" + std::to_string(plugin_->version()) + " device=" + device.name +
+                 " pci=" + device.pciPath + " speed_mbps=" + std::to_string(device.speedMbps));
+  numbers_.push_back(config_.devices.of(device.name));
+  devices_.push_back(std::move(device));
+  const int number = properties.number;
+  pluginDevices_.push_back({plugin_, number, std::move(properties)});
 }
 
 // Where the plan names none, channels use the devices in rotation, and ranks begin at different ones.

@@ -36,7 +36,7 @@ class PluginNet final : public Net {
 
  private:
   PluginNet(const NetConfig& config, EventSet& controlEvents) : config_(config), controlEvents_(controlEvents) {}
-  Status readDevices();
+  void addDevice(plugin::DeviceProperties properties);
   const PluginDevice& deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const;
 
   const NetConfig& config_;

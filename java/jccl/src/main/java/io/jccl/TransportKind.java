@@ -8,6 +8,8 @@ public enum TransportKind {
     P2P,
     /** Two processes of one host share a memory segment. */
     SHM,
+    /** A network plug-in for NCCL: between hosts whose fabric has one. */
+    PLUGIN,
     /** InfiniBand verbs, over InfiniBand or RoCE: between hosts with adapters for it. */
     IB,
     /** TCP sockets: between hosts, or where nothing better works. */
@@ -15,7 +17,7 @@ public enum TransportKind {
 
     /** Whether data goes through a network, even where both ranks are on one host. */
     public boolean isNetwork() {
-        return this == IB || this == SOCKET;
+        return this == PLUGIN || this == IB || this == SOCKET;
     }
 
     /** The name used by the command and in messages, for example {@code shm}. */

@@ -8,6 +8,8 @@ import static io.jccl.config.ValueTypes.size;
 import static io.jccl.config.ValueTypes.text;
 import static io.jccl.config.ValueTypes.word;
 
+import io.jccl.TransportKind;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -96,7 +98,41 @@ public final class NetworkSettings {
             true,
             "1: network cards behind a CPU use the memory of GPUs that have a chip-to-chip link to it.");
 
+    /** A network plug-in. */
+    public static final Setting<String> NET_PLUGIN = GROUP.add(
+            "JCCL_NET_PLUGIN",
+            "NCCL_NET_PLUGIN",
+            text("none, or names of plug-ins separated by commas: a path, the name of a library, or NAME of"
+                    + " libnccl-net-NAME.so"),
+            "",
+            "Which network plug-in for NCCL (versions 6 to 12 of its interface) joins hosts: a path to its library, the name of"
+                    + " the library, or NAME of `libnccl-net-NAME.so`; of several, separated by commas, the first that can be"
+                    + " used. `none`: no plug-in. Unset: `libnccl-net.so`, where the system's loader finds it. What cannot be"
+                    + " used is a warning, and ranks use InfiniBand verbs or sockets; so they do where not all ranks have the"
+                    + " same plug-in.");
+
+    private static final String NO_PLUGIN = "none";
+
     private NetworkSettings() {}
+
+    /**
+     * The network plug-ins to try, in this order, as {@link #NET_PLUGIN} names them; an empty name is the default. Empty where
+     * settings want none.
+     */
+    public static List<String> netPlugins(Settings settings) {
+        String names = settings.get(NET_PLUGIN);
+        Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);
+        if (names.equalsIgnoreCase(NO_PLUGIN) || only.isPresent() && only.get() != TransportKind.PLUGIN) {
+            return List.of();
+        }
+        List<String> wanted = new ArrayList<>();
+        for (String name : names.split(",", -1)) {
+            if (!name.isBlank()) {
+                wanted.add(name.strip());
+            }
+        }
+        return wanted.isEmpty() ? List.of("") : wanted;
+    }
 
     /**
      * How many TCP connections carry one connection between two ranks.

@@ -23,7 +23,8 @@ public final class TransportSettings {
             choiceOrAuto(TransportKind.class),
             Optional.empty(),
             "The only transport that may join two ranks. `auto` takes the first of p2p (threads of one process), shm"
-                    + " (processes of one host), ib (InfiniBand verbs) and socket that works.");
+                    + " (processes of one host), plugin (a network plug-in for NCCL), ib (InfiniBand verbs) and socket that"
+                    + " works.");
 
     /** No direct memory between threads. */
     public static final Setting<Boolean> P2P_DISABLE = GROUP.add(

@@ -33,6 +33,7 @@ import io.jccl.search.GraphFile;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.JobIdentity;
 import io.jccl.status.ProcessStatus;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
@@ -249,16 +250,18 @@ public final class CommunicatorInitializer {
             timeline.step("bootstrap");
             status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = GraphFile.of(context.settings());
-            Peers peers = exchangePeers(graphs);
+            NetPlugin.Choice found = NetPlugin.of(context.settings());
+            Peers peers = exchangePeers(found, graphs);
+            NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
             timeline.step("peers");
             status.step("topology and plan");
-            Surveys surveys = Surveys.exchange(context, peers, graphs);
+            Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
             PlanningOptions options = PlanningOptions.of(context.settings(), costs);
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
             status.step("connections");
             EngineConnector engines =
-                    new EngineConnector(context, peers, surveys.paths().topology());
+                    new EngineConnector(context, peers, plugin, surveys.paths().topology());
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
@@ -304,7 +307,7 @@ public final class CommunicatorInitializer {
             if (memberFile.isPresent() && !membership.isPart()) {
                 MemberFile.write(Path.of(memberFile.get()), membership);
             }
-            logReady(communicator, peers, connections);
+            logReady(communicator, peers, connections, plugin);
             initialized = true;
             timeline.end(id(), context.rank(), context.size(), "");
             return communicator;
@@ -346,9 +349,9 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers(Optional<GraphFile> graphs) {
+    private Peers exchangePeers(NetPlugin.Choice plugin, Optional<GraphFile> graphs) {
         SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
-        Peers peers = Peers.exchange(context, status);
+        Peers peers = Peers.exchange(context, plugin, status);
         if (context.rank() == 0) {
             warn(peers.notes());
         }
@@ -412,14 +415,17 @@ public final class CommunicatorInitializer {
         return plan;
     }
 
-    private void logReady(InitializedCommunicator communicator, Peers peers, Connections connections) {
+    private void logReady(
+            InitializedCommunicator communicator, Peers peers, Connections connections, NetPlugin.Choice plugin) {
         String id = communicator.id();
         int rank = communicator.rank();
         List<PeerTransport> transports = connections.transports();
         if (!LOG.isInfoEnabled()) {
             return;
         }
-        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses()));
+        String pluginName = plugin.plugin().map(NetPlugin::name).orElse("");
+        LOG.info(
+                "communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses(), pluginName));
         if (socketsAreNoChoice()) {
             for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
                 LOG.info("communicator={} {}", id, line);

@@ -9,6 +9,7 @@ import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Processors;
@@ -19,6 +20,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.ToIntFunction;
 
 /** What the native engine must know, in the layout that it expects. */
@@ -100,13 +102,15 @@ final class EngineConfig {
     /**
      * The texts that go with {@link #of}.
      *
+     * @param plugin the network plug-in to offer
      * @param topology of this host, whose network devices have the numbers of the plan
      */
-    static String[] texts(Settings settings, Topology topology) {
+    static String[] texts(Settings settings, Optional<NetPlugin> plugin, Topology topology) {
         String[] texts = new String[NativeCommunicator.TEXTS_LENGTH];
         texts[NativeCommunicator.TEXT_IB_LIBRARY] = settings.get(IbSettings.IB_LIBRARY);
         texts[NativeCommunicator.TEXT_IB_HCA] = settings.get(IbSettings.IB_HCA);
         texts[NativeCommunicator.TEXT_NET_DEVICES] = netDevices(topology);
+        texts[NativeCommunicator.TEXT_NET_PLUGIN] = plugin.map(NetPlugin::file).orElse("");
         return texts;
     }
 

@@ -11,6 +11,7 @@ import io.jccl.plan.PlannedDevices;
 import io.jccl.plan.PlannedDevices.NetworkPath;
 import io.jccl.plan.PlannedHost;
 import io.jccl.plan.TreeLinks;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Topology;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportSelector;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -32,13 +34,18 @@ final class EngineConnector {
 
     private final InitContext context;
     private final Peers peers;
+    private final NetPlugin.Choice plugin;
     private final String[] texts;
 
-    /** @param topology of this rank's host, whose network devices have the numbers of the plan */
-    EngineConnector(InitContext context, Peers peers, Topology topology) {
+    /**
+     * @param plugin the network plug-in that all ranks use, if there is one
+     * @param topology of this rank's host, whose network devices have the numbers of the plan
+     */
+    EngineConnector(InitContext context, Peers peers, NetPlugin.Choice plugin, Topology topology) {
         this.context = context;
         this.peers = peers;
-        this.texts = EngineConfig.texts(context.settings(), topology);
+        this.plugin = plugin;
+        this.texts = EngineConfig.texts(context.settings(), plugin.plugin(), topology);
     }
 
     /**
@@ -115,10 +122,17 @@ final class EngineConnector {
 
     private Connections agree(
             NativeEngine engine, List<PeerIdentity> identities, Plan plan, List<InetAddress> addresses) {
+        Map<TransportKind, String> disabled = TransportSelector.disabled(context.settings());
+        if (plugin.plugin().isEmpty()) {
+            disabled.put(TransportKind.PLUGIN, plugin.obstacle());
+        }
+        // Most hosts have none, and nobody misses it.
+        Set<TransportKind> unmentioned = plugin.asked() ? Set.of() : Set.of(TransportKind.PLUGIN);
         TransportSelector selector = new TransportSelector(
                 identities.get(context.rank()),
                 context.settings().get(TransportSettings.TRANSPORT),
-                TransportSelector.disabled(context.settings()),
+                disabled,
+                unmentioned,
                 (kind, peer) -> engine.obstacle(peer.rank(), kind, peer.connectInfo()));
         List<PeerTransport> mine = new ArrayList<>();
         for (PeerIdentity peer : identities) {

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param device the GPU that it works on, if it has one
+ * @param netPlugin the name of the network plug-in that it can use; empty where there is none
  * @param rendezvousAddress where it is reached when other ranks have failed
  * @param statusAddress where its process is looked into; empty if nobody can
  */
@@ -26,6 +27,7 @@ record PeerInfo(
         Processors processors,
         int numaNode,
         Optional<PeerDevice> device,
+        String netPlugin,
         String rendezvousAddress,
         String statusAddress) {
 
@@ -39,7 +41,8 @@ record PeerInfo(
         if (device.isPresent()) {
             device.get().write(out);
         }
-        return out.text(rendezvousAddress, MAX_CHARS)
+        return out.text(netPlugin, MAX_CHARS)
+                .text(rendezvousAddress, MAX_CHARS)
                 .text(statusAddress, MAX_CHARS)
                 .toBytes();
     }
@@ -55,6 +58,7 @@ record PeerInfo(
                     new Processors(in.i32In("cores", 1, Integer.MAX_VALUE), in.text(MAX_CHARS)),
                     in.i32(),
                     in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
+                    in.text(MAX_CHARS),
                     in.text(MAX_CHARS),
                     in.text(MAX_CHARS));
             in.end();

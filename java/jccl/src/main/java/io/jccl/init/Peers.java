@@ -6,6 +6,7 @@ import io.jccl.device.HostIdentity;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.PeerAddress;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.PeerReach;
 import io.jccl.topology.Processors;
 import io.jccl.topology.SysfsDetector;
@@ -58,7 +59,7 @@ final class Peers {
     }
 
     /** Exchanges what ranks know of themselves; all call it together. */
-    static Peers exchange(InitContext context, CommunicatorStatus status) {
+    static Peers exchange(InitContext context, NetPlugin.Choice netPlugin, CommunicatorStatus status) {
         SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
@@ -68,6 +69,7 @@ final class Peers {
                 host.processorsOfThisProcess(),
                 host.numaNodeOfThisProcess(),
                 PeerDevice.of(settings),
+                netPlugin.plugin().map(NetPlugin::name).orElse(""),
                 context.membership().rendezvousAddress(),
                 status.addresses(context.membership()));
         List<byte[]> all = context.allGather(mine.encode());
@@ -125,6 +127,17 @@ final class Peers {
             }
         }
         return false;
+    }
+
+    /** The ranks that cannot use the network plug-in that a rank can; all of them have it, or nobody uses it. */
+    List<Integer> ranksWithoutPluginOf(int rank) {
+        List<Integer> without = new ArrayList<>();
+        for (int peer = 0; peer < peers.size(); peer++) {
+            if (!get(peer).netPlugin().equals(get(rank).netPlugin())) {
+                without.add(peer);
+            }
+        }
+        return without;
     }
 
     /** Whether every rank has a GPU. */

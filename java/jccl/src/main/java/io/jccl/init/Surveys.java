@@ -13,6 +13,7 @@ import io.jccl.search.GraphFileWriter;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
@@ -49,10 +50,10 @@ record Surveys(
         DirectSlots.Devices direct) {
 
     /** Surveys this rank's host and exchanges what was found; all ranks call it together. */
-    static Surveys exchange(InitContext context, Peers peers, Optional<GraphFile> graphs) {
+    static Surveys exchange(InitContext context, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         int rank = context.rank();
-        LocalSurvey host = host(context.settings(), rank, peers, graphs);
-        Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers, graphs);
+        LocalSurvey host = host(context.settings(), rank, peers, plugin, graphs);
+        Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers, plugin, graphs);
         boolean lowest = peers.ranksOfDomain(rank).get(0) == rank;
         byte[] mine = SurveyCodec.encode(new SurveyCodec.Found(host.survey(), gpu.map(LocalSurvey::survey)), lowest);
         List<byte[]> all = context.allGather(mine);
@@ -80,9 +81,10 @@ record Surveys(
     }
 
     /** Detects or reads the topology and surveys it. */
-    static LocalSurvey host(Settings settings, int rank, Peers peers, Optional<GraphFile> graphs) {
+    static LocalSurvey host(
+            Settings settings, int rank, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
-        XmlElement description = TopologySource.describe(settings, hostRanks);
+        XmlElement description = TopologySource.describe(settings, plugin, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
             Optional<Path> file = settings.get(TopologySettings.TOPO_DUMP_FILE);
             if (file.isPresent()) {
@@ -102,7 +104,8 @@ record Surveys(
     }
 
     /** The same with the GPUs of the ranks as endpoints; empty where the topology does not have them all. */
-    private static Optional<LocalSurvey> gpus(Settings settings, int rank, Peers peers, Optional<GraphFile> graphs) {
+    private static Optional<LocalSurvey> gpus(
+            Settings settings, int rank, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         if (!peers.allHaveDevices() || anyInstance(peers)) {
             return Optional.empty();
         }
@@ -111,7 +114,7 @@ record Surveys(
                 .computeIfAbsent(peers.get(one.rank()).device().orElseThrow().busId(), busId -> new ArrayList<>())
                 .add(one.rank()));
         Surveyor surveyor = surveyor(settings, rank, peers, graphs);
-        return TopologySource.describeGpus(settings, ranksOfGpu)
+        return TopologySource.describeGpus(settings, plugin, ranksOfGpu)
                 .map(GraphBuilder::build)
                 .map(whole -> surveyor.paths(whole, rank))
                 .filter(paths -> ranksOf(paths.topology()).equals(new TreeSet<>(peers.ranksOfDomain(rank))))

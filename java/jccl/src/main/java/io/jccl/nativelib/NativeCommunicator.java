@@ -125,8 +125,10 @@ public final class NativeCommunicator {
     public static final int TEXT_IB_HCA = 1;
     /** The numbers of network devices: lines of a number, a space, and the name of an interface or {@code ADAPTER:PORT}. */
     public static final int TEXT_NET_DEVICES = 2;
+    /** The network plug-in to offer beside sockets, as JCCL_NET_PLUGIN names one; empty: none. */
+    public static final int TEXT_NET_PLUGIN = 3;
     /** Length of the texts. */
-    public static final int TEXTS_LENGTH = 3;
+    public static final int TEXTS_LENGTH = 4;
 
     // Transports, the ordinals of io.jccl.TransportKind.
 
@@ -134,10 +136,12 @@ public final class NativeCommunicator {
     public static final int TRANSPORT_P2P = 0;
     /** The peer is a process of this host. */
     public static final int TRANSPORT_SHM = 1;
+    /** The peer is reached by a network plug-in. */
+    public static final int TRANSPORT_PLUGIN = 2;
     /** The peer is reached by InfiniBand verbs. */
-    public static final int TRANSPORT_IB = 2;
+    public static final int TRANSPORT_IB = 3;
     /** The peer is reached by sockets. */
-    public static final int TRANSPORT_SOCKET = 3;
+    public static final int TRANSPORT_SOCKET = 4;
 
     // Flags of a choice.
 
@@ -268,8 +272,8 @@ public final class NativeCommunicator {
     static native int setPaths(long comm, int[] paths);
 
     /**
-     * Checks that all connections that rings and trees need have been made; those by InfiniBand verbs are made and tried now,
-     * so all ranks must call it at about the same time. Call it once, when all is set.
+     * Checks that all connections that rings and trees need have been made; those by InfiniBand verbs or a network plug-in are
+     * made and tried now, so all ranks must call it at about the same time. Call it once, when all is set.
      */
     static native int prepare(long comm);
 

@@ -28,7 +28,7 @@ enum MemoryReach {
                     switch (one.kind()) {
                         case P2P -> THREADS;
                         case SHM -> PROCESSES;
-                        case IB -> ADAPTERS;
+                        case PLUGIN, IB -> ADAPTERS;
                         case SOCKET -> SOCKETS;
                     });
         }

@@ -77,7 +77,8 @@ public enum ElementType {
             optional("driver", Kind.TEXT),
             optional("layer", Kind.TEXT),
             optional("interface", Kind.TEXT),
-            optional("virtual", Kind.FLAG)),
+            optional("virtual", Kind.FLAG),
+            optional("plugin", Kind.TEXT)),
     /** The endpoint of a rank that works on host memory, with the memory bandwidth in GB/s. */
     HOST(required("rank", Kind.COUNT), optional("bw", Kind.NUMBER)),
     /** An element of a name that is none of these, and every element in it: kept for writing and not used. */

@@ -66,6 +66,11 @@ final class NetDevices {
         return devices;
     }
 
+    /** The bus ids from the root port to the card at a path in sysfs; empty where it is not on PCI. */
+    List<String> chainOf(String path) {
+        return path.isEmpty() ? List.of() : pci.busIdsIn(files.realPath(path).orElse(path));
+    }
+
     /** The order of two devices by chain and name: those on PCI first, by their bus ids. */
     static int compare(List<String> chain, String name, List<String> otherChain, String otherName) {
         if (chain.isEmpty() != otherChain.isEmpty()) {

@@ -7,12 +7,13 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * Network devices as elements of a host description. A port that has both verbs and a network interface is one
  * device, under the name of its adapter. Either the ports are used, or the interfaces: what the transport between hosts
- * will use. A device that is not used is there all the same, with {@code dev="-1"} and the reason in {@code origin}.
+ * will use. Where that is a network plug-in, they are its devices. A device that is not used is there all the same, with {@code dev="-1"} and the reason in {@code origin}.
  */
 final class NetElements {
 
@@ -21,6 +22,7 @@ final class NetElements {
     private final NetDevices interfaces;
     private final VerbsDevices verbs;
     private final boolean verbsTried;
+    private final Optional<NetPlugin> plugin;
 
     /**
      * A device in its place.
@@ -41,11 +43,15 @@ final class NetElements {
         }
     }
 
-    /** @param verbsTried whether data goes by verbs where a port is active; else it goes by sockets, which need interfaces */
-    NetElements(NetDevices interfaces, VerbsDevices verbs, boolean verbsTried) {
+    /**
+     * @param verbsTried whether data goes by verbs where a port is active; else it goes by sockets, which need interfaces
+     * @param plugin the network plug-in by which it goes before both
+     */
+    NetElements(NetDevices interfaces, VerbsDevices verbs, boolean verbsTried, Optional<NetPlugin> plugin) {
         this.interfaces = interfaces;
         this.verbs = verbs;
         this.verbsTried = verbsTried;
+        this.plugin = plugin;
     }
 
     /** All devices, those on PCI first, in the order of their bus ids. */
@@ -58,12 +64,15 @@ final class NetElements {
             physical |= !device.virtual() && !device.isDown();
         }
         List<Draft> drafts = new ArrayList<>();
+        Set<String> ofPlugin = addPlugin(drafts);
         List<VerbsDevices.Port> ports = verbs.list();
         Set<String> withPort = new HashSet<>();
         Set<String> taken = new HashSet<>();
         boolean active = false;
         for (VerbsDevices.Port port : ports) {
-            drafts.add(draft(port, byName.get(port.netInterface())));
+            if (!ofPlugin.contains(port.device())) {
+                drafts.add(draft(port, byName.get(port.netInterface())));
+            }
             withPort.add(port.netInterface());
             active |= port.isActive();
             if (port.isActive() && !port.netInterface().isEmpty()) {
@@ -71,8 +80,9 @@ final class NetElements {
             }
         }
         for (NetDevices.Device device : devices) {
-            if (!withPort.contains(device.name())) {
-                drafts.add(draft(device, against(device, physical, taken, verbsTried && active)));
+            if (!withPort.contains(device.name()) && !ofPlugin.contains(device.name())) {
+                String against = against(device, physical, taken, verbsTried && active && plugin.isEmpty());
+                drafts.add(draft(device, against.isEmpty() ? againstOthers() : against));
             }
         }
         Collections.sort(drafts);
@@ -82,6 +92,41 @@ final class NetElements {
             placed.add(new Placed(draft.chain, element(draft, draft.against.isEmpty() ? dev++ : -1)));
         }
         return placed;
+    }
+
+    /** Adds the devices of the plug-in, and returns their names: under one of these the system may know the same card. */
+    private Set<String> addPlugin(List<Draft> drafts) {
+        Set<String> names = new HashSet<>();
+        if (plugin.isPresent()) {
+            for (NetPlugin.Device device : plugin.get().devices()) {
+                Map<String, String> attributes = new LinkedHashMap<>();
+                List<String> notes = new ArrayList<>();
+                notes.add("network plug-in " + plugin.get().name());
+                if (device.speedMbps() > 0) {
+                    attributes.put("speed", Integer.toString(device.speedMbps()));
+                } else {
+                    notes.add("no speed given");
+                }
+                attributes.put("port", Integer.toString(device.port()));
+                if (device.latencyMicros() > 0) {
+                    attributes.put("latency", Double.toString(device.latencyMicros()));
+                }
+                putKnown(attributes, "guid", device.guid() == 0 ? "" : "0x" + Long.toHexString(device.guid()));
+                if (device.maxConnections() > 0) {
+                    attributes.put("maxconn", Integer.toString(device.maxConnections()));
+                }
+                attributes.put("gdr", "0"); // data for GPUs goes through memory of the host
+                attributes.put("plugin", plugin.get().name());
+                drafts.add(new Draft(device.name(), interfaces.chainOf(device.pciPath()), attributes, notes, ""));
+                names.add(device.name());
+            }
+        }
+        return names;
+    }
+
+    private String againstOthers() {
+        return plugin.map(one -> "not used because data goes by the network plug-in " + one.name())
+                .orElse("");
     }
 
     private Draft draft(VerbsDevices.Port port, NetDevices.Device on) {
@@ -101,6 +146,9 @@ final class NetElements {
     private String against(VerbsDevices.Port port, NetDevices.Device on) {
         if (!port.isActive()) {
             return "not used because its port is not active";
+        }
+        if (plugin.isPresent()) {
+            return againstOthers();
         }
         if (!verbsTried && (on == null || on.isDown())) {
             return "not used because it has no network interface that is up, and the settings leave verbs out";

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /**
@@ -41,11 +42,19 @@ public final class SysfsDetector {
      * @param inventory what the management library reports of its GPUs
      */
     public SysfsDetector(Path root, String osArch, GpuInventory inventory) {
-        this(root, osArch, inventory, true);
+        this(root, osArch, inventory, true, Optional.empty());
     }
 
-    /** @param verbs whether they are tried: {@link IbSettings#tried} */
-    SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs) {
+    /**
+     * A host made of files and of GPUs.
+     *
+     * @param root what stands for {@code /}
+     * @param osArch the architecture as Java names it in the property {@code os.arch}
+     * @param inventory what the management library reports of its GPUs
+     * @param verbs whether they are tried: {@link IbSettings#tried}
+     * @param plugin the network plug-in that is used
+     */
+    public SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs, Optional<NetPlugin> plugin) {
         this.files = new SystemFiles(root);
         this.nodes = new CpuNodes(
                 files,
@@ -57,7 +66,7 @@ public final class SysfsDetector {
                 });
         this.pci = new PciDevices(files, nodes);
         this.gpus = new GpuDevices(files, pci, inventory);
-        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs);
+        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs, plugin);
     }
 
     /** This host without what a management library would report. */
@@ -73,13 +82,16 @@ public final class SysfsDetector {
     /**
      * Describes the host that this program runs on; the settings name the management library, and say whether verbs are
      * tried.
+     *
+     * @param plugin the network plug-in that is used
      */
-    public static XmlElement detectThisHost(Settings settings, List<HostRank> ranks) {
+    public static XmlElement detectThisHost(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
         return new SysfsDetector(
                         Path.of("/"),
                         System.getProperty("os.arch", ""),
                         ManagementLibrary.ask(settings),
-                        IbSettings.tried(settings))
+                        IbSettings.tried(settings),
+                        plugin)
                 .detect(ranks);
     }
 

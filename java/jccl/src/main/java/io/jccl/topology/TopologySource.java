@@ -25,26 +25,29 @@ public final class TopologySource {
     /**
      * The description with an endpoint for each rank. A file that names ranks itself is taken as it is.
      *
+     * @param plugin the network plug-in that is used
      * @param ranks the ranks of this host that work on host memory
      * @throws TopologyException if the file is no acceptable description
      */
-    public static XmlElement describe(Settings settings, List<HostRank> ranks) {
-        return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, List.of()));
+    public static XmlElement describe(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
+        return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, plugin, List.of()));
     }
 
     /**
      * The description with the GPUs of ranks as their endpoints; several ranks may share one.
      *
+     * @param plugin the network plug-in that is used
      * @param ranks by the bus ids of their GPUs, in lower case
      * @return empty where one of these GPUs is not found, and where the file names ranks itself
      * @throws TopologyException if the file is no acceptable description
      */
-    public static Optional<XmlElement> describeGpus(Settings settings, Map<String, List<Integer>> ranks) {
+    public static Optional<XmlElement> describeGpus(
+            Settings settings, Optional<NetPlugin> plugin, Map<String, List<Integer>> ranks) {
         Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
         if (given.filter(HostElements::namesRank).isPresent()) {
             return Optional.empty();
         }
-        XmlElement found = SysfsDetector.detectThisHost(settings, List.of());
+        XmlElement found = SysfsDetector.detectThisHost(settings, plugin, List.of());
         return GpuElements.add(
                 given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
     }

@@ -43,8 +43,9 @@ public final class TransportMap {
      * For example {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1, fd00:0:0:0:0:0:0:1)}.
      *
      * @param local the addresses that this rank's sockets have
+     * @param plugin the name of the network plug-in; empty where there is none
      */
-    public static String describe(int rank, List<PeerTransport> transports, List<InetAddress> local) {
+    public static String describe(int rank, List<PeerTransport> transports, List<InetAddress> local, String plugin) {
         Map<TransportKind, List<Integer>> peers = new EnumMap<>(TransportKind.class);
         for (PeerTransport one : transports) {
             peers.computeIfAbsent(one.kind(), kind -> new ArrayList<>()).add(one.peer());
@@ -53,11 +54,15 @@ public final class TransportMap {
             return "rank " + rank + ": alone";
         }
         StringJoiner text = new StringJoiner(", ", "rank " + rank + ": ", "");
-        peers.forEach((kind, ranks) -> text.add(kind.label() + " to " + RankList.text(ranks) + by(kind, local)));
+        peers.forEach(
+                (kind, ranks) -> text.add(kind.label() + " to " + RankList.text(ranks) + by(kind, local, plugin)));
         return text.toString();
     }
 
-    private static String by(TransportKind kind, List<InetAddress> addresses) {
+    private static String by(TransportKind kind, List<InetAddress> addresses, String plugin) {
+        if (kind == TransportKind.PLUGIN) {
+            return " by " + plugin;
+        }
         if (kind != TransportKind.SOCKET) {
             return "";
         }

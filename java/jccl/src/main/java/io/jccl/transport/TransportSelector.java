@@ -7,20 +7,22 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.IbSettings;
+import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TransportSettings;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 
 /**
- * Chooses the transport to each peer: the first of p2p, shm, ib and socket that can reach it. Both ends of a pair must use the
+ * Chooses the transport to each peer: the first of p2p, shm, plugin, ib and socket that can reach it. Both ends of a pair must use the
  * same one, so the choices of all ranks are {@linkplain #agree brought together} and the slower of two wins. A communicator
- * uses one network: where any two ranks need sockets, no two use verbs.
+ * uses one network: where two ranks need another than two others, all use sockets.
  */
 public final class TransportSelector {
 
@@ -33,36 +35,44 @@ public final class TransportSelector {
 
     private final PeerIdentity self;
     private final Optional<TransportKind> forced;
-    private final Set<TransportKind> disabled;
+    private final Map<TransportKind, String> disabled;
+    private final Set<TransportKind> unmentioned;
     private final Probe probe;
 
     /**
      * @param self this rank
      * @param forced the only transport that may be used, if a setting says so
-     * @param disabled transports that settings forbid
+     * @param disabled transports that cannot be used, and why
+     * @param unmentioned those of them that are no reason for another
      * @param probe tries a transport
      */
     public TransportSelector(
-            PeerIdentity self, Optional<TransportKind> forced, Set<TransportKind> disabled, Probe probe) {
+            PeerIdentity self,
+            Optional<TransportKind> forced,
+            Map<TransportKind, String> disabled,
+            Set<TransportKind> unmentioned,
+            Probe probe) {
         this.self = self;
         this.forced = forced;
-        this.disabled = Set.copyOf(disabled);
+        this.disabled = Map.copyOf(disabled);
+        this.unmentioned = Set.copyOf(unmentioned);
         this.probe = probe;
     }
 
-    /** The transports that settings forbid. */
-    public static Set<TransportKind> disabled(Settings settings) {
-        Set<TransportKind> disabled = EnumSet.noneOf(TransportKind.class);
-        if (settings.get(TransportSettings.P2P_DISABLE)) {
-            disabled.add(TransportKind.P2P);
-        }
-        if (settings.get(TransportSettings.SHM_DISABLE)) {
-            disabled.add(TransportKind.SHM);
-        }
-        if (settings.get(IbSettings.IB_DISABLE)) {
-            disabled.add(TransportKind.IB);
-        }
+    /** The transports that settings forbid, each with the setting. */
+    public static Map<TransportKind, String> disabled(Settings settings) {
+        Map<TransportKind, String> disabled = new EnumMap<>(TransportKind.class);
+        disable(TransportKind.P2P, TransportSettings.P2P_DISABLE, settings, disabled);
+        disable(TransportKind.SHM, TransportSettings.SHM_DISABLE, settings, disabled);
+        disable(TransportKind.IB, IbSettings.IB_DISABLE, settings, disabled);
         return disabled;
+    }
+
+    private static void disable(
+            TransportKind kind, Setting<Boolean> setting, Settings settings, Map<TransportKind, String> disabled) {
+        if (settings.get(setting)) {
+            disabled.put(kind, setting.name() + " is set");
+        }
     }
 
     /**
@@ -71,7 +81,7 @@ public final class TransportSelector {
      * @param oneProcess whether the ranks of each host are threads of one process
      */
     public static TransportKind expectedInside(Settings settings, boolean oneProcess) {
-        Set<TransportKind> disabled = disabled(settings);
+        Set<TransportKind> disabled = disabled(settings).keySet();
         TransportKind memory =
                 oneProcess && !disabled.contains(TransportKind.P2P) ? TransportKind.P2P : TransportKind.SHM;
         return settings.get(TransportSettings.TRANSPORT)
@@ -94,7 +104,9 @@ public final class TransportSelector {
                 reasons.add(advantage(kind));
                 return new PeerTransport(peer.rank(), kind, String.join("; ", reasons));
             }
-            reasons.add("no " + kind.label() + ": " + obstacle.get());
+            if (!disabled.containsKey(kind) || !unmentioned.contains(kind)) {
+                reasons.add("no " + kind.label() + ": " + obstacle.get());
+            }
         }
         throw new TransportException("rank=" + self.rank() + " peer=" + peer.rank()
                 + ": no transport reaches the peer: " + String.join("; ", reasons));
@@ -110,8 +122,8 @@ public final class TransportSelector {
     }
 
     private Optional<String> obstacle(TransportKind kind, PeerIdentity peer) {
-        if (disabled.contains(kind)) {
-            return Optional.of("JCCL_" + kind.name() + "_DISABLE is set");
+        if (disabled.containsKey(kind)) {
+            return Optional.of(disabled.get(kind));
         }
         if (kind == TransportKind.P2P && !self.sameProcess(peer)) {
             return Optional.of(self.sameHost(peer) ? "another process" : "another host");
@@ -126,6 +138,7 @@ public final class TransportSelector {
         return switch (kind) {
             case P2P -> "same process";
             case SHM -> "same host";
+            case PLUGIN -> "reachable by a network plug-in";
             case IB -> "reachable by InfiniBand verbs";
             case SOCKET -> "reachable by network";
         };
@@ -217,17 +230,31 @@ public final class TransportSelector {
         return slowest;
     }
 
-    /** Two ranks that can only use sockets, as text; reads the runs, not each pair: there may be many ranks. */
-    private static Optional<String> obstacleToVerbs(List<List<Run>> all) {
+    /**
+     * Why all ranks use sockets, as text: two ranks cannot use a faster network, or they need another one than two others, which
+     * need not reach each other by that. Reads the runs, not each pair: there may be many ranks.
+     */
+    private static Optional<String> obstacleToFaster(List<List<Run>> all) {
+        TransportKind fastest = TransportKind.SOCKET;
+        TransportKind slowest = TransportKind.P2P;
+        String pair = "";
         for (int rank = 0; rank < all.size(); rank++) {
             for (Run run : all.get(rank)) {
-                if (run.kind() == TransportKind.SOCKET) {
-                    return Optional.of("no ib: rank " + rank + " cannot use it to rank " + run.begin()
-                            + ", and a communicator uses one network");
+                if (!run.kind().isNetwork()) {
+                    continue;
+                }
+                if (run.kind().compareTo(fastest) < 0) {
+                    fastest = run.kind();
+                }
+                if (run.kind().compareTo(slowest) > 0) {
+                    slowest = run.kind();
+                    pair = "rank " + rank + " cannot use it to rank " + run.begin();
                 }
             }
         }
-        return Optional.empty();
+        return fastest == slowest || pair.isEmpty()
+                ? Optional.empty()
+                : Optional.of("no " + fastest.label() + ": " + pair + ", and a communicator uses one network");
     }
 
     /**
@@ -240,13 +267,13 @@ public final class TransportSelector {
      */
     public static List<PeerTransport> agree(int rank, List<PeerTransport> mine, List<byte[]> all) {
         List<List<Run>> runs = decode(all);
-        Optional<String> noVerbs = obstacleToVerbs(runs);
+        Optional<String> onlySockets = obstacleToFaster(runs);
         List<PeerTransport> agreed = new ArrayList<>();
         for (PeerTransport one : mine) {
             TransportKind back = kindTo(rank, runs.get(one.peer()));
             TransportKind slower = back.compareTo(one.kind()) > 0 ? back : one.kind();
-            if (slower == TransportKind.IB && noVerbs.isPresent()) {
-                agreed.add(new PeerTransport(one.peer(), TransportKind.SOCKET, noVerbs.get()));
+            if (slower.isNetwork() && slower != TransportKind.SOCKET && onlySockets.isPresent()) {
+                agreed.add(new PeerTransport(one.peer(), TransportKind.SOCKET, onlySockets.get()));
                 continue;
             }
             agreed.add(

@@ -189,8 +189,8 @@ public final class HostCosts {
     }
 
     /**
-     * The transports that have rows. Verbs are predicted as sockets are: their costs are those of adapters, and have been
-     * measured on none.
+     * The transports that have rows. Verbs and plug-ins are predicted as sockets are: their costs are those of adapters, and have
+     * been measured on none.
      */
     public static final List<TransportKind> MEASURED =
             List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
@@ -232,7 +232,7 @@ public final class HostCosts {
     }
 
     static int index(TransportKind transport, Algorithm algorithm, Protocol protocol) {
-        int row = MEASURED.indexOf(transport == TransportKind.IB ? TransportKind.SOCKET : transport);
+        int row = MEASURED.indexOf(transport.isNetwork() ? TransportKind.SOCKET : transport);
         return (row * ALGORITHMS.size() + algorithm.ordinal()) * Protocol.values().length + protocol.ordinal();
     }
 }

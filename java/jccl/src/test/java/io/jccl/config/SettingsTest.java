@@ -69,6 +69,22 @@ class SettingsTest {
     }
 
     @Test
+    void networkPluginsAreTriedInOrderUnlessAnotherTransportIsAskedFor() {
+        assertThat(netPlugins(Map.of())).containsExactly("");
+        assertThat(netPlugins(Map.of("NCCL_NET_PLUGIN", "ofi"))).containsExactly("ofi");
+        assertThat(netPlugins(Map.of("JCCL_NET_PLUGIN", " a , /b/libc.so,"))).containsExactly("a", "/b/libc.so");
+        assertThat(netPlugins(Map.of("JCCL_NET_PLUGIN", "None"))).isEmpty();
+        assertThat(netPlugins(Map.of("JCCL_NET_PLUGIN", "ofi", "JCCL_TRANSPORT", "plugin")))
+                .containsExactly("ofi");
+        assertThat(netPlugins(Map.of("JCCL_NET_PLUGIN", "ofi", "JCCL_TRANSPORT", "socket")))
+                .isEmpty();
+    }
+
+    private static List<String> netPlugins(Map<String, String> environment) {
+        return NetworkSettings.netPlugins(Settings.load(CommunicatorConfig.defaults(), name -> null, environment));
+    }
+
+    @Test
     void aConnectionHasSoManyTcpConnectionsForEachThread() {
         assertThat(NetworkSettings.streamsPerConnection(
                         fromEnvironment(Map.of("NCCL_SOCKET_NTHREADS", "4", "NCCL_NSOCKS_PERTHREAD", "16"))))
@@ -166,7 +182,7 @@ class SettingsTest {
                 "NCCL_BUFFSIZE;99999999999999999G;expected a number of bytes from 8K to 512M",
                 "JCCL_MAX_NCHANNELS;65;expected a whole number from 0 to 64",
                 "JCCL_MAX_NCHANNELS;two;expected a whole number from 0 to 64",
-                "JCCL_TRANSPORT;pigeon;expected one of auto, p2p, shm, ib, socket",
+                "JCCL_TRANSPORT;pigeon;expected one of auto, p2p, shm, plugin, ib, socket",
                 "JCCL_ALGO;ring,star;expected auto, or some of ring,tree,direct",
                 "JCCL_ALGO;^;expected auto, or some of ring,tree,direct",
                 "JCCL_SHM_DISABLE;perhaps;expected 1 or 0",

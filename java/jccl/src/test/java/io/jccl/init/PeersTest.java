@@ -26,7 +26,7 @@ class PeersTest {
 
     private static PeerInfo peer(String host, String isolationDomain, String allowed) {
         return new PeerInfo(
-                host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "00000001", "");
+                host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "", "00000001", "");
     }
 
     /** Ranks as {@code HOST/DOMAIN}. */
@@ -130,14 +130,15 @@ class PeersTest {
             Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, environment);
             Peers map = map("a/x", "a/y", "a/x", "a/y");
             for (int rank = 0; rank < 4; rank++) {
-                MachineSurvey found =
-                        Surveys.host(settings, rank, map, Optional.empty()).survey();
+                MachineSurvey found = Surveys.host(settings, rank, map, Optional.empty(), Optional.empty())
+                        .survey();
                 assertThat(found.channels().hostId()).isEqualTo(map.domainOf(rank));
                 assertThat(found.channels().rings().orders()).allSatisfy(order -> assertThat(order)
                         .containsExactlyInAnyOrderElementsOf(rankParity(order.get(0))));
                 assertThat(found.channels().rings().orders().get(0).get(0) % 2).isEqualTo(rank % 2);
             }
-            MachineSurvey together = Surveys.host(settings, 1, map("a/x", "a/x", "a/x", "a/x"), Optional.empty())
+            MachineSurvey together = Surveys.host(
+                            settings, 1, map("a/x", "a/x", "a/x", "a/x"), Optional.empty(), Optional.empty())
                     .survey();
             assertThat(together.channels().rings().orders().get(0)).containsExactlyInAnyOrder(0, 1, 2, 3);
         }

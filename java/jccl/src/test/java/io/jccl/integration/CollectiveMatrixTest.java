@@ -64,7 +64,7 @@ class CollectiveMatrixTest {
     @ParameterizedTest
     @MethodSource("setups")
     void everyCollectiveGivesTheExactResult(Setup setup) {
-        CommunicatorConfig.Builder config = LocalRanks.config().transport(setup.transport());
+        CommunicatorConfig.Builder config = TestPlugins.config(setup.transport(), setup.ranks());
         if (setup.algorithm() != null) {
             config.algorithm(setup.algorithm()).protocol(setup.protocol());
         }

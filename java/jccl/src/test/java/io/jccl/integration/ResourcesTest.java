@@ -45,7 +45,7 @@ class ResourcesTest {
     void communicatorsLeaveNothingBehind(TransportKind transport) {
         assumeUsable(transport);
         CommunicatorConfig config =
-                LocalRanks.config().transport(transport).channels(2).build();
+                TestPlugins.config(transport, RANKS).channels(2).build();
         if (transport == TransportKind.IB && Resources.IN_RDMA_VM) {
             try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
                 ranks.run(Cycles::use);
@@ -81,7 +81,7 @@ class ResourcesTest {
     void idleCommunicatorsLeaveTheProcessorAlone(TransportKind transport) throws Exception {
         assumeUsable(transport);
         CommunicatorConfig config =
-                LocalRanks.config().transport(transport).channels(2).build();
+                TestPlugins.config(transport, RANKS).channels(2).build();
         try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
             ranks.run(Cycles::use);
             TimeUnit.MILLISECONDS.sleep(200); // until the last worker has gone to sleep

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,7 +29,7 @@ class TopologySourceTest {
         for (String variable : List.of("JCCL_TOPO_FILE", "NCCL_TOPO_FILE")) {
             Settings settings = settings(variable, file);
             assertThat(TopologySource.name(settings)).isEqualTo("JCCL_TOPO_FILE=" + file);
-            Topology graph = GraphBuilder.build(TopologySource.describe(settings, RANKS));
+            Topology graph = GraphBuilder.build(TopologySource.describe(settings, Optional.empty(), RANKS));
             assertThat(graph.endpoints().stream().map(node -> neighbour(graph, node)))
                     .containsExactly("CPU/1", "CPU/0", "CPU/0");
         }
@@ -37,14 +38,14 @@ class TopologySourceTest {
     @Test
     void aFileThatNamesRanksIsTakenAsItIs() throws IOException {
         Path file = Files.writeString(folder.resolve("ranks.xml"), DescribedHosts.text("gpu4-nvswitch"));
-        assertThat(TopologySource.describe(settings("JCCL_TOPO_FILE", file), RANKS))
+        assertThat(TopologySource.describe(settings("JCCL_TOPO_FILE", file), Optional.empty(), RANKS))
                 .isEqualTo(TopologyXmlReader.read(DescribedHosts.text("gpu4-nvswitch")));
     }
 
     @Test
     void aFileThatIsMissingIsNamed() {
         Settings missing = settings("NCCL_TOPO_FILE", folder.resolve("missing.xml"));
-        assertThatThrownBy(() -> TopologySource.describe(missing, RANKS))
+        assertThatThrownBy(() -> TopologySource.describe(missing, Optional.empty(), RANKS))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining("missing.xml: cannot be read");
     }
@@ -76,7 +77,7 @@ class TopologySourceTest {
     void withoutAFileItIsThisHost() {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of());
         assertThat(TopologySource.name(settings)).isEqualTo("this host");
-        Topology graph = GraphBuilder.build(TopologySource.describe(settings, RANKS));
+        Topology graph = GraphBuilder.build(TopologySource.describe(settings, Optional.empty(), RANKS));
         assertThat(graph.endpoints()).hasSize(3);
     }
 

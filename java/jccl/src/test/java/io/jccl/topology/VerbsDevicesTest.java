@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.device.GpuInventory;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -103,7 +104,7 @@ class VerbsDevicesTest {
 
     private List<String> nets(boolean verbs) {
         GpuInventory none = GpuInventory.absent("nvml", List.of());
-        XmlElement system = new SysfsDetector(root, "amd64", none, verbs).detect(List.of());
+        XmlElement system = new SysfsDetector(root, "amd64", none, verbs, Optional.empty()).detect(List.of());
         assertThat(TopologyXmlReader.read(TopologyXmlWriter.write(system))).isEqualTo(system);
         return TopologyXmlWriter.write(system)
                 .lines()

@@ -10,6 +10,7 @@ import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -27,7 +28,8 @@ class TransportSelectorTest {
         return new TransportSelector(
                 SELF,
                 forced,
-                Set.of(),
+                Map.of(TransportKind.PLUGIN, "there is none"),
+                Set.of(TransportKind.PLUGIN),
                 (kind, peer) -> broken.contains(kind) ? Optional.of("it is broken") : Optional.empty());
     }
 
@@ -71,7 +73,11 @@ class TransportSelectorTest {
     @Test
     void aDisabledTransportIsNotTaken() {
         TransportSelector selector = new TransportSelector(
-                SELF, Optional.empty(), Set.of(TransportKind.P2P), (kind, peer) -> Optional.empty());
+                SELF,
+                Optional.empty(),
+                Map.of(TransportKind.P2P, "JCCL_P2P_DISABLE is set"),
+                Set.of(),
+                (kind, peer) -> Optional.empty());
         assertThat(selector.select(peer(1, "a", "p1")))
                 .isEqualTo(new PeerTransport(1, TransportKind.SHM, "no p2p: JCCL_P2P_DISABLE is set; same host"));
     }
@@ -100,7 +106,7 @@ class TransportSelectorTest {
     void theSlowerChoiceOfTheTwoEndsWins() {
         List<PeerTransport> mine = List.of(
                 new PeerTransport(1, TransportKind.SHM, "same host"), new PeerTransport(2, TransportKind.SHM, "x"));
-        byte[] one = sent(3, 0, 1); // rank 1 can only use sockets to rank 0
+        byte[] one = sent(4, 0, 1); // rank 1 can only use sockets to rank 0
         byte[] two = sent(1, 1, 0);
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .containsExactly(
@@ -112,9 +118,57 @@ class TransportSelectorTest {
     void oneNetworkServesTheWholeCommunicator() {
         List<PeerTransport> mine =
                 List.of(new PeerTransport(1, TransportKind.IB, "x"), new PeerTransport(2, TransportKind.IB, "x"));
-        byte[] one = sent(2, 0, 3); // ranks 1 and 2 cannot use verbs to each other
-        byte[] two = sent(2, 3, 0);
+        byte[] one = sent(3, 0, 4); // ranks 1 and 2 cannot use verbs to each other
+        byte[] two = sent(3, 4, 0);
         String why = "no ib: rank 1 cannot use it to rank 2, and a communicator uses one network";
+        assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
+                .containsExactly(
+                        new PeerTransport(1, TransportKind.SOCKET, why),
+                        new PeerTransport(2, TransportKind.SOCKET, why));
+        one = sent(3, 0, 3);
+        two = sent(3, 3, 0);
+        assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
+                .isEqualTo(mine);
+    }
+
+    @Test
+    void aPluginIsTakenBeforeOtherNetworks() {
+        TransportSelector selector =
+                new TransportSelector(SELF, Optional.empty(), Map.of(), Set.of(), (kind, peer) -> Optional.empty());
+        assertThat(selector.select(peer(3, "b", "p3")))
+                .isEqualTo(new PeerTransport(
+                        3,
+                        TransportKind.PLUGIN,
+                        "no p2p: another host; no shm: another host; reachable by a network plug-in"));
+        assertThat(TransportMap.describe(
+                        0, List.of(new PeerTransport(1, TransportKind.PLUGIN, "")), List.of(), "AWS Libfabric"))
+                .isEqualTo("rank 0: plugin to {1} by AWS Libfabric");
+    }
+
+    @Test
+    void aPluginThatWasAskedForAndIsMissingIsAReason() {
+        TransportSelector selector = new TransportSelector(
+                SELF,
+                Optional.empty(),
+                Map.of(TransportKind.PLUGIN, "it has no devices"),
+                Set.of(),
+                (kind, peer) -> Optional.empty());
+        assertThat(selector.select(peer(3, "b", "p3")).reason())
+                .isEqualTo("no p2p: another host; no shm: another host; no plugin: it has no devices; "
+                        + "reachable by InfiniBand verbs");
+        assertThatThrownBy(() ->
+                        selector(Optional.of(TransportKind.PLUGIN), Set.of()).select(peer(1, "b", "p")))
+                .hasMessage("JCCL_TRANSPORT=plugin rank=0 peer=1: the peer cannot be reached so: there is none; unset "
+                        + "JCCL_TRANSPORT");
+    }
+
+    @Test
+    void whereTwoRanksNeedAnotherNetworkThanTwoOthersAllUseSockets() {
+        List<PeerTransport> mine = List.of(
+                new PeerTransport(1, TransportKind.PLUGIN, "x"), new PeerTransport(2, TransportKind.PLUGIN, "x"));
+        byte[] one = sent(2, 0, 3); // ranks 1 and 2 use verbs
+        byte[] two = sent(2, 3, 0);
+        String why = "no plugin: rank 1 cannot use it to rank 2, and a communicator uses one network";
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .containsExactly(
                         new PeerTransport(1, TransportKind.SOCKET, why),
@@ -133,29 +187,29 @@ class TransportSelectorTest {
                 new PeerTransport(3, TransportKind.SOCKET, ""));
         InetAddress nobodys = InetAddress.getByAddress(new byte[] {(byte) 192, 0, 2, 1});
         InetAddress nobodysNext = InetAddress.getByAddress(new byte[] {(byte) 198, 51, 100, 7});
-        assertThat(TransportMap.describe(0, transports, List.of(nobodys, nobodysNext)))
+        assertThat(TransportMap.describe(0, transports, List.of(nobodys, nobodysNext), ""))
                 .isEqualTo("rank 0: shm to {1}, socket to {2,3} by 192.0.2.1 and 198.51.100.7");
         InetAddress loopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
-        assertThat(TransportMap.describe(0, transports, List.of(loopback)))
+        assertThat(TransportMap.describe(0, transports, List.of(loopback), ""))
                 .isEqualTo("rank 0: shm to {1}, socket to {2,3} by lo (127.0.0.1)");
         InetAddress secondLoopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
-        assertThat(TransportMap.describe(0, transports, List.of(loopback, nobodys, secondLoopback)))
+        assertThat(TransportMap.describe(0, transports, List.of(loopback, nobodys, secondLoopback), ""))
                 .isEqualTo("rank 0: shm to {1}, socket to {2,3} by lo (127.0.0.1, 127.0.0.1) and 192.0.2.1");
-        assertThat(TransportMap.describe(0, transports.subList(0, 1), List.of(loopback)))
+        assertThat(TransportMap.describe(0, transports.subList(0, 1), List.of(loopback), ""))
                 .isEqualTo("rank 0: shm to {1}");
-        assertThat(TransportMap.describe(0, List.of(), List.of(loopback))).isEqualTo("rank 0: alone");
+        assertThat(TransportMap.describe(0, List.of(), List.of(loopback), "")).isEqualTo("rank 0: alone");
     }
 
     @Test
     void theSlowestTransportInsideAHostIsWhatAllRanksPredictBy() {
-        byte[] p2p = sent(0, 0, 3, 3);
-        byte[] shm = sent(3, 3, 0, 1);
+        byte[] p2p = sent(0, 0, 4, 4);
+        byte[] shm = sent(4, 4, 0, 1);
         List<List<Integer>> hosts = List.of(List.of(0, 1), List.of(2, 3));
         List<byte[]> all = new ArrayList<>(List.of(p2p, p2p.clone(), shm, shm.clone()));
         assertThat(TransportSelector.slowestInside(all, hosts)).isEqualTo(TransportKind.SHM);
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 1), List.of(2), List.of(3))))
                 .isEqualTo(TransportKind.P2P);
-        all.set(0, sent(0, 3, 3, 3)); // one end cannot share memory
+        all.set(0, sent(0, 4, 4, 4)); // one end cannot share memory
         assertThat(TransportSelector.slowestInside(all, hosts)).isEqualTo(TransportKind.SOCKET);
         all.get(0)[0] = 7;
         assertThatThrownBy(() -> TransportSelector.slowestInside(all, hosts))

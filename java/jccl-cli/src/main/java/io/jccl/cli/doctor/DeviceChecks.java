@@ -32,7 +32,7 @@ final class DeviceChecks {
         List<String> used = new ArrayList<>();
         List<String> others = new ArrayList<>();
         boolean[] speedless = {false};
-        walk(detect(host, GpuInventory.absent("", List.of())), Optional.empty(), (busId, element) -> {
+        walk(detectNetworks(host), Optional.empty(), (busId, element) -> {
             if (element.type() == ElementType.NET) {
                 boolean isUsed = element.integer("dev", -1) >= 0;
                 int mbps = element.integer("speed", 0);
@@ -118,6 +118,16 @@ final class DeviceChecks {
         } catch (IllegalArgumentException e) {
             return GpuInventory.absent("nvml", List.of("the settings cannot be read")); // a check of its own says why
         }
+    }
+
+    private static XmlElement detectNetworks(Host host) {
+        return new SysfsDetector(
+                        host.root(),
+                        System.getProperty("os.arch", ""),
+                        GpuInventory.absent("", List.of()),
+                        true,
+                        PluginChecks.choice(host).plugin())
+                .detect(List.of());
     }
 
     private static XmlElement detect(Host host, GpuInventory inventory) {

@@ -34,6 +34,7 @@ final class Doctor {
             SystemChecks::openFiles,
             SystemChecks::privileges,
             CudaChecks::parts,
+            PluginChecks::plugin,
             RdmaChecks::devices,
             RdmaChecks::portStates,
             RdmaChecks::gids,

@@ -148,7 +148,7 @@ public final class PerfCommand implements Callable<Integer> {
             names = "--transport",
             paramLabel = "NAME",
             defaultValue = "auto",
-            description = "auto, p2p (threads of one JVM), shm, socket or ib (default: ${DEFAULT-VALUE})")
+            description = "auto, p2p (threads of one JVM), shm, plugin, ib or socket (default: ${DEFAULT-VALUE})")
     private String transport;
 
     @Option(

@@ -6,6 +6,7 @@ import io.jccl.planning.PlanningOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.NetPlugin;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologySource;
@@ -59,8 +60,13 @@ public final class ThisHost {
     /** The host with so many ranks on the NUMA node of this process. */
     private static XmlElement describe(int ranks, Settings settings) {
         int numa = SysfsDetector.ofThisHost().numaNodeOfThisProcess();
+        NetPlugin.Choice plugin = NetPlugin.of(settings);
+        if (plugin.asked()) {
+            plugin.obstacles().forEach(obstacle -> System.err.println("jccl: " + obstacle + "; it is not used"));
+        }
         return TopologySource.describe(
                 settings,
+                plugin.plugin(),
                 IntStream.range(0, ranks)
                         .mapToObj(rank -> new HostRank(rank, numa))
                         .toList());

@@ -165,15 +165,15 @@ public final class TuneCommand implements Callable<Integer> {
         EnumSet<TransportKind> wanted = EnumSet.noneOf(TransportKind.class);
         if (transports != null) {
             transports.forEach(name -> wanted.add(TransportKind.parse(name)));
-            if (wanted.contains(TransportKind.IB)) {
-                throw new IllegalArgumentException(
-                        "transport=ib: verbs are predicted as sockets are, none are timed; name p2p, shm or socket");
+            for (TransportKind one : wanted) {
+                if (!HostCosts.MEASURED.contains(one)) {
+                    throw new IllegalArgumentException("transport=" + one.label()
+                            + ": it is predicted as sockets are, none is timed; name p2p, shm or socket");
+                }
             }
             return wanted;
         }
-        return verify
-                ? EnumSet.of(TransportKind.SHM, TransportKind.SOCKET)
-                : EnumSet.complementOf(EnumSet.of(TransportKind.IB));
+        return verify ? EnumSet.of(TransportKind.SHM, TransportKind.SOCKET) : EnumSet.copyOf(HostCosts.MEASURED);
     }
 
     private int tune(MeasurementPlan plan) throws IOException, InterruptedException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.bootstrap.InterfaceCandidate;
 import io.jccl.cli.doctor.Finding.Status;
+import io.jccl.topology.NetPlugin;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -177,5 +178,23 @@ class NetworkDoctorTest {
         assertThat(NetworkChecks.ownAddresses(new Host(root, Map.of("JCCL_SOCKET_IFNAME", "=lo"), 8, 8)))
                 .extracting(Finding::status)
                 .containsOnly(Status.OK);
+    }
+
+    @Test
+    void aNetworkPluginIsFineUnlessTheOneThatWasAskedForCannotBeUsed() {
+        assertThat(PluginChecks.findings(new NetPlugin.Choice(Optional.empty(), List.of(), false)))
+                .containsExactly(Finding.ok("net-plugin", "none"));
+        NetPlugin.Device device = new NetPlugin.Device("fab0", "", 1, 1, 100_000, 0, 8);
+        NetPlugin plugin = new NetPlugin("Fabric", "libnccl-net-fab.so", 9, List.of(device));
+        List<Finding> second =
+                PluginChecks.findings(new NetPlugin.Choice(Optional.of(plugin), List.of("\"a\" is missing"), true));
+        assertThat(second.get(0).status()).isEqualTo(Finding.Status.WARN);
+        assertThat(second.get(0).detail()).isEqualTo("\"a\" is missing: ranks use InfiniBand verbs or sockets");
+        assertThat(second.get(0).remedy()).contains("LD_LIBRARY_PATH").contains("JCCL_NET_PLUGIN");
+        assertThat(second.get(1))
+                .isEqualTo(Finding.ok(
+                        "net-plugin", "\"Fabric\", file=libnccl-net-fab.so version=9 devices: fab0 (100 Gb/s)"));
+        assertThat(PluginChecks.findings(new NetPlugin.Choice(Optional.empty(), List.of("no devices"), false)))
+                .containsExactly(Finding.ok("net-plugin", "no devices: it is not used"));
     }
 }

@@ -108,7 +108,9 @@ class TopoShowsCommunicatorsTest {
                 "JCCL_NTHREADS", "64",
                 "JCCL_MAX_NCHANNELS", "2"); // the emulated GPUs hold few blocks
         String described = TopologyXmlWriter.write(TopologySource.describeGpus(
-                        load(settings), Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
+                        load(settings),
+                        Optional.empty(),
+                        Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
                 .orElseThrow());
         TopologyReport shown = shown(described, 2, Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
         onRanks(

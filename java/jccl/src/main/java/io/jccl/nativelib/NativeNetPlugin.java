@@ -1,0 +1,37 @@
+package io.jccl.nativelib;
+
+import java.util.List;
+
+/** A network plug-in for NCCL, opened at run time where there is one. */
+public final class NativeNetPlugin {
+
+    /** Longs for each device: GUID, port, speed in Mb/s, latency in ns, connections at most, 1 where it reaches GPUs. */
+    public static final int DEVICE_LENGTH = 6;
+
+    private NativeNetPlugin() {}
+
+    /**
+     * What was found.
+     *
+     * @param numbers the version of the interface, and {@link #DEVICE_LENGTH} numbers for each device that reaches memory of
+     *     the host; empty where the plug-in cannot be used, null where there is none
+     * @param texts its name, its file, and for each device its name and its path in sysfs; or why it cannot be used
+     */
+    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    public record Answer(long[] numbers, List<String> texts) {}
+
+    /**
+     * Opens a plug-in and reads its devices. It stays open until the process ends.
+     *
+     * @param plugin a path, the name of a library, or NAME of {@code libnccl-net-NAME.so}; empty: {@code libnccl-net.so}
+     * @throws NativeLoadException if JCCL's own library cannot be loaded
+     */
+    public static Answer ask(String plugin) {
+        NativeLoader.load(); // not in a static initializer, which would throw an error of its own
+        String[] texts = {""};
+        long[] numbers = probe(plugin, texts);
+        return new Answer(numbers, List.of(texts[0].split("\n", -1)));
+    }
+
+    private static native long[] probe(String plugin, String[] texts);
+}

@@ -1,0 +1,47 @@
+// Natives of io.jccl.nativelib.NativeNetPlugin.
+#include <algorithm>
+
+#include "io_jccl_nativelib_NativeNetPlugin.h"
+#include "jni/jni_support.h"
+#include "plugin/net_devices.h"
+
+namespace {
+
+constexpr float kMaxLatencyMicros = 1e6F;
+
+// A line of the answer: texts of plug-ins may have anything in them.
+std::string lineOf(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text + '\n';
+}
+
+}  // namespace
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv* env, jclass, jstring plugin,
+                                                                          jobjectArray texts) {
+  return jccl::jni::guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    std::string name;
+    if (!jccl::jni::copyString(env, plugin, name)) return nullptr;
+    jccl::plugin::NetDevices found;
+    const jccl::Status probed = jccl::plugin::probeNetDevices(name, &found);
+    std::vector<std::int64_t> numbers;
+    std::string lines = probed ? "" : lineOf(probed.message());
+    if (probed) {
+      lines = lineOf(found.plugin->name()) + lineOf(found.plugin->file());
+      numbers.push_back(found.plugin->version());
+      for (const jccl::plugin::DeviceProperties& one : found.devices) {
+        lines += lineOf(one.name) + lineOf(one.pciPath);
+        numbers.insert(numbers.end(), {static_cast<std::int64_t>(one.guid), one.port, one.speedMbps,
+                                       static_cast<std::int64_t>(std::min(one.latencyMicros, kMaxLatencyMicros) * 1000),
+                                       one.maxComms, one.reachesCuda ? 1 : 0});
+        static_assert(io_jccl_nativelib_NativeNetPlugin_DEVICE_LENGTH == 6);
+      }
+    }
+    jstring text = jccl::jni::newString(env, lines);
+    if (text == nullptr) return nullptr;
+    env->SetObjectArrayElement(texts, 0, text);
+    if (env->ExceptionCheck() || found.plugin == nullptr) return nullptr;
+    return jccl::jni::newLongs(env, numbers);
+  });
+}
