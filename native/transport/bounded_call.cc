@@ -1,34 +1,33 @@
 #include "transport/bounded_call.h"
 
-#include <chrono>
-#include <condition_variable>
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <system_error>
 
+#include "base/clock.h"
+#include "base/futex.h"
 #include "base/thread.h"
 
 namespace jccl {
 
 bool callBounded(const char* thread, int64_t timeoutNanos, std::function<void()> call) {
-  struct State {
-    std::mutex mutex;
-    std::condition_variable over;
-    bool isOver = false;
-  };
-  const auto state = std::make_shared<State>();
+  const auto over = std::make_shared<std::atomic<uint32_t>>(0);
   try {
-    startQuietThread(thread, [state, call = std::move(call)] {
+    startQuietThread(thread, [over, call = std::move(call)] {
       call();
-      const std::lock_guard lock(state->mutex);
-      state->isOver = true;
-      state->over.notify_all();
+      over->store(1, std::memory_order_release);
+      futexWake(*over);
     }).detach();
   } catch (const std::system_error&) {
     return false;
   }
-  std::unique_lock lock(state->mutex);
-  return state->over.wait_for(lock, std::chrono::nanoseconds(timeoutNanos), [&] { return state->isOver; });
+  const int64_t end = monotonicNanos() + timeoutNanos;
+  while (over->load(std::memory_order_acquire) == 0) {
+    const int64_t left = end - monotonicNanos();
+    if (left <= 0) return false;
+    futexWaitFor(*over, 0, left);
+  }
+  return true;
 }
 
 }  // namespace jccl

@@ -115,6 +115,20 @@ public record TuningOverrides(
                 false);
     }
 
+    /** These overrides where no network reduces: {@code JCCL_ALGO=collnetdirect} restricts nothing there. */
+    public TuningOverrides withoutCollNet() {
+        return new TuningOverrides(
+                algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN),
+                protocols,
+                minChannels,
+                maxChannels,
+                chunkBytes,
+                ll128,
+                threads,
+                thresholds,
+                nvls);
+    }
+
     /** The upper bound of a choice's channels in a plan of so many. */
     int maxChannels(int planned) {
         return maxChannels > 0 ? Math.min(planned, maxChannels) : planned;
