@@ -34,7 +34,7 @@ foreach(version RANGE 6 12)
   target_compile_definitions(jccl_test_plugin_v${version} PRIVATE JCCL_PLUGIN_VERSION=${version})
   list(APPEND jccl_loaded jccl_test_plugin_v${version})
 endforeach()
-# The same whose network reduces, in a process that plays the switch.
+# The same whose network reduces, in a process that simulates the switch.
 foreach(version RANGE 6 12)
   jccl_test_library(jccl_test_collnet_v${version} native/test/plugin/switch_plugin.cc native/test/plugin/socket_plugin.cc)
   target_compile_definitions(jccl_test_collnet_v${version} PRIVATE JCCL_PLUGIN_VERSION=${version})

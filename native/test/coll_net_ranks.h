@@ -1,4 +1,4 @@
-// Ranks as threads whose hosts a network joins that reduces: a process plays its switch.
+// Ranks as threads whose hosts a network joins that reduces: a process simulates its switch.
 #pragma once
 
 #include <gtest/gtest.h>

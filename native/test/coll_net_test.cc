@@ -35,7 +35,7 @@ Code run(Communicator& communicator, OperationCode code, Choice choice, Guarded&
   return ended;
 }
 
-// What the plug-in is told, for as long as this lives.
+// A fault of the plug-in, for as long as this lives.
 class Fault {
  public:
   explicit Fault(const char* name) { ::setenv("JCCL_TEST_COLLNET_FAULT", name, 1); }

@@ -1,4 +1,4 @@
-// A process that plays a network's switch for the CollNet plug-in of the tests: it sums what the members of a group send. It writes
+// A process that simulates a network's switch for the CollNet plug-in of the tests: it sums what the members of a group send. It writes
 // the port that it listens on, and ends when its input does.
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-// What the CollNet plug-in of the tests and the process that plays its switch send each other, over TCP on one host.
+// What the CollNet plug-in of the tests and the process that simulates its switch send each other, over TCP on one host.
 #pragma once
 
 #include <cstdint>

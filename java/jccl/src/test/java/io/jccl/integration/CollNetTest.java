@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks of two hosts whose network reduces (CollNet): processes, and one that plays the switch. */
+/** Ranks of two hosts whose network reduces (CollNet): processes, and one that simulates the switch. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CollNetTest {
 
