@@ -120,7 +120,9 @@ public final class CostModel implements TimeModel {
         double inNetworkNanos = 0;
         if (isCollNet(algorithm)) {
             inNetworkNanos = collNetNanos(protocol, bytes, channels);
-            netHop += collNet.orElseThrow().latencyMicros() / cost.netHops();
+            // Whatever protocol the links inside hosts have.
+            netHop = costs.link(TransportKind.SOCKET, measured, Protocol.SIMPLE).hopMicros()
+                    + collNet.orElseThrow().latencyMicros() / cost.netHops();
         } else if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
@@ -140,7 +142,8 @@ public final class CostModel implements TimeModel {
                 ? traits.groups() / traits.gigabytes()
                 : Math.max(
                         1 / shape.netGBps(),
-                        costs.link(TransportKind.SOCKET, Algorithm.DIRECT, protocol).nanosPerByte(bytes));
+                        costs.link(TransportKind.SOCKET, Algorithm.DIRECT, protocol)
+                                .nanosPerByte(bytes));
         return (double) bytes / channels * perByte;
     }
 
