@@ -23,6 +23,9 @@ class ProgressEngine {
   // Moves whatever can move without blocking. Returns how many things moved (0 = nothing to do now).
   virtual int poll() = 0;
 
+  // Do events report everything that comes? Else what comes while a thread sleeps is found only by the next poll.
+  virtual bool hasEvents() const { return true; }
+
   // Sleeps until a network event, a kick() or `nanos` nanoseconds, whichever is first.
   virtual void waitForEvents(int64_t nanos) = 0;
 

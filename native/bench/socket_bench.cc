@@ -1,7 +1,8 @@
 // One-way throughput and round-trip time of the socket transport over loopback, beside a plain TCP stream.
 //
-//     socket_bench [seconds per row]
+//     socket_bench [seconds per row [PLUGIN]]
 //
+// With the file of a network plug-in, that is measured beside it: libjccl_test_plugin_v12.so does the same over plain sockets.
 // Two processes: the child sends, the parent receives. "plain" is write() and read() of the same size on one TCP
 // connection with the kernel's own buffer sizes: the bound that the transport is held to.
 #include <netinet/in.h>
@@ -17,11 +18,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "bench/bench_process.h"
 #include "test/net_pair.h"
+#include "transport/net_plugin.h"
 
 namespace jccl {
 namespace {
@@ -62,14 +65,18 @@ void check(const Status& status) {
   std::exit(1);
 }
 
+std::string pluginFile;
+constexpr int kByPlugin = 0;  // instead of a number of streams
+
 // A rank with one connection to and one from the other.
 class Rank {
  public:
   Rank(int rank, uint32_t slotBytes, int streams, Shared& shared)
       : shape_(slotBytes, 4096, 4096), out_(shape_), in_(shape_) {
-    NetConfig config = test::configOf(rank, 2, streams);
+    NetConfig config = test::configOf(rank, 2, std::max(streams, 1));
     config.stripeBytes = 32 * 1024;
-    check(NetTransport::create(config, &net_));
+    config.plugin = pluginFile;
+    check(NetTransport::create(config, &net_, streams == kByPlugin ? PluginNet::open : NetMaker{}));
     std::vector<uint8_t> info;
     check(net_->listen({"127.0.0.1"}, &info));
     std::copy(info.begin(), info.end(), shared.info[rank]);
@@ -151,11 +158,11 @@ Rate oneWay(uint32_t bytes, int streams, double seconds) {
   return {static_cast<double>(moved) / elapsed, static_cast<double>(all + moved) / (processorNanos() - processor)};
 }
 
-double roundTripMicros(uint32_t bytes, double seconds) {
+double roundTripMicros(uint32_t bytes, int streams, double seconds) {
   Shared* shared = makeShared();
   const pid_t child = ::fork();
   if (child == 0) {
-    Rank rank(1, 65536, 1, *shared);
+    Rank rank(1, 65536, streams, *shared);
     uint32_t got;
     do {
       got = rank.receive();
@@ -165,7 +172,7 @@ double roundTripMicros(uint32_t bytes, double seconds) {
     rank.close();
     ::_exit(0);
   }
-  Rank rank(0, 65536, 1, *shared);
+  Rank rank(0, 65536, streams, *shared);
   int64_t start = 0;
   int64_t trips = -100;
   const auto span = static_cast<int64_t>(seconds * 1e9);
@@ -228,8 +235,10 @@ Rate plainOneWay(uint32_t bytes, double seconds) {
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 0.5;
-  std::printf("one way, GB/s (GB per second of processor time)\n%10s %14s %14s %14s %14s\n", "bytes", "plain",
-              "1 stream", "2 streams", "4 streams");
+  if (argc > 2) jccl::pluginFile = argv[2];
+  const char* column = argc > 2 ? "plug-in" : "";
+  std::printf("one way, GB/s (GB per second of processor time)\n%10s %14s %14s %14s %14s %14s\n", "bytes", "plain",
+              "1 stream", "2 streams", "4 streams", column);
   for (const uint32_t bytes : {4096u, 32768u, 131072u, 262144u, 524288u, 1048576u}) {
     const auto print = [](const jccl::Rate& rate) {
       std::printf("  %5.2f (%5.2f)", rate.perSecond, rate.perProcessor);
@@ -237,11 +246,14 @@ int main(int argc, char** argv) {
     std::printf("%10u", bytes);
     print(jccl::plainOneWay(bytes, seconds));
     for (const int streams : {1, 2, 4}) print(jccl::oneWay(bytes, streams, seconds));
+    if (argc > 2) print(jccl::oneWay(bytes, jccl::kByPlugin, seconds));
     std::printf("\n");
   }
   std::printf("round trip, us\n");
   for (const uint32_t bytes : {8u, 1024u, 16384u, 65536u}) {
-    std::printf("%10u %8.1f\n", bytes, jccl::roundTripMicros(bytes, seconds));
+    std::printf("%10u %8.1f", bytes, jccl::roundTripMicros(bytes, 1, seconds));
+    if (argc > 2) std::printf(" %8.1f", jccl::roundTripMicros(bytes, jccl::kByPlugin, seconds));
+    std::printf("\n");
   }
   return 0;
 }

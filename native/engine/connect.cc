@@ -63,7 +63,7 @@ void Communicator::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
   if (progress == nullptr) return;
   control_.onlyNetwork = localPeers_ == 0;
-  control_.policy.addNetwork();
+  control_.policy.addNetwork(progress->hasEvents());
 }
 
 Status Communicator::setRing(int channel, const std::vector<int>& order) {

@@ -67,7 +67,10 @@ Status HostCommunicator::create(const HostCommunicatorConfig& config, std::uniqu
 HostCommunicator::~HostCommunicator() {
   stagingProxy_.reset();
   forwardedSends_.release();
-  if (net_ != nullptr) net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
+  if (net_ != nullptr) {
+    net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
+    if (net_->isStuck()) net_->keep(memory());
+  }
   if (forwarder_ != nullptr) {
     forwarder_->end("has closed its communicator");
     if (forwardingId_ != 0) registry_->remove(forwardingId_);

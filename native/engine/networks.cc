@@ -32,7 +32,7 @@ Status Networks::openOptional(TransportKind kind, bool offered, const NetConfig&
     obstacle = "settings turn it off on this rank, or it is not there";
     return Status::ok();
   }
-  const Status opened = open(kind, config, maker, addresses);
+  Status opened = open(kind, config, maker, addresses);
   if (opened) return opened;
   obstacle = opened.message();
   if (opened.code() == Code::Invalid) return opened;  // a setting is wrong; everything else only means another network

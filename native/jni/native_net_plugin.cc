@@ -19,12 +19,12 @@ std::string lineOf(std::string text) {
 }  // namespace
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv* env, jclass, jstring plugin,
-                                                                          jobjectArray texts) {
+                                                                          jlong limitNanos, jobjectArray texts) {
   return jccl::jni::guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     std::string name;
     if (!jccl::jni::copyString(env, plugin, name)) return nullptr;
     jccl::plugin::NetDevices found;
-    const jccl::Status probed = jccl::plugin::probeNetDevices(name, &found);
+    const jccl::Status probed = jccl::plugin::probeNetDevices(name, limitNanos, &found);
     std::vector<std::int64_t> numbers;
     std::string lines = probed ? "" : lineOf(probed.message());
     if (probed) {

@@ -3,64 +3,126 @@
 #include <map>
 #include <mutex>
 
+#include "base/limited_run.h"
+#include "base/log.h"
+
 namespace jccl::plugin {
 namespace {
 
 constexpr int kMaxDevices = 64;
 
-std::mutex& beginning() {
-  static auto* mutex = new std::mutex;
-  return *mutex;
-}
+// Plug-ins of a process begin one after the other, as with NCCL. One that holds its thread for ever holds up nobody who comes
+// after it has been left behind.
+class Turns {
+ public:
+  using Turn = std::shared_ptr<std::mutex>;
 
-Status read(NetPlugin& plugin, std::vector<DeviceProperties>* devices) {
-  int count = 0;
-  if (Status counted = plugin.devices(&count); !counted) return counted;
-  if (count < 1 || count > kMaxDevices) {
-    return {Code::System, "devices=" + std::to_string(count) + ", expected 1 to " + std::to_string(kMaxDevices) +
-                              "; does this host have a card that it drives?"};
+  static Turn current() {
+    const std::lock_guard lock(guard());
+    return latest();
   }
-  devices->clear();
-  for (int i = 0; i < count; ++i) {
-    DeviceProperties one;
-    if (Status got = plugin.properties(i, &one); !got) return got;
-    one.number = i;
-    if (one.reachesHost) devices->push_back(std::move(one));
+  static void abandon(const Turn& turn) {
+    const std::lock_guard lock(guard());
+    if (latest() == turn) latest() = std::make_shared<std::mutex>();
   }
-  if (devices->empty()) return {Code::System, "none of its devices reaches memory of the host"};
-  return Status::ok();
-}
 
-Status begin(const std::string& name, uint64_t commId, NetDevices* opened) {
-  if (Status found = openNetPlugin(name, &opened->plugin); !found) return found;
-  if (Status begun = opened->plugin->init(commId); !begun) return begun;
-  return read(*opened->plugin, &opened->devices);
-}
+ private:
+  // Threads that a plug-in holds may outlive statics.
+  static std::mutex& guard() {
+    static auto* mutex = new std::mutex;
+    return *mutex;
+  }
+  static Turn& latest() {
+    static auto* turn = new Turn(std::make_shared<std::mutex>());
+    return *turn;
+  }
+};
 
-Status named(const std::string& name, Status status) {
-  if (status) return status;
-  const std::string which = name.empty() ? "" : " \"" + name + "\"";
-  return {status.code(), "net plug-in" + which + ": " + status.message()};
-}
+// What opening a plug-in has to do, on a thread that it may hold for ever.
+struct Opening {
+  const Turns::Turn turn = Turns::current();
+  std::mutex mutex;  // of `plugin`
+  std::shared_ptr<NetPlugin> plugin;
+  std::vector<DeviceProperties> devices;
+  Status result;
+
+  void run(const std::string& name, uint64_t commId) {
+    const std::lock_guard myTurn(*turn);
+    std::shared_ptr<NetPlugin> opened;
+    result = openNetPlugin(name, &opened);
+    if (!result) return;
+    {
+      const std::lock_guard lock(mutex);
+      plugin = opened;
+    }
+    result = begin(*opened, commId);
+    if (result) return;
+    if (Status ended = opened->finalize(); !ended) logMessage(LogLevel::Warn, "net", ended.message());
+  }
+
+  Status begin(NetPlugin& opened, uint64_t commId) {
+    if (Status begun = opened.init(commId); !begun) return begun;
+    int count = 0;
+    if (Status counted = opened.devices(&count); !counted) return counted;
+    if (count < 1 || count > kMaxDevices) {
+      return {Code::System, opened.watch().who() + ": devices=" + std::to_string(count) + ", expected 1 to " +
+                                std::to_string(kMaxDevices) + "; does this host have a card that it drives?"};
+    }
+    for (int i = 0; i < count; ++i) {
+      DeviceProperties one;
+      if (Status read = opened.properties(i, &one); !read) return read;
+      one.number = i;
+      if (one.reachesHost) devices.push_back(std::move(one));
+    }
+    if (devices.empty())
+      return {Code::System, opened.watch().who() + ": none of its devices reaches memory of the host"};
+    return Status::ok();
+  }
+
+  Status whyItHangs(int64_t limitNanos) {
+    const std::lock_guard lock(mutex);
+    // Asked twice, it is stuck if it is still in the call of the first time; what is slow but moves is not waited for either.
+    if (plugin != nullptr && !plugin->watch().isStuck(0, limitNanos) &&
+        plugin->watch().isStuck(limitNanos, limitNanos)) {
+      return plugin->watch().error();
+    }
+    return Status::transport("has not been opened after " + std::to_string(limitNanos / 1'000'000) +
+                             " ms, and is left behind");
+  }
+};
 
 }  // namespace
 
-Status openNetDevices(const std::string& name, uint64_t commId, NetDevices* opened) {
-  const std::lock_guard lock(beginning());
-  return named(name, begin(name, commId, opened));
+Status openNetDevices(const std::string& name, uint64_t commId, int64_t limitNanos, NetDevices* opened) {
+  const auto opening = std::make_shared<Opening>();
+  Status result;
+  if (runWithin(limitNanos, "jccl-plugin", [opening, name, commId] { opening->run(name, commId); })) {
+    result = opening->result;
+    *opened = {opening->plugin, opening->devices};
+  } else {
+    result = opening->whyItHangs(limitNanos);
+    const std::lock_guard lock(opening->mutex);
+    opened->plugin = opening->plugin;
+    Turns::abandon(opening->turn);
+  }
+  if (result) return result;
+  return {result.code(), "net plug-in" + (name.empty() ? "" : " \"" + name + "\"") + ": " + result.message()};
 }
 
-Status probeNetDevices(const std::string& name, NetDevices* found) {
-  static auto* kept = new std::map<std::string, std::shared_ptr<NetPlugin>>;
-  const std::lock_guard lock(beginning());
-  const auto known = kept->find(name);
-  if (known != kept->end()) {
-    found->plugin = known->second;
-    return named(name, read(*found->plugin, &found->devices));
+Status probeNetDevices(const std::string& name, int64_t limitNanos, NetDevices* found) {
+  static auto* mutex = new std::mutex;
+  static auto* kept = new std::map<std::string, NetDevices>;
+  {
+    const std::lock_guard lock(*mutex);
+    if (const auto known = kept->find(name); known != kept->end()) {
+      *found = known->second;
+      return Status::ok();
+    }
   }
-  Status begun = begin(name, 0, found);
-  if (begun) kept->emplace(name, found->plugin);
-  return named(name, begun);
+  Status opened = openNetDevices(name, 0, limitNanos, found);
+  const std::lock_guard lock(*mutex);
+  if (opened && !kept->emplace(name, *found).second) return found->plugin->finalize();  // another thread was faster
+  return opened;
 }
 
 }  // namespace jccl::plugin

@@ -1,11 +1,14 @@
 #include "plugin/plugin_library.h"
 
+#include <array>
+#include <atomic>
 #include <climits>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/futex.h"
 #include "plugin/plugin_file.h"
 #include "plugin/plugin_properties.h"
 
@@ -13,10 +16,44 @@ namespace jccl::plugin {
 namespace {
 
 constexpr const char* kNetPrefix = "libnccl-net";
+// How many messages a version lets one request receive at most: so many sizes a plug-in may write.
+constexpr size_t kMaxReceives = 32;
 
 Result ignoreEvent(void** /*event*/, int /*type*/, void* /*parent*/, int64_t /*pluginId*/, void* /*data*/) {
   return kSuccess;
 }
+
+// Before version 11 a plug-in is initialised once in a process, whatever uses it: others refuse a second time. Whoever comes while
+// that goes on waits for it; outside of any lock, as it may not return.
+class Initialised {
+ public:
+  static Initialised& of(const void* table) {
+    static auto* all = new std::map<const void*, Initialised>;  // threads that a plug-in holds may outlive statics
+    static auto* mutex = new std::mutex;
+    const std::lock_guard lock(*mutex);
+    return (*all)[table];
+  }
+
+  // A failure may be tried again.
+  template <typename Init>
+  Result once(Init init) {
+    uint32_t before = kNot;
+    while (!state_.compare_exchange_strong(before, kRunning)) {
+      if (before == kDone) return kSuccess;
+      futexWait(state_, kRunning);
+      before = kNot;
+    }
+    const Result result = init();
+    state_.store(result == kSuccess ? kDone : kNot);
+    futexWake(state_);
+    return result;
+  }
+
+ private:
+  static constexpr uint32_t kNot = 0, kRunning = 1, kDone = 2;
+
+  std::atomic<uint32_t> state_{kNot};
+};
 
 template <int Version>
 class NetPluginOf final : public NetPlugin {
@@ -26,12 +63,6 @@ class NetPluginOf final : public NetPlugin {
  public:
   NetPluginOf(const Table& table, const std::string& file)
       : NetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
-
-  ~NetPluginOf() override {
-    if constexpr (Version >= 11) {
-      if (context_ != nullptr && table_.finalize != nullptr) table_.finalize(context_);
-    }
-  }
 
   // The first function that is missing although this version requires it; null: all are there.
   static const char* missing(const Table& table) {
@@ -59,23 +90,26 @@ class NetPluginOf final : public NetPlugin {
 
   Status init(uint64_t commId) override {
     if constexpr (Version >= 11) {
-      return checked("init", table_.init(&context_, commId, &config_, pluginLogger(), ignoreEvent));
+      return checked("init", [&] { return table_.init(&context_, commId, &config_, pluginLogger(), ignoreEvent); });
+    } else if constexpr (Version == 10) {
+      return checked("init", [&] {
+        return Initialised::of(&table_).once([&] { return table_.init(pluginLogger(), ignoreEvent); });
+      });
     } else {
-      static std::mutex mutex;
-      static auto* begun = new std::map<const Table*, Result>;
-      const std::lock_guard lock(mutex);
-      const auto [found, isFirst] = begun->try_emplace(&table_, kSuccess);
-      if (isFirst) found->second = initOnce();
-      return checked("init", found->second);
+      return checked("init",
+                     [&] { return Initialised::of(&table_).once([&] { return table_.init(pluginLogger()); }); });
     }
   }
 
-  Status devices(int* count) override { return checked("devices", table_.devices(count)); }
+  Status devices(int* count) override {
+    return checked("devices", [&] { return table_.devices(count); });
+  }
 
   Status properties(int device, DeviceProperties* found) override {
     Properties<Version> raw{};
-    if (Status got = checked("getProperties", table_.getProperties(device, &raw)); !got) return got;
+    if (Status got = checked("getProperties", [&] { return table_.getProperties(device, &raw); }); !got) return got;
     *found = propertiesOf<Version>(raw, table_.regMrDmaBuf != nullptr);
+    if (found->maxMessageBytes == 0) return failed("getProperties", "says maxP2pBytes=0, expected at least 1");
     return Status::ok();
   }
 
@@ -83,9 +117,9 @@ class NetPluginOf final : public NetPlugin {
     *listenComm = nullptr;
     Status done;
     if constexpr (Version >= 11) {
-      done = checked("listen", table_.listen(context_, device, handle, listenComm));
+      done = checked("listen", [&] { return table_.listen(context_, device, handle, listenComm); });
     } else {
-      done = checked("listen", table_.listen(device, handle, listenComm));
+      done = checked("listen", [&] { return table_.listen(device, handle, listenComm); });
     }
     return done && *listenComm == nullptr ? failed("listen", "returned success and no communicator") : done;
   }
@@ -94,23 +128,23 @@ class NetPluginOf final : public NetPlugin {
     *sendComm = nullptr;
     [[maybe_unused]] void* offload = nullptr;  // none is requested
     if constexpr (Version >= 11) {
-      return pending("connect", table_.connect(context_, device, handle, sendComm, &offload));
+      return pending("connect", [&] { return table_.connect(context_, device, handle, sendComm, &offload); });
     } else if constexpr (Version == 10) {
-      return pending("connect", table_.connect(device, &config_, handle, sendComm, &offload));
+      return pending("connect", [&] { return table_.connect(device, &config_, handle, sendComm, &offload); });
     } else if constexpr (Version == 6) {
-      return pending("connect", table_.connect(device, handle, sendComm));
+      return pending("connect", [&] { return table_.connect(device, handle, sendComm); });
     } else {
-      return pending("connect", table_.connect(device, handle, sendComm, &offload));
+      return pending("connect", [&] { return table_.connect(device, handle, sendComm, &offload); });
     }
   }
 
   Status accept(void* listenComm, void** recvComm) override {
     *recvComm = nullptr;
     if constexpr (Version == 6) {
-      return pending("accept", table_.accept(listenComm, recvComm));
+      return pending("accept", [&] { return table_.accept(listenComm, recvComm); });
     } else {
       void* offload = nullptr;
-      return pending("accept", table_.accept(listenComm, recvComm, &offload));
+      return pending("accept", [&] { return table_.accept(listenComm, recvComm, &offload); });
     }
   }
 
@@ -118,25 +152,28 @@ class NetPluginOf final : public NetPlugin {
     *memory = nullptr;
     using RegisteredSize = typename NetSignatures<Version>::RegisteredSize;
     if (Status fits = requireFits<RegisteredSize>("regMr", bytes); !fits) return fits;
-    return checked("regMr", table_.regMr(comm, data, static_cast<RegisteredSize>(bytes), type, memory));
+    return checked("regMr", [&] { return table_.regMr(comm, data, static_cast<RegisteredSize>(bytes), type, memory); });
   }
 
   Status registerDmaBuf(void* comm, void* data, size_t bytes, int descriptor, void** memory) override {
     *memory = nullptr;
     if (table_.regMrDmaBuf == nullptr) return failed("regMrDmaBuf", "is missing");
-    return checked("regMrDmaBuf", table_.regMrDmaBuf(comm, data, bytes, kPointerCuda, 0, descriptor, memory));
+    return checked("regMrDmaBuf",
+                   [&] { return table_.regMrDmaBuf(comm, data, bytes, kPointerCuda, 0, descriptor, memory); });
   }
 
-  Status deregister(void* comm, void* memory) override { return checked("deregMr", table_.deregMr(comm, memory)); }
+  Status deregister(void* comm, void* memory) override {
+    return checked("deregMr", [&] { return table_.deregMr(comm, memory); });
+  }
 
   Status send(void* comm, void* data, size_t bytes, int tag, void* memory, void** request) override {
     *request = nullptr;
     if (Status fits = requireFits<Size>("isend", bytes); !fits) return fits;
     const auto size = static_cast<Size>(bytes);
     if constexpr (Version >= 10) {
-      return checked("isend", table_.isend(comm, data, size, tag, memory, nullptr, request));
+      return checked("isend", [&] { return table_.isend(comm, data, size, tag, memory, nullptr, request); });
     } else {
-      return checked("isend", table_.isend(comm, data, size, tag, memory, request));
+      return checked("isend", [&] { return table_.isend(comm, data, size, tag, memory, request); });
     }
   }
 
@@ -149,36 +186,47 @@ class NetPluginOf final : public NetPlugin {
     }
     if constexpr (Version >= 10) {
       std::vector<void*> events(static_cast<size_t>(n));
-      return checked("irecv", table_.irecv(comm, n, data, sizes.data(), tags, memory, events.data(), request));
+      return checked("irecv",
+                     [&] { return table_.irecv(comm, n, data, sizes.data(), tags, memory, events.data(), request); });
     } else {
-      return checked("irecv", table_.irecv(comm, n, data, sizes.data(), tags, memory, request));
+      return checked("irecv", [&] { return table_.irecv(comm, n, data, sizes.data(), tags, memory, request); });
     }
   }
 
   Status flush(void* comm, void* data, int bytes, void* memory, void** request) override {
     *request = nullptr;
     if (table_.iflush == nullptr) return failed("iflush", "is missing");
-    return checked("iflush", table_.iflush(comm, 1, &data, &bytes, &memory, request));
+    return checked("iflush", [&] { return table_.iflush(comm, 1, &data, &bytes, &memory, request); });
   }
 
-  Status test(void* request, bool* done, int* sizes) override {
+  Status test(void* request, bool* done, int* bytes) override {
     int isDone = 0;
-    Status tested = checked("test", table_.test(request, &isDone, sizes));
+    std::array<int, kMaxReceives> sizes{};
+    Status tested = checked("test", [&] { return table_.test(request, &isDone, sizes.data()); });
     *done = tested && isDone != 0;
+    *bytes = sizes[0];
     return tested;
   }
 
-  Status closeSend(void* comm) override { return checked("closeSend", table_.closeSend(comm)); }
-  Status closeReceive(void* comm) override { return checked("closeRecv", table_.closeRecv(comm)); }
-  Status closeListen(void* comm) override { return checked("closeListen", table_.closeListen(comm)); }
-
- private:
-  Result initOnce() const {
-    if constexpr (Version == 10) return table_.init(pluginLogger(), ignoreEvent);
-    if constexpr (Version < 10) return table_.init(pluginLogger());
-    return kSuccess;
+  Status closeSend(void* comm) override {
+    return checked("closeSend", [&] { return table_.closeSend(comm); });
+  }
+  Status closeReceive(void* comm) override {
+    return checked("closeRecv", [&] { return table_.closeRecv(comm); });
+  }
+  Status closeListen(void* comm) override {
+    return checked("closeListen", [&] { return table_.closeListen(comm); });
   }
 
+  Status finalize() override {
+    if constexpr (Version >= 11) {
+      if (table_.finalize == nullptr || context_ == nullptr) return Status::ok();
+      return checked("finalize", [&] { return table_.finalize(std::exchange(context_, nullptr)); });
+    }
+    return Status::ok();
+  }
+
+ private:
   template <typename As>
   Status requireFits(const char* function, size_t bytes) const {
     if (sizeof(As) == sizeof(size_t) || bytes <= INT_MAX) return Status::ok();
@@ -187,17 +235,24 @@ class NetPluginOf final : public NetPlugin {
   }
 
   Status failed(const char* function, const std::string& why) const {
-    return Status::transport(describePlugin("net", name(), file(), Version) + ": " + function + " " + why);
+    return Status::transport(watch().who() + ": " + function + " " + why);
   }
 
-  Status checked(const char* function, Result result) const {
+  Status statusOf(const char* function, Result result) const {
     if (__builtin_expect(result == kSuccess, 1)) return Status::ok();
     return failed(function, "returned " + std::to_string(result) + " (" + textOf(result) + "); see what it logged");
   }
 
+  template <typename Call>
+  Status checked(const char* function, Call call) {
+    return statusOf(function, watch().around(function, call));
+  }
+
   // Of functions that are called until they are done.
-  Status pending(const char* function, Result result) const {
-    return result == kInProgress ? Status::ok() : checked(function, result);
+  template <typename Call>
+  Status pending(const char* function, Call call) {
+    const Result result = watch().around(function, call);
+    return result == kInProgress ? Status::ok() : statusOf(function, result);
   }
 
   const Table& table_;

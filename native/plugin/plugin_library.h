@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/call_watch.h"
 #include "base/status.h"
 
 namespace jccl::plugin {
@@ -43,8 +44,7 @@ class NetPlugin {
   int version() const { return version_; }
   const std::string& file() const { return file_; }
 
-  // Once, before everything else; `commId` distinguishes communicators for those that care. What began ends with the object.
-  // Plug-ins of versions before 11 begin once in a process, and fail for ever if that fails, as with NCCL.
+  // Before everything else; `commId` distinguishes communicators for those that care.
   virtual Status init(uint64_t commId) = 0;
   virtual Status devices(int* count) = 0;
   virtual Status properties(int device, DeviceProperties* properties) = 0;
@@ -64,21 +64,31 @@ class NetPlugin {
   // Up to maxRecvs messages at once, each with the tag of its sender.
   virtual Status receive(void* comm, int n, void** data, size_t* bytes, int* tags, void** memory, void** request) = 0;
   virtual Status flush(void* comm, void* data, int bytes, void* memory, void** request) = 0;
-  // Once done, *request is the plug-in's again. `sizes` has one for each message, or is null.
-  virtual Status test(void* request, bool* done, int* sizes) = 0;
+  // Once done, the request is the plug-in's again, and *bytes is what it says of the (first) message: anything.
+  virtual Status test(void* request, bool* done, int* bytes) = 0;
 
   virtual Status closeSend(void* comm) = 0;
   virtual Status closeReceive(void* comm) = 0;
   virtual Status closeListen(void* comm) = 0;
+  // The last call, for those that init made something for.
+  virtual Status finalize() = 0;
+
+  // Every call is made under it: whether one of them returns.
+  CallWatch& watch() { return watch_; }
+  const CallWatch& watch() const { return watch_; }
 
  protected:
   NetPlugin(std::string name, int version, std::string file)
-      : name_(std::move(name)), version_(version), file_(std::move(file)) {}
+      : name_(std::move(name)),
+        version_(version),
+        file_(std::move(file)),
+        watch_("net plug-in " + name_ + " (" + file_ + ", version " + std::to_string(version) + ")") {}
 
  private:
   const std::string name_;
   const int version_;
   const std::string file_;
+  CallWatch watch_;
 };
 
 // Opens a plug-in and chooses the newest version that both sides speak. `name` is as JCCL_NET_PLUGIN has it: a path, the

@@ -31,11 +31,12 @@ struct SpinPolicy {
     return policy;
   }
 
-  // A waiting thread also moves the network: checking memory alone for long would hold that up. What arrives wakes it.
-  void addNetwork() {
+  // A waiting thread also moves the network: checking memory alone for long would hold that up. What arrives wakes it, if there
+  // are events; else a sleep is a pause of the network.
+  void addNetwork(bool hasEvents) {
     polls = std::min(polls, 50);
     firstYields = 0;
-    yieldNanos = kShortYieldNanos;
+    if (hasEvents) yieldNanos = kShortYieldNanos;
   }
 
  private:

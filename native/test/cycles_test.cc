@@ -15,6 +15,7 @@
 #include "test/faulty_net.h"
 #include "test/net_pair.h"
 #include "test/rank_threads.h"
+#include "test/test_plugins.h"
 #include "test/verbs_objects.h"
 #include "transport/net_ib.h"
 
@@ -88,6 +89,7 @@ struct Kind {
   bool simulated = false;  // over the faulty network, with registered memory
   End end = End::Used;
   int threads = 1;
+  int plugin = 0;  // over a plug-in of this version
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
@@ -109,9 +111,10 @@ class Cycle {
       config.socketThreads = kind.threads;
       config.secret.assign(16, 42);
       if (kind.simulated) config.makeNet = network_.maker();
+      if (kind.plugin != 0) config.plugin = pluginOf(kind.plugin);
       config.usesIb = kind.transport == TransportKind::Ib;
       check(HostCommunicator::create(config, communicators_[rank]));
-      const bool listens = kind.transport == TransportKind::Net || kind.transport == TransportKind::Ib;
+      const bool listens = Networks::isNetwork(kind.transport);
       check(communicators_[rank]->connectInfo(
           listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{}, info[rank]));
     }
@@ -228,18 +231,19 @@ TEST(CyclesCount, WhatIsStillOpen) {
 constexpr auto kP2p = TransportKind::P2p;
 constexpr auto kNet = TransportKind::Net;
 constexpr auto kIb = TransportKind::Ib;
-INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
-                         ::testing::Values(Kind{"p2p", kP2p}, Kind{"shm", TransportKind::Shm}, Kind{"sockets", kNet},
-                                           Kind{"sockets_4_streams", kNet, 4},
-                                           Kind{"sockets_3_threads", kNet, 6, false, End::Used, 3},
-                                           Kind{"sockets_unused", kNet, 1, false, End::Unused},
-                                           Kind{"sockets_aborted", kNet, 2, false, End::Aborted},
-                                           Kind{"simulated", kNet, 1, true},
-                                           Kind{"simulated_aborted", kNet, 1, true, End::Aborted},
-                                           Kind{"simulated_broken", kNet, 1, true, End::Broken}, Kind{"verbs", kIb},
-                                           Kind{"verbs_unused", kIb, 1, false, End::Unused},
-                                           Kind{"verbs_aborted", kIb, 1, false, End::Aborted}),
-                         [](const auto& info) { return std::string(info.param.name); });
+constexpr auto kPlugin = TransportKind::Plugin;
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Cycles,
+    ::testing::Values(
+        Kind{"p2p", kP2p}, Kind{"shm", TransportKind::Shm}, Kind{"sockets", kNet}, Kind{"sockets_4_streams", kNet, 4},
+        Kind{"sockets_3_threads", kNet, 6, false, End::Used, 3}, Kind{"sockets_unused", kNet, 1, false, End::Unused},
+        Kind{"sockets_aborted", kNet, 2, false, End::Aborted}, Kind{"simulated", kNet, 1, true},
+        Kind{"simulated_aborted", kNet, 1, true, End::Aborted}, Kind{"simulated_broken", kNet, 1, true, End::Broken},
+        Kind{"plugin_v6", kPlugin, 1, false, End::Used, 1, 6}, Kind{"plugin_v12", kPlugin, 1, false, End::Used, 1, 12},
+        Kind{"plugin_unused", kPlugin, 1, false, End::Unused, 1, 12},
+        Kind{"plugin_aborted", kPlugin, 1, false, End::Aborted, 1, 12}, Kind{"verbs", kIb},
+        Kind{"verbs_unused", kIb, 1, false, End::Unused}, Kind{"verbs_aborted", kIb, 1, false, End::Aborted}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace jccl::test

@@ -1,8 +1,9 @@
 // Every collective, algorithm, protocol and type over a network that is late, delivers in parts and out of order, and
-// breaks: results are right, or there is an error in time.
+// breaks, and over a plug-in that does: results are right, or there is an error in time.
 //
 // Each test draws a seed and prints it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
 // JCCL_FAULT_RUNS=N makes N tests of each kind (scripts/check-faults).
+#include <array>
 #include <condition_variable>
 #include <cstdlib>
 #include <random>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/host_communicator.h"
 #include "test/fault_scenario.h"
+#include "test/test_plugins.h"
 
 namespace jccl::test {
 namespace {
@@ -31,11 +33,24 @@ uint64_t drawSeed() {
   return numberFrom("JCCL_FAULT_SEED", device());
 }
 
+// What joins the ranks of different hosts: the simulated network, or a plug-in with a fault.
+enum class Over { Simulated, Plugin };
+
+// The plug-in of a seed: its version, and its fault, which is read when it is initialised.
+int chooseVersion(const Scenario& scenario) { return std::array{6, 9, 12}[scenario.seed % 3]; }
+void chooseFault(const Scenario& scenario) {
+  const uint64_t drawn = scenario.seed / 3;
+  const std::string breaks = "breaks=" + std::to_string(drawn % 3000);
+  const char* fault = scenario.loses ? breaks.c_str() : std::array{"", "late", "partial"}[drawn % 3];
+  ::setenv("JCCL_TEST_PLUGIN_FAULT", fault, 1);  // NOLINT(concurrency-mt-unsafe): no job runs
+}
+
 // All ranks of one scenario, as threads.
 class Job {
  public:
-  explicit Job(const Scenario& scenario)
-      : scenario_(scenario), network_(faultsOf(scenario)), outcomes_(scenario.ranks) {
+  explicit Job(const Scenario& scenario, Over over = Over::Simulated)
+      : scenario_(scenario), over_(over), network_(faultsOf(scenario)), outcomes_(scenario.ranks) {
+    if (over == Over::Plugin) chooseFault(scenario);
     const auto ranks = static_cast<size_t>(scenario.ranks);
     std::vector<std::vector<uint8_t>> info(ranks);
     communicators_.resize(ranks);
@@ -50,9 +65,13 @@ class Job {
       config.communicator.llSlotBytes = scenario.smallSlotBytes;
       config.communicator.ll128SlotBytes = scenario.smallSlotBytes;
       config.secret.assign(16, 42);
-      config.makeNet = network_.maker();
+      if (over == Over::Plugin) {
+        config.plugin = pluginOf(chooseVersion(scenario));
+      } else {
+        config.makeNet = network_.maker();
+      }
       check(HostCommunicator::create(config, communicators_[rank]));
-      check(communicators_[rank]->connectInfo({"simulated"}, info[rank]));
+      check(communicators_[rank]->connectInfo({over == Over::Plugin ? "127.0.0.1" : "simulated"}, info[rank]));
     }
     for (size_t rank = 0; rank < ranks; ++rank) connect(rank, info);
   }
@@ -79,11 +98,12 @@ class Job {
 
   // Ends all ranks: nothing stays registered.
   void close() {
-    if (scenario_.registers) {
+    if (scenario_.registers && over_ == Over::Simulated) {
       EXPECT_GT(network_.registered(), 0) << scenario_.describe();
     }
     communicators_.clear();
     EXPECT_EQ(0, network_.registered()) << scenario_.describe();
+    ::unsetenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe): no job runs
   }
 
   struct Outcome {
@@ -108,10 +128,11 @@ class Job {
 
   void connect(size_t rank, const std::vector<std::vector<uint8_t>>& info) {
     const int self = static_cast<int>(rank);
+    const TransportKind network = over_ == Over::Plugin ? TransportKind::Plugin : TransportKind::Net;
     for (int peer = 0; peer < scenario_.ranks; ++peer) {
       if (peer == self) continue;
       const bool together = scenario_.hosts[rank] == scenario_.hosts[peer];
-      check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : TransportKind::Net, info[peer]));
+      check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : network, info[peer]));
     }
     layOut(communicators_[rank]->communicator());
   }
@@ -212,6 +233,7 @@ class Job {
   static constexpr uint8_t kLeftAlone = 0x77;
 
   const Scenario scenario_;
+  const Over over_;
   FaultyNetwork network_;
   std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<Outcome> outcomes_;
@@ -226,22 +248,22 @@ class FaultMatrix : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultMatrix,
                          ::testing::Range(0, static_cast<int>(numberFrom("JCCL_FAULT_RUNS", kDefaultRuns))));
 
-TEST_P(FaultMatrix, IsRightOverALateAndDisorderlyNetwork) {
+void expectRight(Over over) {
   const Scenario scenario(drawSeed(), false);
-  Job job(scenario);
+  Job job(scenario, over);
   job.run();
   for (const Job::Outcome& outcome : job.outcomes()) {
     EXPECT_EQ(Code::Ok, outcome.code) << outcome.error << " in " << describe(scenario.steps[outcome.step]) << "; "
                                       << scenario.describe();
   }
-  EXPECT_GT(job.network().messages(), 100u) << scenario.describe();
+  EXPECT_TRUE(over == Over::Plugin || job.network().messages() > 100u) << scenario.describe();
   job.close();
-  RecordProperty("seed", std::to_string(scenario.seed));
+  ::testing::Test::RecordProperty("seed", std::to_string(scenario.seed));
 }
 
-TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
+void expectRightOrAnErrorInTime(Over over) {
   const Scenario scenario(drawSeed(), true);
-  Job job(scenario);
+  Job job(scenario, over);
   job.run();
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
@@ -251,10 +273,19 @@ TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());
   }
-  EXPECT_TRUE(!broke || job.network().losses() > 0) << "an error without a cause; " << scenario.describe();
+  EXPECT_TRUE(!broke || over == Over::Plugin || job.network().losses() > 0)
+      << "an error without a cause; " << scenario.describe();
   job.close();
-  RecordProperty("seed", std::to_string(scenario.seed));
+  ::testing::Test::RecordProperty("seed", std::to_string(scenario.seed));
 }
+
+TEST_P(FaultMatrix, IsRightOverALateAndDisorderlyNetwork) { expectRight(Over::Simulated); }
+
+TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) { expectRightOrAnErrorInTime(Over::Simulated); }
+
+TEST_P(FaultMatrix, IsRightOverALateOrSlowPlugin) { expectRight(Over::Plugin); }
+
+TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereAPluginBreaks) { expectRightOrAnErrorInTime(Over::Plugin); }
 
 }  // namespace
 }  // namespace jccl::test

@@ -3,15 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "test/net_scenarios.h"
+#include "test/test_plugins.h"
 
 namespace jccl {
 namespace {
@@ -20,16 +16,11 @@ using test::Consumer;
 using test::drive;
 using test::errorOf;
 using test::Pair;
+using test::pluginOf;
 using test::Producer;
 using test::transfer;
 
 const ConnectionShape kShape(256 * 1024, 16 * 1024, 16 * 1024);
-
-constexpr std::array<const char*, 7> kPlugins = {JCCL_TEST_PLUGIN_V6, JCCL_TEST_PLUGIN_V7,  JCCL_TEST_PLUGIN_V8,
-                                                 JCCL_TEST_PLUGIN_V9, JCCL_TEST_PLUGIN_V10, JCCL_TEST_PLUGIN_V11,
-                                                 JCCL_TEST_PLUGIN_V12};
-
-const char* pluginOf(int version) { return kPlugins[static_cast<size_t>(version - plugin::kOldestVersion)]; }
 
 // The offsets of NCCL's own headers on 64-bit machines.
 TEST(PluginInterface, HasTheLayoutsOfNccl) {
@@ -89,26 +80,6 @@ TEST_P(NetPlugin, IsFoundInTheNewestVersionThatItSpeaks) {
       << refused.message();
 }
 
-TEST_P(NetPlugin, AllSizesArriveInOrderAndWhole) {
-  Pair pair = pairOf();
-  Producer producer(kShape);
-  Consumer consumer(kShape);
-  pair.connectOneWay(producer, consumer);
-  transfer(pair, producer, consumer, Protocol::Simple, test::sizesOf(kShape, Protocol::Simple));
-}
-
-TEST_P(NetPlugin, ManyChannelsInBothDirectionsAtOnce) {
-  Pair pair = pairOf();
-  test::sendBothWays(pair, 3, 40);
-}
-
-TEST_P(NetPlugin, AKilledPeerIsNamedAtOnce) { test::killAPeer(PluginNet::open, choose); }
-
-TEST_P(NetPlugin, AFinIsNoFailure) {
-  Pair pair = pairOf();
-  test::sendFin(pair, kShape);
-}
-
 TEST_P(NetPlugin, ASlotThatDoesNotFitTheReceiverIsRefused) {
   Pair pair = pairOf();
   Producer producer(kShape);
@@ -121,85 +92,6 @@ TEST_P(NetPlugin, ASlotThatDoesNotFitTheReceiverIsRefused) {
   const std::string text = errorOf(*pair.net[1], &peer);
   EXPECT_EQ(0, peer);
   EXPECT_NE(std::string::npos, text.find("plugin=Test device=test0")) << text;
-}
-
-// A plug-in that is none of the good ones.
-class BadNetPlugin : public ::testing::Test {
- protected:
-  // Before the plug-in is initialised. Both ranks have the same.
-  static void fault(const char* name) { ::setenv("JCCL_TEST_PLUGIN_FAULT", name, 1); }
-  void TearDown() override { ::unsetenv("JCCL_TEST_PLUGIN_FAULT"); }
-  static void choose(NetConfig& config) { config.plugin = pluginOf(plugin::kNewestVersion); }
-  static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
-
-  static std::string whyNoneIsMade() {
-    NetConfig config = test::configOf(0, 2);
-    choose(config);
-    std::unique_ptr<NetTransport> net;
-    const Status made = NetTransport::create(config, &net, PluginNet::open);
-    EXPECT_FALSE(made.isOk());
-    return made.message();
-  }
-
-  // What both ranks report after messages that do not all arrive.
-  static std::string failures() {
-    Pair pair = pairOf();
-    Producer producer(kShape);
-    Consumer consumer(kShape);
-    pair.connectOneWay(producer, consumer);
-    std::thread sender([&] {
-      for (int i = 0; i < 100 && drive(
-                                     *pair.net[0], [&] { return producer.hasCredit(); }, 5'000'000'000);
-           ++i) {
-        producer.send(Protocol::Simple, 1000);
-      }
-    });
-    drive(
-        *pair.net[1], [&] { return !consumer.tryReceive(Protocol::Simple, 1000) && false; }, 5'000'000'000);
-    sender.join();
-    int peer = -1;
-    return errorOf(*pair.net[0], &peer) + "\n" + errorOf(*pair.net[1], &peer);
-  }
-};
-
-TEST_F(BadNetPlugin, LateAnswersCostTimeOnly) {
-  fault("late");
-  Pair pair = pairOf();
-  Producer producer(kShape);
-  Consumer consumer(kShape);
-  pair.connectOneWay(producer, consumer);
-  transfer(pair, producer, consumer, Protocol::Simple, test::sizesOf(kShape, Protocol::Simple));
-}
-
-TEST_F(BadNetPlugin, PartsOfMessagesCostTimeOnly) {
-  fault("partial");
-  Pair pair = pairOf();
-  test::sendBothWays(pair, 2, 40);
-}
-
-TEST_F(BadNetPlugin, AWrongNumberOfBytesIsRefused) {
-  fault("size");
-  const std::string text = failures();
-  EXPECT_NE(std::string::npos, text.find("bytes=2147483647, expected 24 to ")) << text;
-}
-
-TEST_F(BadNetPlugin, OneThatFailsIsNamedWithItsFunction) {
-  fault("fails");
-  const std::string text = failures();
-  EXPECT_NE(std::string::npos, text.find("net plug-in Test (")) << text;
-  EXPECT_NE(std::string::npos, text.find("returned 3 (internal error); see what it logged")) << text;
-}
-
-TEST_F(BadNetPlugin, OneThatCannotBeginIsNotUsed) {
-  fault("init");
-  const std::string text = whyNoneIsMade();
-  EXPECT_NE(std::string::npos, text.find("init returned 2 (system error)")) << text;
-}
-
-TEST_F(BadNetPlugin, OneWithoutDevicesIsNotUsed) {
-  fault("none");
-  const std::string text = whyNoneIsMade();
-  EXPECT_NE(std::string::npos, text.find("devices=0, expected 1 to 64")) << text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, NetPlugin, ::testing::Range(plugin::kOldestVersion, plugin::kNewestVersion + 1),

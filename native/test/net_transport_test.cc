@@ -83,11 +83,6 @@ TEST(NetTransport, TinySocketBuffersOnlyCostTime) {
   transfer(pair, producer, consumer, Protocol::Simple, std::vector<uint32_t>(20, 100'003));
 }
 
-TEST(NetTransport, ManyChannelsInBothDirectionsAtOnce) {
-  Pair pair([](NetConfig& config) { config.streams = 2; });
-  test::sendBothWays(pair, 4, 100);
-}
-
 void threeThreads(NetConfig& config) {
   config.threads = 3;
   config.streams = 6;
@@ -107,19 +102,6 @@ TEST(NetTransport, SeveralThreadsDeliverAllSizesInOrderAndWhole) {
 TEST(NetTransport, SeveralThreadsServeManyChannelsInBothDirections) {
   Pair pair(threeThreads);
   test::sendBothWays(pair, 4, 100);
-}
-
-TEST(NetTransport, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
-  Pair pair;
-  Producer producer(kShape);
-  Consumer consumer(kShape);
-  pair.connectOneWay(producer, consumer);
-  for (int i = 0; i < 8; ++i) producer.send(Protocol::Simple, 50'000);
-  pair.net[0]->kick();  // and rank 0 does nothing more
-  for (int i = 0; i < 8; ++i) {
-    ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 50'000); }));
-  }
-  EXPECT_EQ(0u, consumer.wrong());
 }
 
 // Posts the address of the payload of a step that a Producer will send.
@@ -204,11 +186,6 @@ TEST(NetTransport, AConnectionThatComesBeforeItsReceiverIsKept) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
-TEST(NetTransport, AFinIsNoFailure) {
-  Pair pair;
-  test::sendFin(pair, kShape);
-}
-
 TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   Pair pair;
   Producer producer(kShape);
@@ -229,10 +206,6 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   const int64_t used = (after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec;
   EXPECT_LT(used, 60'000'000);
 }
-
-TEST(NetTransport, AKilledPeerIsNamedAtOnce) { test::killAPeer({}); }
-
-TEST(NetTransport, SeveralThreadsNameAKilledPeerAtOnce) { test::killAPeer({}, threeThreads); }
 
 TEST(NetTransport, AListenerThatIsGoneIsNamedWhenTheTimeIsUp) {
   Pair pair([](NetConfig& config) { config.connectTimeoutNanos = 200'000'000; });

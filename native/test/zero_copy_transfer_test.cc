@@ -11,7 +11,6 @@
 
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
-#include "transport/net_plugin.h"
 
 namespace jccl::test {
 namespace {

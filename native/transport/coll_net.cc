@@ -1,12 +1,13 @@
 #include "transport/coll_net.h"
 
 #include <algorithm>
-#include <cmath>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "base/page.h"
-#include "transport/bounded_call.h"
 
 namespace jccl {
 namespace {
@@ -30,11 +31,16 @@ CollNetGroup::~CollNetGroup() {
     MappedMemory memory;
   };
   const auto left = std::make_shared<Left>(Left{plugin_, comm_, registration_, std::move(memory_)});
-  const bool closed = callBounded("jccl-collnet", kCloseNanos, [left] {
-    if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
-    note(left->plugin->closeColl(left->comm));
-    left->memory = MappedMemory();
-  });
+  bool closed = false;
+  try {
+    closed = runWithin(kCloseNanos, "jccl-collnet", [left] {
+      if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
+      note(left->plugin->closeColl(left->comm));
+      left->memory = MappedMemory();
+    });
+  } catch (const std::system_error& e) {
+    logMessage(LogLevel::Warn, "net", std::string("collnet: no thread to close a group with: ") + e.what());
+  }
   if (!closed) {
     logMessage(LogLevel::Warn, "net",
                "collnet plug-in " + plugin_->name() + " (" + plugin_->file() +
@@ -236,11 +242,16 @@ Status CollNet::connect(int group, std::span<const CollNetHandle> handles, int m
   };
   const auto call = std::make_shared<Call>(
       Call{plugin_, {handles.begin(), handles.end()}, member, place.listener, nullptr, Status::ok()});
-  const bool returned = callBounded("jccl-collnet", timeoutNanos, [call] {
-    std::vector<void*> pointers;
-    for (CollNetHandle& handle : call->handles) pointers.push_back(handle.data());
-    call->status = call->plugin->connect(pointers, call->member, call->listener, &call->comm);
-  });
+  bool returned = false;
+  try {
+    returned = runWithin(timeoutNanos, "jccl-collnet", [call] {
+      std::vector<void*> pointers;
+      for (CollNetHandle& handle : call->handles) pointers.push_back(handle.data());
+      call->status = call->plugin->connect(pointers, call->member, call->listener, &call->comm);
+    });
+  } catch (const std::system_error& e) {
+    return {Code::System, std::string("collnet: no thread to connect with: ") + e.what()};
+  }
   if (!returned) {
     stuck_ = true;
     return Status::transport("collnet plug-in " + plugin_->name() + " (" + plugin_->file() +

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/call_watch.h"
 #include "base/status.h"
 #include "transport/net_paths.h"
 
@@ -109,6 +110,10 @@ class NetConnection {
   // Sends a FIN, so that the other end does not take the silence for a death. Data already taken is still delivered.
   virtual void close() = 0;
 
+  // Where a call of it never returns, and it is left behind: the other end is informed that no more comes. Touches nothing that
+  // the call may use.
+  virtual void abandon() {}
+
   // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
   virtual std::string describe() const = 0;
 };
@@ -188,6 +193,12 @@ class Net {
 
   // Do its event sets report everything that progress() waits for? Else it is polled.
   virtual bool hasEvents() const { return true; }
+
+  // Where its calls may block, whatever they should do, the watch over them; otherwise null.
+  virtual CallWatch* watch() { return nullptr; }
+
+  // No connection is left, and none will be made.
+  virtual void close() {}
 
   // Must memory be registered before it is sent from or received into? Then short-lived zero-copy buffers are better copied.
   virtual bool needsRegisteredMemory() const { return false; }

@@ -10,6 +10,7 @@ namespace jccl {
 namespace {
 
 constexpr uint8_t kFin = 'G';
+static_assert(kFin >= NetControlConnection::kNoticeKinds);
 
 }  // namespace
 
@@ -45,6 +46,14 @@ void NetControlConnection::sendFin() {
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
+Status NetControlConnection::notify(uint8_t kind, uint64_t value) {
+  Notice notice{kind, {}};
+  std::memcpy(notice.value.data(), &value, sizeof value);
+  return send(notice);
+}
+
+void NetControlConnection::cut() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
 Status NetControlConnection::progress(int* work) {
   while (readable_) {
     std::array<uint8_t, 1> byte{};
@@ -74,12 +83,31 @@ Status NetControlConnection::progress(int* work) {
       received_ += static_cast<size_t>(got);
       continue;
     }
-    if (ended_ || byte[0] != kFin) {
-      return Status::transport("net: " + describe() +
-                               " sent an unknown byte; do all ranks run the same version of JCCL?");
-    }
-    ended_ = true;
+    if (Status known = read(byte[0]); !known) return known;
   }
+  return Status::ok();
+}
+
+Status NetControlConnection::read(uint8_t byte) {
+  if (noticeBytes_ > 0 && !ended_) {
+    notice_.value[noticeBytes_++ - 1] = byte;
+    if (noticeBytes_ <= notice_.value.size()) return Status::ok();
+    uint64_t value = 0;
+    std::memcpy(&value, notice_.value.data(), sizeof value);
+    notices_[notice_.kind] = value;
+    noticeBytes_ = 0;
+    return Status::ok();
+  }
+  if (!ended_ && byte < kNoticeKinds) {
+    notice_.kind = byte;
+    noticeBytes_ = 1;
+    return Status::ok();
+  }
+  if (ended_ || byte != kFin) {
+    return Status::transport("net: " + describe() +
+                             " sent an unknown byte; do all ranks run the same version of JCCL?");
+  }
+  ended_ = true;
   return Status::ok();
 }
 

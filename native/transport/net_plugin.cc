@@ -16,7 +16,7 @@ namespace {
 struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4e4c504a;  // "JPLN"
   uint32_t magic = kMagic;
-  uint32_t version = 1;
+  uint32_t version = 2;
   std::array<char, 32> plugin{};  // its name, with zeros behind
 };
 
@@ -29,6 +29,11 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
   }
   *addresses = wire.subspan(sizeof *info);
   return Status::ok();
+}
+
+// Where no caller is left that could report it.
+void note(const Status& status) {
+  if (!status) logMessage(LogLevel::Warn, "net", status.message());
 }
 
 std::array<char, 32> shortName(const std::string& name) {
@@ -44,7 +49,8 @@ Status PluginNet::open(const NetConfig& config, EventSet& controlEvents, EventSe
   uint64_t commId = 0;
   std::memcpy(&commId, config.communicator.data(), sizeof commId);
   plugin::NetDevices opened;
-  if (Status begun = plugin::openNetDevices(config.plugin, commId, &opened); !begun) return begun;
+  if (Status begun = plugin::openNetDevices(config.plugin, commId, config.connectTimeoutNanos, &opened); !begun)
+    return begun;
   std::unique_ptr<PluginNet> made(new PluginNet(config, controlEvents));
   made->plugin_ = std::move(opened.plugin);
   for (plugin::DeviceProperties& one : opened.devices) made->addDevice(std::move(one));
@@ -69,6 +75,8 @@ void PluginNet::addDevice(plugin::DeviceProperties properties) {
   const int number = properties.number;
   pluginDevices_.push_back({plugin_, number, std::move(properties)});
 }
+
+void PluginNet::close() { note(plugin_->finalize()); }
 
 // Where the plan names none, channels use the devices in rotation, and ranks begin at different ones.
 const PluginDevice& PluginNet::deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {

@@ -25,6 +25,8 @@ class PluginNet final : public Net {
   const std::vector<NetDevice>& devices() const override { return devices_; }
   bool needsRegisteredMemory() const override { return true; }
   bool hasEvents() const override { return false; }
+  CallWatch* watch() override { return &plugin_->watch(); }
+  void close() override;
 
   // The addresses are those of the TCP connections.
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;

@@ -19,6 +19,12 @@ constexpr int64_t kMaxSleepNanos = 10'000'000;
 // How often callbacks that expect something are called in one poll.
 constexpr int kCallsPerPoll = 4;
 constexpr int kMaxPollsWithoutEvents = 8;
+// For so long after it was last asked, the thread that serves callers looks for data.
+constexpr int64_t kServeNanos = 1'000'000;
+// How often callers that wait for it look whether a call holds it.
+constexpr int64_t kLookNanos = 5'000'000;
+// So many polls in a row find nothing before it sleeps.
+constexpr int kIdlePolls = 16;
 
 // The progress a thread had seen when it last polled. Belongs to whichever engine the thread polled last; a wrong one
 // only makes a wait return early.
@@ -50,36 +56,102 @@ Status NetProgressEngine::start() {
   return Status::ok();
 }
 
-void NetProgressEngine::stop() {
+void NetProgressEngine::stop(const std::function<void()>& last) {
   if (!thread_.joinable()) return;
+  if (servedByThread()) {
+    run([this, &last] {
+      last();
+      stopping_.store(true);
+    });
+    while (ended_.load() == 0) {
+      if (isStuck()) return thread_.detach();
+      futexWaitFor(ended_, 0, kLookNanos);
+    }
+    thread_.join();
+    stopped_ = true;
+    return;
+  }
   stopping_.store(true);
   wakeThread();
   thread_.join();
+  const std::lock_guard lock(mutex_);
+  last();
+}
+
+void NetProgressEngine::serveByThread(CallWatch& watch, int64_t limitNanos) {
+  const std::lock_guard lock(mutex_);
+  watch_ = &watch;
+  limitNanos_ = limitNanos;
+}
+
+bool NetProgressEngine::run(std::function<void()> task) {
+  if (!servedByThread()) {
+    const std::lock_guard lock(mutex_);
+    task();
+    return true;
+  }
+  const std::shared_ptr<Task> posted = passToThread(std::move(task));
+  while (posted->done.load() == 0) {
+    if (isStuck() || ended_.load() != 0) return posted->done.load() != 0;
+    futexWaitFor(posted->done, 0, kLookNanos);
+  }
+  return true;
+}
+
+void NetProgressEngine::post(std::function<void()> task) {
+  if (!servedByThread()) {
+    run(std::move(task));
+    return;
+  }
+  passToThread(std::move(task));
+}
+
+std::shared_ptr<NetProgressEngine::Task> NetProgressEngine::passToThread(std::function<void()> task) {
+  auto posted = std::make_shared<Task>();
+  posted->run = std::move(task);
+  {
+    const std::lock_guard lock(tasksMutex_);
+    tasks_.push_back(posted);
+  }
+  wakeThread();
+  return posted;
+}
+
+void NetProgressEngine::runTasks() {
+  std::vector<std::shared_ptr<Task>> tasks;
+  {
+    const std::lock_guard lock(tasksMutex_);
+    tasks.swap(tasks_);
+  }
+  for (const auto& task : tasks) {
+    task->run();
+    task->done.store(1);
+    futexWake(task->done);
+  }
 }
 
 void NetProgressEngine::addData(ProgressCallback* callback) {
-  const std::lock_guard lock(mutex_);
-  data_.push_back(callback);
+  run([this, callback] { data_.push_back(callback); });
 }
 
 void NetProgressEngine::addControl(ProgressCallback* callback) {
-  {
-    const std::lock_guard lock(mutex_);
-    control_.push_back(callback);
-  }
+  run([this, callback] { control_.push_back(callback); });
   wakeThread();
 }
 
 FirstUse* NetProgressEngine::addDormant(ProgressCallback* callback) {
-  const std::lock_guard lock(mutex_);
-  dormant_.push_back(std::make_unique<Dormant>(callback, firstUses_));
-  return dormant_.back().get();
+  const auto made = std::make_shared<Dormant>(callback, firstUses_);
+  run([this, made] { dormant_.push_back(made); });
+  return made.get();
 }
 
 size_t NetProgressEngine::active() {
-  const std::lock_guard lock(mutex_);
-  wakeUsed();
-  return data_.size();
+  size_t active = 0;
+  run([this, &active] {
+    wakeUsed();
+    active = data_.size();
+  });
+  return active;
 }
 
 void NetProgressEngine::wakeUsed() {
@@ -110,7 +182,7 @@ int NetProgressEngine::runData() {
     work = pollCallbacks(monotonicNanos());
   }
   const bool busy = work > 0 || anyExpecting();
-  if (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents) return work;
+  if (!hasEvents_ || (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents)) return work;
   pollsWithoutEvents_ = 0;
   if (dataEvents_.dispatch() > 0) work += pollCallbacks(monotonicNanos());
   return work;
@@ -127,8 +199,9 @@ bool NetProgressEngine::anyPending() {
 }
 
 bool NetProgressEngine::pending() {
-  const std::lock_guard lock(mutex_);
-  return anyPending();
+  bool pending = false;
+  run([this, &pending] { pending = anyPending(); });
+  return pending;
 }
 
 void NetProgressEngine::noteProgress() {
@@ -137,7 +210,22 @@ void NetProgressEngine::noteProgress() {
   if (leaderSleeps_.load()) signalEvent(leaderWake_);
 }
 
+// While the thread polls, it comes soon by itself.
+void NetProgressEngine::askThread() {
+  if (!threadPolls_.load(std::memory_order_relaxed)) threadPolls_.store(true);
+  if (threadSleeps_.load() && threadSleeps_.exchange(false)) wakeThread();
+}
+
+int NetProgressEngine::pollByThread() {
+  const uint32_t progress = progress_.load();
+  const int work = progress == seenProgress ? 0 : 1;
+  seenProgress = progress;
+  askThread();
+  return work;
+}
+
 int NetProgressEngine::poll() {
+  if (servedByThread()) return pollByThread();
   if (threadPolls_.load(std::memory_order_relaxed)) threadPolls_.store(false, std::memory_order_relaxed);
   seenProgress = progress_.load();
   std::unique_lock lock(mutex_, std::try_to_lock);
@@ -161,6 +249,12 @@ void NetProgressEngine::lead(int64_t nanos) {
 
 void NetProgressEngine::waitForEvents(int64_t nanos) {
   if (nanos <= 0 || progress_.load() != seenProgress) return;
+  if (servedByThread()) {
+    followers_.fetch_add(1);
+    futexWaitFor(progress_, seenProgress, std::min(nanos, kServeNanos / 2));
+    followers_.fetch_sub(1);
+    return;
+  }
   if (std::unique_lock lock(leader_, std::try_to_lock); lock) {
     lead(nanos);
     lock.unlock();
@@ -174,6 +268,7 @@ void NetProgressEngine::waitForEvents(int64_t nanos) {
 }
 
 void NetProgressEngine::kick() {
+  if (servedByThread()) return askThread();
   bool left = true;
   if (std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     if (anyPending()) runData();
@@ -192,18 +287,29 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
   const int64_t now = monotonicNanos();
   {
     const std::lock_guard lock(mutex_);
+    runTasks();
     if (stopping_.load()) return false;
     controlEvents_.dispatch();
     for (ProgressCallback* callback : control_) work += callback->poll(now);
     work += runData();
     // First clear, then check: a kick() that comes after the check sets it again, and what comes before it is seen.
-    if (threadPolls_.exchange(false) && anyPending()) threadPolls_.store(true);
+    const bool asked = threadPolls_.exchange(false);
+    if (asked || work > 0) askedNanos_ = now;
+    if (asked && anyPending()) threadPolls_.store(true);
     for (const ProgressCallback* callback : control_) next = std::min(next, callback->nextDeadlineNanos());
     for (const ProgressCallback* callback : data_) next = std::min(next, callback->nextDeadlineNanos());
+    *sleepNanos = next == INT64_MAX ? INT64_MAX : std::max<int64_t>(next - now, 0);
+    if (watch_ != nullptr) *sleepNanos = sleepOfServing(*sleepNanos, work > 0, now);
   }
   if (work > 0) noteProgress();
-  *sleepNanos = next == INT64_MAX ? INT64_MAX : std::max<int64_t>(next - now, 0);
   return true;
+}
+
+// Callers may be about to ask for more.
+int64_t NetProgressEngine::sleepOfServing(int64_t nanos, bool worked, int64_t nowNanos) {
+  if (worked) idlePolls_ = 0;
+  if (nowNanos - askedNanos_ >= kServeNanos) return nanos;
+  return ++idlePolls_ < kIdlePolls ? 0 : std::min(nanos, maxSleepNanos_);
 }
 
 void NetProgressEngine::threadMain() {
@@ -211,12 +317,21 @@ void NetProgressEngine::threadMain() {
   while (pollOnThread(&sleepNanos)) {
     const bool polls = threadPolls_.load(std::memory_order_relaxed);
     if (polls) sleepNanos = std::min({sleepNanos, kMaxSleepNanos, maxSleepNanos_});
+    if (sleepNanos == 0) {
+      std::this_thread::yield();
+      continue;
+    }
+    threadSleeps_.store(!polls);
+    if (!polls && threadPolls_.load()) continue;  // asked meanwhile
     std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
                                     pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
     const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);
     ::ppoll(waited.data(), waited.size(), sleepNanos == INT64_MAX ? nullptr : &span, nullptr);
+    threadSleeps_.store(false);
     if (waited[0].revents != 0) drainEvent(threadWake_);
   }
+  ended_.store(1);
+  futexWake(ended_);
 }
 
 }  // namespace jccl

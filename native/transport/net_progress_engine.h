@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/call_watch.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/progress_engine.h"
 #include "base/status.h"
@@ -23,6 +26,9 @@ namespace jccl {
 //     the engine's thread  sleeps on the control events (listening, dialling, introductions) and serves those alone;
 //                          after kick() with data left, it also polls the data, until none is left or a caller polls
 //
+// Where calls of the network may block (serveByThread), the thread alone makes them: it polls the data while callers poll, and
+// until nothing is left, and it runs what callers have to do with connections. Callers only wait for it, and not for ever.
+//
 // Callers that wait: one of them (the leader) sleeps in ppoll on the data events, the others on a futex that every
 // progress wakes. A caller whose connection another thread has served is thus woken at once.
 class NetProgressEngine final : public ProgressEngine {
@@ -31,8 +37,20 @@ class NetProgressEngine final : public ProgressEngine {
   ~NetProgressEngine() override { stop(); }
 
   Status start();
-  // Ends the thread. Callbacks are not called any more afterwards, unless poll() is.
-  void stop();
+  // Ends the thread, unless a call holds it: then it and the engine stay. Callbacks are not called any more afterwards, unless
+  // poll() is. `last` runs as the last task, see run().
+  void stop(const std::function<void()>& last = [] {});
+
+  // From now on, before anything is added. A call that takes longer than the limit holds the thread for ever.
+  void serveByThread(CallWatch& watch, int64_t limitNanos);
+  // Whether a call holds the thread. Then nothing that callbacks use may be touched any more.
+  bool isStuck() { return watch_ != nullptr && watch_->isStuck(monotonicNanos(), limitNanos_); }
+
+  // Runs the task as callbacks run: under the mutex, and on the thread where that alone may. False: a call holds the thread, or
+  // it has ended, and the task has not ended, nor will it.
+  bool run(std::function<void()> task);
+  // The same without waiting for it where the thread runs it; in order with others, and before the thread polls again.
+  void post(std::function<void()> task);
 
   int poll() override;
   void waitForEvents(int64_t nanos) override;
@@ -47,15 +65,18 @@ class NetProgressEngine final : public ProgressEngine {
   // A data callback that is called from the first use on. What it returns lives as long as the engine.
   FirstUse* addDormant(ProgressCallback* callback);
 
-  // No events report what some callbacks wait for: nobody sleeps for longer.
-  void limitSleeps(int64_t nanos) { maxSleepNanos_ = nanos; }
+  // No events report what callbacks of the data wait for: nobody sleeps for longer.
+  void pollWithin(int64_t nanos) {
+    hasEvents_ = false;
+    maxSleepNanos_ = nanos;
+  }
 
   // How many data callbacks every poll calls.
   size_t active();
 
   EventSet& controlEvents() { return controlEvents_; }
   EventSet& dataEvents() { return dataEvents_; }
-  std::mutex& mutex() { return mutex_; }  // held while a callback runs
+  std::mutex& mutex() { return mutex_; }  // held while a callback runs; for callers see run()
 
   // Has any data callback work that must go on?
   bool pending();
@@ -80,6 +101,17 @@ class NetProgressEngine final : public ProgressEngine {
     std::atomic<uint32_t>& uses_;
   };
 
+  struct Task {
+    std::function<void()> run;
+    std::atomic<uint32_t> done{0};
+  };
+
+  bool servedByThread() const { return watch_ != nullptr && !stopped_; }
+  std::shared_ptr<Task> passToThread(std::function<void()> task);
+  int pollByThread();
+  void askThread();
+  void runTasks();
+  int64_t sleepOfServing(int64_t nanos, bool worked, int64_t nowNanos);
   void wakeUsed();
   int runData();
   int pollCallbacks(int64_t nowNanos);
@@ -95,10 +127,11 @@ class NetProgressEngine final : public ProgressEngine {
   std::mutex mutex_;
   std::vector<ProgressCallback*> data_;
   std::vector<ProgressCallback*> control_;
-  std::vector<std::unique_ptr<Dormant>> dormant_;
+  std::vector<std::shared_ptr<Dormant>> dormant_;
   std::atomic<uint32_t> firstUses_{0};  // of dormant callbacks
   uint32_t firstUsesSeen_ = 0;
   int pollsWithoutEvents_ = 0;
+  bool hasEvents_ = true;
   int64_t maxSleepNanos_ = INT64_MAX;  // between polls of data
 
   std::atomic<uint32_t> progress_{0};  // the futex word: changes with every progress
@@ -110,6 +143,16 @@ class NetProgressEngine final : public ProgressEngine {
 
   std::atomic<bool> threadPolls_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> threadSleeps_{false};
+  std::atomic<uint32_t> ended_{0};
+  std::atomic<bool> stopped_{false};
+
+  CallWatch* watch_ = nullptr;  // null: callers poll as well
+  int64_t limitNanos_ = 0;
+  std::mutex tasksMutex_;
+  std::vector<std::shared_ptr<Task>> tasks_;
+  int64_t askedNanos_ = 0;  // when the thread last had something to do, or was asked for it
+  int idlePolls_ = 0;       // since it had
   std::thread thread_;
 };
 

@@ -35,6 +35,11 @@ class NetProxy : public ProgressCallback {
     return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
   }
 
+  // A call will never come back from the connection: the other end learns that nothing more comes.
+  void abandon() {
+    if (connection_ != nullptr && !failed_) connection_->abandon();
+  }
+
   // Ends the connection in order: no more comes.
   void close() {
     if (connection_ != nullptr && !failed_) connection_->close();

@@ -1,8 +1,10 @@
 #include "transport/net_transport.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "transport/net_socket.h"
 
 namespace jccl {
@@ -39,18 +41,50 @@ Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTranspor
   Status networked = maker ? maker(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_)
                            : makeSockets(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_);
   if (!networked) return networked;
-  if (!made->net_->hasEvents()) engine.limitSleeps(kPollNanos);
+  if (!made->net_->hasEvents()) engine.pollWithin(kPollNanos);
+  if (CallWatch* watch = made->net_->watch(); watch != nullptr) {
+    engine.serveByThread(*watch, config.peerTimeoutNanos);
+    made->servedByThread_ = true;
+  }
   *transport = std::move(made);
   return Status::ok();
 }
 
 NetTransport::~NetTransport() { close(0); }
 
+void NetTransport::end(NetTransport* transport) {
+  transport->close(0);
+  if (transport->isStuck()) {
+    static auto* left = new std::vector<NetTransport*>;  // for leak checkers
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    left->push_back(transport);
+    return;
+  }
+  delete transport;
+}
+
+void NetTransport::run(const std::function<void()>& task) {
+  engine_.run(task);
+  noteStuck();
+}
+
+void NetTransport::noteStuck() {
+  if (isStuck() && !errors_.isSet()) errors_.set(net_->watch()->error(), -1);
+}
+
+int NetTransport::poll() {
+  const int work = engine_.poll();
+  noteStuck();
+  return work;
+}
+
 Status NetTransport::listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info) {
   if (listener_ != nullptr) return Status::invalid("net: listening already");
   {
-    const std::lock_guard lock(engine_.mutex());
-    if (Status listening = net_->listen(addresses, &listener_); !listening) return listening;
+    Status listening = Status::transport("net: the network is stuck");
+    run([&] { listening = net_->listen(addresses, &listener_); });
+    if (!listening) return listening;
   }
   *info = listener_->info();
   engine_.addControl(&acceptor_);
@@ -60,15 +94,13 @@ Status NetTransport::listen(const std::vector<std::string>& addresses, std::vect
 Status NetTransport::probe(std::span<const uint8_t> info) const { return net_->reachable(info); }
 
 void NetTransport::setPaths(const std::vector<NetPath>& paths) {
-  const std::lock_guard lock(engine_.mutex());
-  net_->setPaths(NetPaths(config_.rank, paths));
+  run([&] { net_->setPaths(NetPaths(config_.rank, paths)); });
 }
 
 Status NetTransport::addPeer(int peer, std::span<const uint8_t> info) {
   if (Status known = checkKey(peer, 0); !known) return known;
   if (Status reachable = net_->reachable(info); !reachable) return reachable;
-  const std::lock_guard lock(engine_.mutex());
-  peers_[peer].assign(info.begin(), info.end());
+  run([&] { peers_[peer].assign(info.begin(), info.end()); });
   return Status::ok();
 }
 
@@ -78,8 +110,9 @@ Status NetTransport::setDeviceMemory(const NetDeviceMemory& memory, const std::s
 
 Status NetTransport::reachDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters,
                                        std::unique_ptr<NetMemory>* reached) {
-  const std::lock_guard lock(engine_.mutex());
-  return net_->registerDeviceMemory(memory, adapters, reached);
+  Status registered = Status::transport("net: the network is stuck");
+  run([&] { registered = net_->registerDeviceMemory(memory, adapters, reached); });
+  return registered;
 }
 
 Status NetTransport::checkKey(int peer, int channel) const {
@@ -118,9 +151,10 @@ Status NetTransport::forward(int from, int peer, int channel, int adapter, const
 }
 
 uint64_t NetTransport::forwardedBytes() {
-  const std::lock_guard lock(engine_.mutex());
   uint64_t bytes = 0;
-  for (const auto& forward : forwards_) bytes += forward->bytes();
+  run([&] {
+    for (const auto& forward : forwards_) bytes += forward->bytes();
+  });
   return bytes;
 }
 
@@ -146,14 +180,19 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
 Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemory& memory) {
   if (Status valid = checkKey(peer, channel); !valid) return valid;
   auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, userMemory_, deviceMemory_.get(), errors_);
-  const std::lock_guard lock(engine_.mutex());
-  if (receivers_.count({peer, channel}) != 0) return Status::invalid("net: the receive connection exists already");
-  if (const auto early = early_.find({peer, channel}); early != early_.end()) {
-    attach(*proxy, std::move(early->second));
-    early_.erase(early);
-  }
-  receivers_[{peer, channel}] = std::move(proxy);
-  return Status::ok();
+  Status added;
+  run([&] {
+    if (receivers_.count({peer, channel}) != 0) {
+      added = Status::invalid("net: the receive connection exists already");
+      return;
+    }
+    if (const auto early = early_.find({peer, channel}); early != early_.end()) {
+      attach(*proxy, std::move(early->second));
+      early_.erase(early);
+    }
+    receivers_[{peer, channel}] = std::move(proxy);
+  });
+  return added;
 }
 
 // Only now there is something to poll.
@@ -173,22 +212,24 @@ Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connec
     senders.push_back(sender->second.get());
     if (const auto dormant = dormant_.find(key); dormant != dormant_.end()) dormant->second->noteFirstUse();
   }
-  {
-    const std::lock_guard lock(engine_.mutex());
+  run([&] {
     for (SendProxy* sender : senders) sender->dialAhead();
     for (const auto& forward : forwards_) {
       if (forward->dialsAhead()) senders.push_back(forward.get());
     }
-  }
+  });
   // Every connection has a deadline of its own; a little later it has failed.
   const int64_t deadline = monotonicNanos() + config_.connectTimeoutNanos + config_.handshakeTimeoutNanos;
   const auto allConnected = [&] {
-    const std::lock_guard lock(engine_.mutex());
-    return std::all_of(senders.begin(), senders.end(), [](const SendProxy* sender) { return sender->connected(); });
+    bool all = false;
+    run([&] {
+      all = std::all_of(senders.begin(), senders.end(), [](const SendProxy* sender) { return sender->connected(); });
+    });
+    return all;
   };
   while (!failed() && !allConnected()) {
     if (monotonicNanos() > deadline) return Status::transport("net: not all connections were made in time");
-    if (engine_.poll() == 0) engine_.waitForEvents(kConnectSleepNanos);
+    if (poll() == 0) engine_.waitForEvents(kConnectSleepNanos);
   }
   int peer = -1;
   return failed() ? error(&peer) : Status::ok();
@@ -220,40 +261,48 @@ int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listen
 void NetTransport::addUserMemory(const void* address, size_t bytes, bool written) {
   if (!net_->needsRegisteredMemory()) return;
   const NetAccess access = written ? NetAccess::Write : NetAccess::Read;
-  const std::lock_guard lock(engine_.mutex());
-  std::shared_ptr<NetMemory> memory = userMemory_.kept(address, bytes);
-  if (memory == nullptr) {
-    std::unique_ptr<NetMemory> made;
-    // What cannot be registered is copied.
-    if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &made)) return;
-    memory = std::move(made);
-  }
-  userMemory_.add(address, bytes, access, std::move(memory));
+  engine_.post([this, address, bytes, access] {
+    std::shared_ptr<NetMemory> memory = userMemory_.kept(address, bytes);
+    if (memory == nullptr) {
+      std::unique_ptr<NetMemory> made;
+      // What cannot be registered is copied.
+      if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &made)) return;
+      memory = std::move(made);
+    }
+    userMemory_.add(address, bytes, access, std::move(memory));
+  });
 }
 
 uint64_t NetTransport::keepUserMemory(void* address, size_t bytes, std::function<bool()> hasItsPages) {
   if (!net_->needsRegisteredMemory()) return 0;
-  const std::lock_guard lock(engine_.mutex());
-  std::unique_ptr<NetMemory> memory;
-  if (!net_->registerMemory(address, bytes, NetAccess::Write, &memory)) return 0;
-  return userMemory_.keep(address, bytes, std::move(memory), std::move(hasItsPages));
+  uint64_t number = 0;
+  run([&] {
+    std::unique_ptr<NetMemory> memory;
+    if (!net_->registerMemory(address, bytes, NetAccess::Write, &memory)) return;
+    number = userMemory_.keep(address, bytes, std::move(memory), std::move(hasItsPages));
+  });
+  return number;
 }
 
 void NetTransport::dropUserMemory(uint64_t number) {
-  const std::lock_guard lock(engine_.mutex());
-  userMemory_.drop(number);
+  run([&] { userMemory_.drop(number); });
 }
 
 void NetTransport::clearUserMemory() {
   if (!net_->needsRegisteredMemory()) return;
-  const std::lock_guard lock(engine_.mutex());
-  userMemory_.clear();
+  run([&] { userMemory_.clear(); });
 }
 
 void NetTransport::revoke() {
-  const std::lock_guard lock(engine_.mutex());
-  for (const auto& [key, sender] : senders_) sender->revoke();
-  for (const auto& [key, receiver] : receivers_) receiver->revoke();
+  run([&] {
+    for (const auto& [key, sender] : senders_) sender->revoke();
+    for (const auto& [key, receiver] : receivers_) receiver->revoke();
+  });
+  if (!isStuck()) return;
+  int peer = -1;
+  logMessage(
+      LogLevel::Error, "net",
+      "memory of the failed operation may still be read or written, do not use it again: " + error(&peer).message());
 }
 
 void NetTransport::close(int64_t flushNanos) {
@@ -261,16 +310,25 @@ void NetTransport::close(int64_t flushNanos) {
   closed_ = true;
   const int64_t deadline = monotonicNanos() + flushNanos;
   while (flushNanos > 0 && !failed() && engine_.pending() && monotonicNanos() < deadline) {
-    if (engine_.poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
+    if (poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
   }
-  engine_.stop();
-  const std::lock_guard lock(engine_.mutex());
-  for (const auto& [key, sender] : senders_) sender->close();
-  for (const auto& forward : forwards_) forward->close();
-  for (const auto& [key, receiver] : receivers_) receiver->close();
-  for (const auto& [key, early] : early_) early->close();
-  early_.clear();
-  listener_.reset();
+  engine_.stop([&] {
+    for (const auto& [key, sender] : senders_) sender->close();
+    for (const auto& forward : forwards_) forward->close();
+    for (const auto& [key, receiver] : receivers_) receiver->close();
+    for (const auto& [key, early] : early_) early->close();
+    early_.clear();
+    listener_.reset();
+    userMemory_ = {};
+    if (net_ != nullptr) net_->close();
+  });
+  noteStuck();
+  if (!isStuck()) return;
+  int peer = -1;
+  logMessage(LogLevel::Error, "net", "left behind: " + error(&peer).message());
+  // The other ends must not wait for it.
+  for (const auto& [key, sender] : senders_) sender->abandon();
+  for (const auto& [key, receiver] : receivers_) receiver->abandon();
 }
 
 }  // namespace jccl

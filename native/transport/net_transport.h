@@ -40,6 +40,8 @@ class NetTransport final : public ProgressEngine {
   // Over sockets, unless another network is given. The config that the maker gets lives as long as the transport.
   static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
   ~NetTransport() override;
+  // What its owner ends it with: closes and deletes it, unless a call that never returns holds it; then it stays for ever.
+  static void end(NetTransport* transport);
 
   // Numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes.
   Status listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info);
@@ -76,7 +78,8 @@ class NetTransport final : public ProgressEngine {
   // it, and waits until all have been answered, so that a broken network is known before any rank relies on it.
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
-  int poll() override { return engine_.poll(); }
+  int poll() override;
+  bool hasEvents() const override { return net_->hasEvents(); }
   void waitForEvents(int64_t nanos) override { engine_.waitForEvents(nanos); }
   void kick() override { engine_.kick(); }
   void addUserMemory(const void* address, size_t bytes, bool written) override;
@@ -90,6 +93,10 @@ class NetTransport final : public ProgressEngine {
   // The first error of any connection; the rank it is about, or -1.
   bool failed() const override { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }
+
+  // Whether a call of the network will never return. What it was given stays with it: `kept` as well.
+  bool isStuck() { return servedByThread_ && engine_.isStuck(); }
+  void keep(std::shared_ptr<const void> kept) { kept_.push_back(std::move(kept)); }
 
   // Waits until everything published has left (at most so long; 0 for an aborted communicator), sends all
   // peers a FIN and ends the thread. The destructor does it with 0.
@@ -109,6 +116,9 @@ class NetTransport final : public ProgressEngine {
   using Key = std::pair<int, int>;  // peer, channel
 
   explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
+  // As the engine does; on a network that is stuck nothing runs.
+  void run(const std::function<void()>& task);
+  void noteStuck();
   Status checkKey(int peer, int channel) const;
   SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
@@ -127,7 +137,14 @@ class NetTransport final : public ProgressEngine {
   std::map<Key, FirstUse*> dormant_;                  // senders that are polled from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
+  bool servedByThread_ = false;                              // see NetProgressEngine
   bool closed_ = false;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace jccl
+
+template <>
+struct std::default_delete<jccl::NetTransport> {
+  void operator()(jccl::NetTransport* transport) const { jccl::NetTransport::end(transport); }
+};

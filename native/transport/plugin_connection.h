@@ -47,9 +47,13 @@ struct PluginHandles {
   std::array<std::array<uint8_t, plugin::kHandleBytes>, 2> handles{};
 };
 
-// What the sender sends before its FIN: how many messages there were. The receiver may have them still to come.
-struct PluginEndOfMessages {
-  uint64_t count = 0;
+// What the ends notify each other of over the control connection. A plug-in that does not move a message looks like a peer
+// that is late, to each end by itself: so an end that has waited for long asks the other.
+enum PluginNotice : uint8_t {
+  kPluginCount,    // the sender, before its FIN: how many messages there were; the receiver may have them still to come
+  kPluginAwaited,  // the receiver has waited long for this message
+  kPluginUnsent,   // the plug-in has not sent this message for long; has it come?
+  kPluginArrived,  // it has
 };
 
 // What both ends have.
@@ -62,7 +66,12 @@ class PluginEnd {
   bool hasComms() const { return comms_[0] != nullptr && comms_[1] != nullptr; }
   void closeComms();
   Status reachData(NetMemory& memory);
+  void cutControl() const {
+    if (control_ != nullptr) control_->cut();
+  }
   std::string describeEnd() const;
+  // Of a message with its trailer.
+  Status requireFits(size_t bytes) const;
 
   // A failure of the plug-in is mostly that of the peer, which the control connection reports in a moment: `moved` fails when it
   // has, or after a while without.
@@ -75,16 +84,27 @@ class PluginEnd {
   // Messages of a communicator come in order, and one at a time.
   static constexpr int kTag = 0;
 
+  // Whether nobody has looked for some time, which counts for no wait.
+  bool hasPaused(int64_t nowNanos);
+  // Whether message `sequence` has been waited for so long that the other end is to be asked: again and again.
+  bool waitsLongFor(uint64_t sequence, bool paused, int64_t nowNanos);
+  // Message `sequence` does not move, and the other end is not late.
+  Status neverMoves(const char* function, uint64_t sequence, const std::string& why) const;
+
   const NetConfig& config_;
   const int peer_;
   const PluginDevice device_;
   std::unique_ptr<NetControlConnection> control_;
   std::array<std::unique_ptr<PluginComm>, 2> comms_;  // of messages, of data that comes by itself
-  int64_t polledNanos_ = 0;                           // while it is not connected
+  int64_t startedNanos_ = -1;                         // the first poll while it is not connected
+  int64_t polledNanos_ = 0;                           // the last one
 
  private:
   Status failure_;
   int64_t failedNanos_ = 0;
+  uint64_t awaited_ = UINT64_MAX;
+  int64_t awaitedNanos_ = 0;  // since when, or when the other end was asked
+  int64_t lookedNanos_ = 0;
 };
 
 //     Dialling ──proven──> Introduced ──the receiver's handles──> Connecting ──both connected──> Connected
@@ -100,6 +120,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override;
   void revoke() override { closeComms(); }
+  void abandon() override { cutControl(); }
   void close() override;
   std::string describe() const override;
 
@@ -123,16 +144,18 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   static bool isApart(const Slot& slot) { return !slot.hasTail && slot.message.bytes > 0; }
   static int partsOf(const Slot& slot) { return isApart(slot) ? 2 : 1; }
   Status move(int* work);
+  Status askPeer(int64_t nowNanos);
 
   EventSet& controlEvents_;
   std::unique_ptr<SocketDialer> dialer_;  // until it is proven
   State state_ = State::Dialling;
-  int64_t startedNanos_ = -1;
   PluginHandles handles_;                             // connect changes them
   std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
-  uint64_t begun_ = 0;  // the next message to pass to the plug-in
+  uint64_t begun_ = 0;                   // the next message to pass to the plug-in
+  uint64_t awaitedByPeer_ = UINT64_MAX;  // a message that had been posted here
+  uint64_t arrivedAtPeer_ = UINT64_MAX;  // and one that was not done here
 };
 
 //     Listening ──handles sent──> Accepting ──both accepted──> Connected
@@ -149,6 +172,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override;
   void revoke() override { closeComms(); }
+  void abandon() override { cutControl(); }
   void close() override;
   std::string describe() const override;
 
@@ -165,21 +189,26 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
     bool complete = false;
   };
 
-  Status accept(int* work);
+  Status accept(int64_t nowNanos, int* work);
   Status post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request);
   Status read(uint64_t sequence, int bytes);
   Status move(int* work);
+  Status askPeer(int64_t nowNanos);
   Status badMessage(const std::string& why) const;
   void complete(Slot& slot);
   // Whether everything that the peer will ever send is here.
-  bool isOver() const { return control_->hasInfo() && completed_ == control_->info<PluginEndOfMessages>().count; }
+  bool isOver() const { return completed_ == count_; }
+  void readCount() {
+    if (const auto count = control_->takeNotice(kPluginCount)) count_ = *count;
+  }
 
   std::array<void*, 2> listeners_{};
   MessageWindow<Slot> window_;
-  uint64_t posted_ = 0;      // the next message to post to the plug-in
-  uint64_t arrived_ = 0;     // the next message whose trailer has not come
-  uint64_t dataPosted_ = 0;  // the next message whose data, if it comes by itself, is not posted
-  uint64_t completed_ = 0;   // how many messages are whole
+  uint64_t posted_ = 0;          // the next message to post to the plug-in
+  uint64_t arrived_ = 0;         // the next message whose trailer has not come
+  uint64_t dataPosted_ = 0;      // the next message whose data, if it comes by itself, is not posted
+  uint64_t completed_ = 0;       // how many messages are whole
+  uint64_t count_ = UINT64_MAX;  // how many there are, once that is known
 };
 
 }  // namespace jccl

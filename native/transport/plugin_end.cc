@@ -1,10 +1,14 @@
 #include "transport/plugin_connection.h"
 
+#include <utility>
+
 namespace jccl {
 namespace {
 
 // How long a failed plug-in's connection waits for the control connection to report why.
 constexpr int64_t kCauseNanos = 200'000'000;
+// Longer pauses between two polls are pauses of the operation, or of the host.
+constexpr int64_t kPauseNanos = 1'000'000'000;
 
 }  // namespace
 
@@ -22,7 +26,15 @@ Status PluginEnd::reachData(NetMemory& memory) {
 }
 
 std::string PluginEnd::describeEnd() const {
-  return control_->describe() + " plugin=" + device_.plugin->name() + " device=" + device_.properties.name;
+  return (control_ == nullptr ? "rank " + std::to_string(peer_) : control_->describe()) +
+         " plugin=" + device_.plugin->name() + " device=" + device_.properties.name;
+}
+
+Status PluginEnd::requireFits(size_t bytes) const {
+  if (bytes <= device_.properties.maxMessageBytes) return Status::ok();
+  return Status::transport("net: " + describeEnd() + ": a message of " + std::to_string(bytes) +
+                           " bytes, and the device takes at most " +
+                           std::to_string(device_.properties.maxMessageBytes) + "; set JCCL_BUFFSIZE");
 }
 
 Status PluginEnd::causeOf(const Status& moved, int64_t nowNanos, int* work) {
@@ -35,6 +47,24 @@ Status PluginEnd::causeOf(const Status& moved, int64_t nowNanos, int* work) {
   control_->onEvents(0);  // it may have come since
   if (Status peer = control_->progress(work); !peer) return peer;
   return nowNanos >= causeDeadlineNanos() ? failure_ : Status::ok();
+}
+
+bool PluginEnd::hasPaused(int64_t nowNanos) { return nowNanos - std::exchange(lookedNanos_, nowNanos) > kPauseNanos; }
+
+bool PluginEnd::waitsLongFor(uint64_t sequence, bool paused, int64_t nowNanos) {
+  if (awaited_ != sequence || paused) {
+    awaited_ = sequence;
+    awaitedNanos_ = nowNanos;
+  }
+  if (nowNanos - awaitedNanos_ < config_.peerTimeoutNanos) return false;
+  awaitedNanos_ = nowNanos;
+  return true;
+}
+
+Status PluginEnd::neverMoves(const char* function, uint64_t sequence, const std::string& why) const {
+  return Status::transport(
+      device_.plugin->watch().who() + ": " + function + " has not completed message=" + std::to_string(sequence) +
+      " for at least " + std::to_string(config_.peerTimeoutNanos / 1'000'000) + " ms: " + why + "; see what it logged");
 }
 
 int64_t PluginEnd::causeDeadlineNanos() const { return failure_ ? INT64_MAX : failedNanos_ + kCauseNanos; }

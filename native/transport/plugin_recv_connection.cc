@@ -19,7 +19,7 @@ PluginRecvConnection::~PluginRecvConnection() {
 }
 
 Status PluginRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
-  control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(PluginEndOfMessages));
+  control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, 0);
   if (Status watched = control_->watch(controlEvents); !watched) return watched;
   PluginHandles handles;
   for (size_t i = 0; i < listeners_.size(); ++i) {
@@ -35,6 +35,7 @@ Status PluginRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer,
   if (!buffer.hasTail || dynamic_cast<PluginMemory*>(buffer.memory) == nullptr) {
     return Status::internal("irecv: the memory is not registered, or has no tail");
   }
+  if (Status fits = requireFits(buffer.bytes + sizeof(PluginTrailer)); !fits) return fits;
   Slot& next = window_.post();
   next = Slot{};
   next.buffer = buffer;
@@ -49,7 +50,7 @@ void PluginRecvConnection::redirect(uint64_t sequence, const NetMessage& expecte
   target.postedBuffer = buffer;
 }
 
-Status PluginRecvConnection::accept(int* work) {
+Status PluginRecvConnection::accept(int64_t nowNanos, int* work) {
   for (size_t i = 0; i < comms_.size(); ++i) {
     if (comms_[i] != nullptr) continue;
     void* raw = nullptr;
@@ -60,7 +61,10 @@ Status PluginRecvConnection::accept(int* work) {
     if (Status closed = device_.plugin->closeListen(listener); !closed) return closed;
     ++*work;
   }
-  return Status::ok();
+  if (startedNanos_ < 0) startedNanos_ = nowNanos;
+  if (hasComms() || nowNanos - startedNanos_ < config_.connectTimeoutNanos) return Status::ok();
+  return Status::transport(device_.plugin->watch().who() + ": accept has made no connection after " +
+                           std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms; see what it logged");
 }
 
 Status PluginRecvConnection::post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request) {
@@ -72,7 +76,7 @@ Status PluginRecvConnection::post(PluginComm& comm, const NetBuffer& buffer, siz
 }
 
 Status PluginRecvConnection::badMessage(const std::string& why) const {
-  return Status::transport("net: " + describe() + " delivered a message that does not fit: " + why +
+  return Status::transport(device_.plugin->watch().who() + " delivered a message that does not fit: " + why +
                            "; do all ranks have the same version and JCCL_* settings?");
 }
 
@@ -155,20 +159,38 @@ Status PluginRecvConnection::move(int* work) {
   return Status::ok();
 }
 
+// Whether the sender has message `completed_` is for the sender to know. A request that the plug-in refuses although it has no
+// other is the plug-in's own fault.
+Status PluginRecvConnection::askPeer(int64_t nowNanos) {
+  const bool paused = hasPaused(nowNanos);
+  if (const auto unsent = control_->takeNotice(kPluginUnsent); unsent && *unsent < completed_) {
+    if (Status answered = control_->notify(kPluginArrived, *unsent); !answered) return answered;
+  }
+  if (completed_ >= window_.posted() || !waitsLongFor(completed_, paused, nowNanos)) return Status::ok();
+  if (posted_ == completed_ || (arrived_ > completed_ && dataPosted_ <= completed_)) {
+    return neverMoves("irecv", completed_, "it has no space for a request, and has no request");
+  }
+  if (control_->ended()) return neverMoves("test", completed_, "the peer has sent it, and has closed");
+  return control_->notify(kPluginAwaited, completed_);
+}
+
 Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   if (awaitsCause()) {
     Status cause = causeOf(Status::ok(), nowNanos, work);
+    readCount();
     return isOver() ? Status::ok() : cause;
   }
   Status peer = control_->progress(work);
+  readCount();
   if (isOver()) return peer;
   Status moved;
   if (!hasComms()) {
     polledNanos_ = nowNanos;
-    if (peer) moved = accept(work);
+    if (peer) moved = accept(nowNanos, work);
   }
   // What has arrived counts also when the peer has just ended.
   if (moved && hasComms()) moved = move(work);
+  if (moved && hasComms() && peer && !isOver()) moved = askPeer(nowNanos);
   if (!peer || isOver()) return peer;
   return moved ? moved : causeOf(moved, nowNanos, work);
 }

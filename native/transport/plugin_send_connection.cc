@@ -1,4 +1,5 @@
 #include <cstring>
+#include <utility>
 
 #include "transport/plugin_connection.h"
 
@@ -20,12 +21,7 @@ Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message,
   if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
   auto* memory = dynamic_cast<PluginMemory*>(data.memory);
   if (memory == nullptr && message.bytes > 0) return Status::internal("isend: the memory is not registered");
-  const size_t bytes = message.bytes + sizeof(PluginTrailer);
-  if (bytes > device_.properties.maxMessageBytes) {
-    return Status::transport("net: " + describe() + ": a message of " + std::to_string(bytes) +
-                             " bytes, and device=" + device_.properties.name + " takes at most " +
-                             std::to_string(device_.properties.maxMessageBytes) + "; set JCCL_BUFFSIZE");
-  }
+  if (Status fits = requireFits(message.bytes + sizeof(PluginTrailer)); !fits) return fits;
   window_.post() = {message, static_cast<uint8_t*>(data.address), memory, data.hasTail && memory != nullptr, 0, 0, {}};
   return Status::ok();
 }
@@ -73,8 +69,7 @@ Status PluginSendConnection::shakeHands(int64_t nowNanos, int* work) {
   return Status::transport("net: " + describe() + ": no connection after " +
                            std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms: " +
                            (state_ == State::Connecting
-                                ? "net plug-in " + device_.plugin->name() + " (" + device_.plugin->file() +
-                                      ") has not connected; see what it logged"
+                                ? device_.plugin->watch().who() + " has not connected; see what it logged"
                                 : "the peer has sent no handle of its plug-in; is it stopped or starved?"));
 }
 
@@ -142,6 +137,25 @@ Status PluginSendConnection::move(int* work) {
   return Status::ok();
 }
 
+// The receiver asks again and again. The second time, the plug-in has had the message since the first.
+Status PluginSendConnection::askPeer(int64_t nowNanos) {
+  const bool paused = hasPaused(nowNanos);
+  if (const auto awaited = control_->takeNotice(kPluginAwaited); awaited && *awaited < window_.posted()) {
+    const bool hasLeft = *awaited < window_.done();
+    const bool again = std::exchange(awaitedByPeer_, *awaited) == *awaited && (hasLeft || !paused);
+    if (again && hasLeft) return neverMoves("test", *awaited, "it has reported it as sent, and the peer waits for it");
+    if (again) return neverMoves(*awaited < begun_ ? "test" : "isend", *awaited, "the peer waits for it");
+  }
+  if (window_.done() == window_.posted()) return Status::ok();
+  if (const auto arrived = control_->takeNotice(kPluginArrived); arrived && *arrived == window_.done()) {
+    const Slot& sent = window_[*arrived];
+    const bool again = std::exchange(arrivedAtPeer_, *arrived) == *arrived;
+    if (again && sent.ended < partsOf(sent)) return neverMoves("test", *arrived, "the peer has it already");
+  }
+  const bool asks = waitsLongFor(window_.done(), paused, nowNanos);
+  return asks ? control_->notify(kPluginUnsent, window_.done()) : Status::ok();
+}
+
 Status PluginSendConnection::progress(int64_t nowNanos, int* work) {
   if (awaitsCause()) return causeOf(Status::ok(), nowNanos, work);
   if (!connected()) {
@@ -150,6 +164,8 @@ Status PluginSendConnection::progress(int64_t nowNanos, int* work) {
   }
   if (Status moved = control_->progress(work); !moved) return moved;
   if (Status moved = move(work); !moved) return causeOf(moved, nowNanos, work);
+  if (Status asked = control_->ended() ? Status::ok() : askPeer(nowNanos); !asked)
+    return causeOf(asked, nowNanos, work);
   if (control_->ended() && window_.done() != window_.posted()) {
     return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
   }
@@ -165,7 +181,7 @@ void PluginSendConnection::close() {
   dialer_.reset();
   // With unsent messages it is cut off: the peer must not take what it has for all.
   if (control_ == nullptr || window_.done() != window_.posted()) return;
-  if (control_->send(PluginEndOfMessages{window_.done()})) control_->sendFin();
+  if (control_->notify(kPluginCount, window_.done())) control_->sendFin();
 }
 
 std::string PluginSendConnection::describe() const {

@@ -1,9 +1,6 @@
 // A network plug-in over TCP, for tests: written to the interface of NCCL's plug-ins, of version JCCL_PLUGIN_VERSION, as others
 // are. It checks what it is called with: every buffer must be in memory that was registered with its communicator.
-//
-// JCCL_TEST_PLUGIN_FAULT makes it another: "late" has no space for every second request and answers every third question only;
-// "partial" moves a few bytes at a time; "size" says wrong numbers of bytes; "fails" fails after some messages; "stuck" completes
-// nothing after some messages; "init" and "none" have nothing to offer.
+// faults.h makes it a bad one.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -22,10 +19,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
-#include <string>
 
 #include "plugin/net_abi.h"
+#include "test/plugin/faults.h"
 
 namespace jccl::plugin {
 namespace {
@@ -84,11 +82,7 @@ constexpr uint64_t kMagic = 0x706c7567696e;
 Logger logger = nullptr;
 
 std::atomic<uint64_t> calls{0};
-std::string fault;  // NOLINT(cert-err58-cpp): set before it is used
-
-bool has(const char* name) { return fault == name; }
 bool everyOther(uint64_t n) { return calls.fetch_add(1, std::memory_order_relaxed) % n != 0; }
-constexpr uint64_t kGoodMessages = 20;
 
 Result fail(Result result, const char* what) {
   if (logger != nullptr) logger(kLogWarn, ~0UL, __FILE__, __LINE__, "NET/Test : %s: %s", what, std::strerror(errno));
@@ -112,21 +106,23 @@ in_addr ownAddress() {
 
 Result begin(Logger log) {
   logger = log;
-  const char* wanted = std::getenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
-  fault = wanted == nullptr ? "" : wanted;
-  if (has("init")) return kSystemError;
+  Faults::read();
+  if (!Faults::enter("init")) return kInternalError;
   logger(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", kVersion);
   return kSuccess;
 }
 
 Result devices(int* count) {
-  *count = has("none") ? 0 : 1;
+  Faults::read();
+  if (!Faults::enter("devices")) return kInternalError;
+  *count = Faults::has("properties", "nodevices") ? 0 : Faults::has("properties", "devices") ? INT_MAX : 1;
   return kSuccess;
 }
 
 template <int Version>
 Result getProperties(int device, Properties<Version>* properties) {
   if (device != 0) return kInvalidArgument;
+  if (!Faults::enter("getProperties")) return kInternalError;
   static char name[] = "test0";
   std::memset(static_cast<void*>(properties), 0, sizeof *properties);
   auto& common = [properties]() -> auto& {
@@ -145,10 +141,20 @@ Result getProperties(int device, Properties<Version>* properties) {
   common.maxComms = 65'536;
   common.maxRecvs = 1;
   if constexpr (Version >= 9) common.maxMessageBytes = common.maxCollectiveBytes = kMaxMessageBytes;
+  if (Faults::has("properties", "noname")) common.name = nullptr;
+  if (Faults::has("properties", "speed")) common.speed = -1;
+  if (Faults::has("properties", "maxcomms")) common.maxComms = -5;
+  if (Faults::has("properties", "maxrecvs")) common.maxRecvs = INT_MAX;
+  if (Faults::has("properties", "latency")) common.latency = std::numeric_limits<float>::quiet_NaN();
+  if constexpr (Version >= 9) {
+    if (Faults::has("properties", "maxbytes")) common.maxMessageBytes = 0;
+  }
   return kSuccess;
 }
 
 Result listenAt(void* rawHandle, void** listenComm) {
+  if (!Faults::enter("listen")) return kInternalError;
+  if (Faults::has("nocomm")) return kSuccess;
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return fail(kSystemError, "socket");
   Handle handle{};
@@ -163,6 +169,7 @@ Result listenAt(void* rawHandle, void** listenComm) {
     return fail(kSystemError, "listen");
   }
   std::memcpy(rawHandle, &handle, sizeof handle);
+  if (Faults::has("handle")) std::memset(rawHandle, 0xFF, kHandleBytes);
   *listenComm = new int(socket);
   return kSuccess;
 }
@@ -171,8 +178,10 @@ Result connectTo(void* rawHandle, void** sendComm) {
   Handle handle;
   std::memcpy(&handle, rawHandle, sizeof handle);
   *sendComm = nullptr;
+  if (!Faults::enter("connect")) return kInternalError;
+  if (Faults::has("never", "connect")) return kSuccess;
   if (handle.magic != kMagic) return kInvalidArgument;
-  if (has("late") && everyOther(3)) return kSuccess;
+  if (Faults::has("late") && everyOther(3)) return kSuccess;
   if (handle.socket < 0) {
     handle.socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (handle.socket < 0) return fail(kSystemError, "socket");
@@ -199,6 +208,8 @@ Result connectTo(void* rawHandle, void** sendComm) {
 
 Result acceptFrom(void* listenComm, void** recvComm) {
   *recvComm = nullptr;
+  if (!Faults::enter("accept")) return kInternalError;
+  if (Faults::has("never", "accept")) return kSuccess;
   const int socket = ::accept4(*static_cast<int*>(listenComm), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (socket < 0) return errno == EAGAIN ? kSuccess : fail(kSystemError, "accept");
   *recvComm = new Comm(socket, false);
@@ -207,6 +218,7 @@ Result acceptFrom(void* listenComm, void** recvComm) {
 
 Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
   if (type != kPointerHost) return kInvalidArgument;
+  if (!Faults::enter("regMr")) return kInternalError;
   const auto begin = reinterpret_cast<uintptr_t>(data);
   *memory = new Region{static_cast<Comm*>(comm), begin, begin + static_cast<size_t>(bytes)};
   ++static_cast<Comm*>(comm)->regions;
@@ -216,6 +228,7 @@ Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** 
 Result deregMr(void* comm, void* memory) {
   std::unique_ptr<Region> region(static_cast<Region*>(memory));
   if (region->comm != comm) return kInvalidArgument;
+  if (!Faults::enter("deregMr")) return kInternalError;
   --region->comm->regions;
   return kSuccess;
 }
@@ -229,13 +242,19 @@ Result post(void* rawComm, void* data, size_t bytes, void* memory, void** reques
     return fail(kInvalidArgument, "memory that is not registered");
   }
   *request = nullptr;
-  if (has("late") && everyOther(2)) return kSuccess;
-  if (++comm->messages > kGoodMessages && has("fails")) return kInternalError;
+  if (Faults::has("late") && everyOther(2)) return kSuccess;
+  if (Faults::isBroken()) return kRemoteError;
+  const char* call = comm->sends ? "isend" : "irecv";
+  if (++comm->messages > Faults::kGoodMessages) {
+    if (!Faults::enter(call)) return kInternalError;
+    if (Faults::has("never", call)) return kSuccess;
+  }
   const auto free = std::find_if(comm->requests.begin(), comm->requests.end(),
                                  [](const Request& one) { return one.comm == nullptr; });
   if (free == comm->requests.end()) return kSuccess;
   *free = Request{comm, static_cast<uint8_t*>(data), bytes, bytes, 0, false};
   comm->queue.push_back(&*free);
+  if (comm->sends && comm->messages > Faults::kGoodMessages && Faults::has("twice")) return kSuccess;
   *request = &*free;
   return kSuccess;
 }
@@ -252,7 +271,7 @@ bool move(Request& request, Result* result) {
   const size_t inData = request.moved < sizeof request.header ? 0 : request.moved - sizeof request.header;
   // What follows the header of a message that comes is only known with it.
   if (sends || count == 0) parts[count++] = {request.data + inData, request.bytes - inData};
-  if (has("partial")) {
+  if (Faults::has("partial")) {
     for (iovec& part : parts) part.iov_len = std::min<size_t>(part.iov_len, 1000);
   }
   msghdr message{};
@@ -298,32 +317,48 @@ Result irecv(void* comm, int n, void** data, Size* sizes, int* /*tags*/, void** 
   return post(comm, data[0], static_cast<size_t>(sizes[0]), memory[0], request);
 }
 
+int sizeOf(const Request& request) {
+  if (Faults::has("size", "huge")) return INT_MAX;
+  if (Faults::has("size", "negative")) return INT_MIN;
+  if (Faults::has("size", "zero")) return 0;
+  return static_cast<int>(request.bytes) - (Faults::has("size", "short") ? 1 : 0);
+}
+
 Result test(void* rawRequest, int* done, int* sizes) {
   auto* request = static_cast<Request*>(rawRequest);
   Comm* comm = request->comm;
   if (comm == nullptr) return kInvalidArgument;
   *done = 0;
-  if (has("late") && everyOther(3)) return kSuccess;
-  if (has("stuck") && comm->messages > kGoodMessages) return kSuccess;
+  if (Faults::has("late") && everyOther(3)) return kSuccess;
+  const bool good = comm->messages <= Faults::kGoodMessages;
+  if (!good && !Faults::enter("test")) return kInternalError;
+  if (!good && Faults::has("never", "test")) return kSuccess;
+  if (!good && Faults::has("early")) {
+    *done = 1;
+    *sizes = static_cast<int>(request->bytes);
+    return kSuccess;
+  }
   const Result moved = request->done ? kSuccess : progress(*comm);
   if (!request->done) return moved;
   *done = 1;
-  if (sizes != nullptr) *sizes = has("size") ? INT_MAX : static_cast<int>(request->bytes);
+  *sizes = good ? static_cast<int>(request->bytes) : sizeOf(*request);
   *request = Request{};
   return kSuccess;
 }
 
 Result closeComm(void* rawComm) {
+  const bool good = Faults::enter(static_cast<Comm*>(rawComm)->sends ? "closeSend" : "closeRecv");
   std::unique_ptr<Comm> comm(static_cast<Comm*>(rawComm));
-  if (comm->regions == 0) return kSuccess;
+  if (comm->regions == 0 || !good) return good ? kSuccess : kInternalError;
   errno = EBUSY;
   return fail(kInvalidArgument, "closed while memory is registered");
 }
 
 Result closeListen(void* listenComm) {
+  const bool good = Faults::enter("closeListen");
   std::unique_ptr<int> socket(static_cast<int*>(listenComm));
   ::close(*socket);
-  return kSuccess;
+  return good ? kSuccess : kInternalError;
 }
 
 // The functions whose signatures differ, by version.
@@ -345,7 +380,7 @@ NetTable<Version> table() {
     made.connect = [](void* context, int, void* handle, void** comm, void** offload) {
       return context == nullptr || *offload != nullptr ? kInvalidArgument : connectTo(handle, comm);
     };
-    made.finalize = [](void*) { return kSuccess; };
+    made.finalize = [](void*) { return Faults::enter("finalize") ? kSuccess : kInternalError; };
     made.setNetAttr = [](void*, void*) { return kSuccess; };
   } else {
     made.listen = [](int, void* handle, void** comm) { return listenAt(handle, comm); };
@@ -390,6 +425,9 @@ NetTable<Version> table() {
 
 }  // namespace
 }  // namespace jccl::plugin
+
+// Lets calls that block return.
+extern "C" __attribute__((visibility("default"))) void jccl_test_plugin_release() { jccl::plugin::Faults::release(); }
 
 #define JCCL_PLUGIN_SYMBOL_OF(version) ncclNetPlugin_v##version
 #define JCCL_PLUGIN_SYMBOL(version) JCCL_PLUGIN_SYMBOL_OF(version)

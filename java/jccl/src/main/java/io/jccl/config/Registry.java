@@ -16,6 +16,7 @@ public final class Registry {
             NetworkSettings.all(),
             IbSettings.all(),
             TopologySettings.all(),
+            PluginSettings.all(),
             RecorderSettings.all(),
             CommandSettings.all()));
 

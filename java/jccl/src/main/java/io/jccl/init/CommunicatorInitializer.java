@@ -23,6 +23,7 @@ import io.jccl.config.TransportSettings;
 import io.jccl.events.LogContext;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeProfiler;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
 import io.jccl.planning.CommunicatorPlan;
@@ -253,7 +254,9 @@ public final class CommunicatorInitializer {
             status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = GraphFile.of(context.settings());
             NetPlugin.Choice found = NetPlugin.of(context.settings());
-            Peers peers = exchangePeers(found, graphs);
+            TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
+            acquired.push(tuner::close);
+            Peers peers = exchangePeers(found, graphs, tuner);
             NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
             timeline.step("peers");
             status.step("topology and plan");
@@ -275,7 +278,9 @@ public final class CommunicatorInitializer {
                     : Optional.empty();
             timeline.step("connect");
             status.step("tuning and devices");
-            CommunicatorPlan plan = choose(planned, connections, collNet, collNet.isPresent() ? all : options);
+            tuner.begin(planned.host());
+            CommunicatorPlan plan =
+                    choose(planned, connections, collNet, collNet.isPresent() ? all : options, peers, tuner);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
             if (stagedDevice.isPresent()) {
@@ -283,10 +288,16 @@ public final class CommunicatorInitializer {
             }
             Optional<ConnectedDevice> device = stagedDevice.isPresent()
                     ? Optional.empty()
-                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines)
+                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines, tuner)
                             .connect();
             if (device.isPresent()) {
                 acquired.push(device.get()::destroy);
+            }
+            tuner.close();
+            Optional<NativeProfiler> profiler =
+                    ProfilerPlugin.open(context, id(), plan.host().hosts().size(), found.plugin());
+            if (profiler.isPresent()) {
+                acquired.push(profiler.get()::close);
             }
             status.step("barrier");
             context.barrier();
@@ -308,6 +319,7 @@ public final class CommunicatorInitializer {
                     connections.transports(),
                     device,
                     stagedDevice,
+                    profiler,
                     peers.rendezvousAddresses(),
                     status,
                     membership);
@@ -357,9 +369,9 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers(NetPlugin.Choice plugin, Optional<GraphFile> graphs) {
+    private Peers exchangePeers(NetPlugin.Choice plugin, Optional<GraphFile> graphs, TunerPlugin tuner) {
         SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
-        Peers peers = Peers.exchange(context, plugin, status);
+        Peers peers = Peers.exchange(context, plugin, status, tuner.isOpen());
         if (context.rank() == 0) {
             warn(peers.notes());
         }
@@ -412,19 +424,21 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** The plan by the transports that all ranks have agreed on. */
+    /** The plan by the transports that all ranks have agreed on, and by what a tuner plug-in changes. */
     private CommunicatorPlan choose(
             CommunicatorPlan planned,
             Connections connections,
             Optional<CollNetTraits> collNet,
-            PlanningOptions options) {
+            PlanningOptions options,
+            Peers peers,
+            TunerPlugin tuner) {
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), collNet, options);
         if (context.rank() == 0) {
             for (String note : plan.notes()) {
                 LOG.info(note);
             }
         }
-        return plan;
+        return peers.areTuned() ? plan.with(tuner.tune("host memory", plan.choices())) : plan;
     }
 
     private void logReady(

@@ -51,6 +51,7 @@ final class DeviceConnector {
     private final DirectSlots.Devices direct;
     private final Connections connections;
     private final EngineConnector engines;
+    private final TunerPlugin tuner;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
@@ -61,6 +62,7 @@ final class DeviceConnector {
      * @param direct the network devices that use the memory of this rank's GPU
      * @param connections what joins this rank's host memory to each peer's
      * @param engines connects engines of the host
+     * @param tuner initialised for this communicator
      */
     DeviceConnector(
             InitContext context,
@@ -69,7 +71,8 @@ final class DeviceConnector {
             PlanningOptions options,
             DirectSlots.Devices direct,
             Connections connections,
-            EngineConnector engines) {
+            EngineConnector engines,
+            TunerPlugin tuner) {
         this.context = context;
         this.settings = context.settings();
         this.peers = peers;
@@ -79,6 +82,7 @@ final class DeviceConnector {
         this.direct = direct;
         this.connections = connections;
         this.engines = engines;
+        this.tuner = tuner;
         this.rank = context.rank();
     }
 
@@ -120,9 +124,19 @@ final class DeviceConnector {
     }
 
     private Choices choices(DeviceFacts facts) {
-        ChoiceTable all = Planner.deviceChoices(planned, facts, options);
+        String memory = facts.inPlace() ? "GPU memory in place" : "GPU memory";
+        ChoiceTable all = tuned(memory, Planner.deviceChoices(planned, facts, options));
         return new Choices(
-                all, facts.nvls() ? Planner.deviceChoices(planned, facts.withNvls(false), options.withoutNvls()) : all);
+                all,
+                facts.nvls()
+                        ? tuned(
+                                memory + " without NVLS",
+                                Planner.deviceChoices(planned, facts.withNvls(false), options.withoutNvls()))
+                        : all);
+    }
+
+    private ChoiceTable tuned(String memory, ChoiceTable table) {
+        return peers.areTuned() ? tuner.tune(memory, table) : table;
     }
 
     private boolean connectNvls(DeviceEngine engine) {

@@ -4,6 +4,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.PeerTransport;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeProfiler;
 import io.jccl.plan.Plan;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.tuning.ChoiceTable;
@@ -28,6 +29,7 @@ import java.util.Optional;
  * @param transports what joins this rank to each other, in rank order
  * @param device what works on its GPU, if it has one and kernels execute operations
  * @param stagedDevice what stages operations of its GPU, if it has one and the host executes them
+ * @param profiler the plug-in that gets events of operations, if there is one
  * @param rendezvousAddresses where each rank is reached when others have failed, by rank
  * @param status what others see of it
  * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
@@ -46,6 +48,7 @@ public record InitializedCommunicator(
         List<PeerTransport> transports,
         Optional<ConnectedDevice> device,
         Optional<StagedDevice> stagedDevice,
+        Optional<NativeProfiler> profiler,
         List<String> rendezvousAddresses,
         CommunicatorStatus status,
         Bootstrap membership) {}

@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param netPlugin the name of the network plug-in that it can use; empty where there is none
  * @param rendezvousAddress where it is reached when other ranks have failed
  * @param statusAddress where its process is looked into; empty if nobody can
+ * @param tuner whether it has a tuner plug-in; rank 0's is asked
  */
 record PeerInfo(
         String hostId,
@@ -29,7 +30,8 @@ record PeerInfo(
         Optional<PeerDevice> device,
         String netPlugin,
         String rendezvousAddress,
-        String statusAddress) {
+        String statusAddress,
+        boolean tuner) {
 
     private static final int MAX_CHARS = 65_535;
 
@@ -44,6 +46,7 @@ record PeerInfo(
         return out.text(netPlugin, MAX_CHARS)
                 .text(rendezvousAddress, MAX_CHARS)
                 .text(statusAddress, MAX_CHARS)
+                .flag(tuner)
                 .toBytes();
     }
 
@@ -60,7 +63,8 @@ record PeerInfo(
                     in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
                     in.text(MAX_CHARS),
                     in.text(MAX_CHARS),
-                    in.text(MAX_CHARS));
+                    in.text(MAX_CHARS),
+                    in.flag());
             in.end();
             return info;
         } catch (WireException e) {

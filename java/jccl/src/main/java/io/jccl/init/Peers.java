@@ -58,8 +58,12 @@ final class Peers {
         return processors;
     }
 
-    /** Exchanges what ranks know of themselves; all call it together. */
-    static Peers exchange(InitContext context, NetPlugin.Choice netPlugin, CommunicatorStatus status) {
+    /**
+     * Exchanges what ranks know of themselves; all call it together.
+     *
+     * @param tuner whether this rank has a tuner plug-in
+     */
+    static Peers exchange(InitContext context, NetPlugin.Choice netPlugin, CommunicatorStatus status, boolean tuner) {
         SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
@@ -71,7 +75,8 @@ final class Peers {
                 PeerDevice.of(settings),
                 netPlugin.plugin().map(NetPlugin::name).orElse(""),
                 context.membership().rendezvousAddress(),
-                status.addresses(context.membership()));
+                status.addresses(context.membership()),
+                tuner);
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
@@ -100,6 +105,11 @@ final class Peers {
     /** What a rank sent. */
     PeerInfo get(int rank) {
         return peers.get(rank);
+    }
+
+    /** Whether rank 0 has a tuner plug-in, which it asks for all. */
+    boolean areTuned() {
+        return get(0).tuner();
     }
 
     /** Whether two ranks are on one host. */

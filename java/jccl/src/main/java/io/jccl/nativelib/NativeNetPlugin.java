@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import java.time.Duration;
 import java.util.List;
 
 /** A network plug-in for NCCL, opened at run time where there is one. */
@@ -24,14 +25,15 @@ public final class NativeNetPlugin {
      * Opens a plug-in and reads its devices. It stays open until the process ends.
      *
      * @param plugin a path, the name of a library, or NAME of {@code libnccl-net-NAME.so}; empty: {@code libnccl-net.so}
+     * @param limit how long it may take; then it is left behind
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
-    public static Answer ask(String plugin) {
+    public static Answer ask(String plugin, Duration limit) {
         NativeLoader.load(); // not in a static initializer, which would throw an error of its own
         String[] texts = {""};
-        long[] numbers = probe(plugin, texts);
+        long[] numbers = probe(plugin, limit.toNanos(), texts);
         return new Answer(numbers, List.of(texts[0].split("\n", -1)));
     }
 
-    private static native long[] probe(String plugin, String[] texts);
+    private static native long[] probe(String plugin, long limitNanos, String[] texts);
 }

@@ -25,6 +25,11 @@ public record CommunicatorPlan(Plan host, Optional<GpuPlan> gpu, CommunicatorSha
      */
     public record GpuPlan(Plan plan, GpuShape shape) {}
 
+    /** The same plan with other choices. */
+    public CommunicatorPlan with(ChoiceTable other) {
+        return new CommunicatorPlan(host, gpu, shape, other);
+    }
+
     /** What the settings could not be followed in and the models' rules, as text for the log. */
     public List<String> notes() {
         return choices.notes();

@@ -29,6 +29,14 @@ interface Backend {
      */
     long execute(OperationWork work, long timeoutNanos);
 
+    /**
+     * How a collective of memory of this kind is to be executed, packed; it may turn out otherwise where buffers are used in place.
+     *
+     * @param sameCounts whether all ranks have one count
+     * @param bytes of the largest buffer of any rank
+     */
+    long choice(int signature, boolean sameCounts, long bytes);
+
     /** Returns when the operation is over. */
     default void await(OperationWork work, long deadline) {
         queue().await(work, deadline);

@@ -49,6 +49,7 @@ final class Closing {
         initialized.membership().close();
         initialized.status().end();
         initialized.device().ifPresent(ConnectedDevice::destroy);
+        queue.events().close();
         if (stopped) {
             host.close();
             initialized.stagedDevice().ifPresent(StagedDevice::destroy);

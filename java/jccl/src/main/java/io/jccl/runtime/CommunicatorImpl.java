@@ -67,7 +67,8 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                 initialized.membership().control());
         String name = "jccl-" + initialized.id() + "-rank" + initialized.rank();
         long timeoutNanos = Deadlines.nanos(initialized.timeout());
-        OperationEvents events = new OperationEvents(initialized.id(), initialized.rank(), initialized.size(), status);
+        OperationEvents events = new OperationEvents(
+                initialized.id(), initialized.rank(), initialized.size(), status, initialized.profiler());
         this.queue = new OperationQueue(name, initialized.engine(), events, failures, timeoutNanos);
         this.recorder = new FlightRecorder(initialized, status, queue.issues());
         this.host = new HostBackend(queue, initialized.choices(), initialized.rank(), initialized.size());

@@ -47,6 +47,11 @@ final class HostBackend implements Backend {
     }
 
     @Override
+    public long choice(int signature, boolean sameCounts, long bytes) {
+        return choices.choose(Signatures.collective(signature), bytes);
+    }
+
+    @Override
     public long execute(OperationWork work, long timeoutNanos) {
         return execute(work.call(), timeoutNanos);
     }

@@ -4,8 +4,6 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.DeviceStream;
-import io.jccl.events.JfrEvents;
-import io.jccl.events.OperationSpan;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.nativelib.DeviceEngine;
@@ -43,7 +41,7 @@ final class KernelBackend implements Backend {
         private volatile long number; // of the engine; 0: not put on the stream
         private long sequence; // among the collectives, or of the one before; published by number
         private long executed; // the choice that it was put on the stream with; published by number
-        private OperationSpan span; // null unless events are recorded; published by number
+        private OperationEvents.Begun events; // null unless there are any; published by number
 
         KernelWork(KernelBackend backend, OperationCall call, long deadline, long stream) {
             super(backend, call, deadline);
@@ -70,10 +68,13 @@ final class KernelBackend implements Backend {
     @Override
     public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
         KernelWork work = new KernelWork(this, call, deadline, stream == null ? engine.ownStream() : stream.handle());
-        if (JfrEvents.recordsOperations()) {
-            work.span = JfrEvents.beginOperation();
+        if (queue.events().areMade()) {
+            work.events = queue.events().begin(call, engine.lastEntered(), this);
         }
         long outcome = execute(work, work.mayTake);
+        if (outcome < NativeCommunicator.OK) {
+            queue.events().endProfiled(work.events);
+        }
         if (outcome == NativeCommunicator.INVALID) {
             throw new IllegalArgumentException(call.describe() + ": " + engine.lastError());
         }
@@ -133,8 +134,17 @@ final class KernelBackend implements Backend {
     }
 
     private long choice(BufferCall call) {
-        boolean byAny = call instanceof CollectiveCall && engine.nvlsExecutes(call.signature());
-        return (byAny ? choices.all() : choices.withoutNvls()).choose(call.collective(), call.bytes(size));
+        return chosen(call.signature(), call instanceof CollectiveCall, call.bytes(size));
+    }
+
+    private long chosen(int signature, boolean sameCounts, long bytes) {
+        boolean byAny = sameCounts && engine.nvlsExecutes(signature);
+        return (byAny ? choices.all() : choices.withoutNvls()).choose(Signatures.collective(signature), bytes);
+    }
+
+    @Override
+    public long choice(int signature, boolean sameCounts, long bytes) {
+        return engine.adjustChoice(signature, chosen(signature, sameCounts, bytes));
     }
 
     /** The choice that a call was executed with, packed; of a group, its last member's. */
@@ -193,8 +203,8 @@ final class KernelBackend implements Backend {
     }
 
     private void report(KernelWork work, boolean succeeded) {
-        if (work.span != null) {
-            queue.events().ended(work.span, work.sequence, succeeded, work);
+        if (work.events != null) {
+            queue.events().ended(work.events, work.sequence, succeeded, work);
         }
     }
 

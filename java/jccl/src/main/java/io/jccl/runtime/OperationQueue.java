@@ -51,6 +51,7 @@ final class OperationQueue {
 
     private final NativeEngine engine;
     private final OperationEvents events;
+    private final boolean profiled; // every call reads it
     private final IssueTimes issues = new IssueTimes();
     private final FailureState failures;
     private final long timeoutNanos;
@@ -80,6 +81,7 @@ final class OperationQueue {
     OperationQueue(String name, NativeEngine engine, OperationEvents events, FailureState failures, long timeoutNanos) {
         this.engine = engine;
         this.events = events;
+        this.profiled = events.areProfiled();
         this.failures = failures;
         this.timeoutNanos = timeoutNanos;
         this.thread = new CommunicatorThread(name, this);
@@ -351,7 +353,7 @@ final class OperationQueue {
             try {
                 long end = Deadlines.earlier(deadline, operation.deadline());
                 long mayTake = end == Deadlines.NONE ? timeoutNanos : Deadlines.left(end);
-                long outcome = JfrEvents.recordsOperations()
+                long outcome = profiled || JfrEvents.recordsOperations()
                         ? events.execute(operation, mayTake)
                         : operation.backend().execute(operation, mayTake);
                 if (operation.issuedNanos() != 0) {

@@ -78,6 +78,11 @@ final class StagedBackend implements Backend {
         return queue;
     }
 
+    @Override
+    public long choice(int signature, boolean sameCounts, long bytes) {
+        return choices.choose(Signatures.collective(signature), bytes);
+    }
+
     ChoiceTable choices() {
         return choices;
     }

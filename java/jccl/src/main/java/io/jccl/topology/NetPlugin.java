@@ -2,8 +2,10 @@ package io.jccl.topology;
 
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
 import io.jccl.nativelib.NativeLoadException;
 import io.jccl.nativelib.NativeNetPlugin;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -64,10 +66,12 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
     public static Choice of(Settings settings) {
         List<String> wanted = NetworkSettings.netPlugins(settings);
         boolean asked = !wanted.isEmpty() && !wanted.contains("");
+        // Where it hangs, other networks are still to be tried in time.
+        Duration limit = settings.get(TimeSettings.INIT_TIMEOUT).dividedBy(2L * wanted.size() + 1);
         List<String> obstacles = new ArrayList<>();
         for (String one : wanted) {
             try {
-                NativeNetPlugin.Answer answer = NativeNetPlugin.ask(one);
+                NativeNetPlugin.Answer answer = NativeNetPlugin.ask(one, limit);
                 if (answer.numbers() != null && answer.numbers().length > 0) {
                     return new Choice(Optional.of(decode(answer)), obstacles, asked);
                 }

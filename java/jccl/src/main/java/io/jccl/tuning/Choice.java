@@ -59,6 +59,11 @@ public record Choice(
         this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false, false);
     }
 
+    /** The same without use of shared buffers in place. */
+    Choice withoutZeroCopy() {
+        return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts);
+    }
+
     /** The packed form. */
     public long pack() {
         return algorithm.ordinal()

@@ -6,6 +6,7 @@ import io.jccl.Protocol;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 
@@ -32,7 +33,7 @@ public final class ChoiceTable {
     private final AtomicReferenceArray<long[]> choices = new AtomicReferenceArray<>(Collective.values().length);
 
     /** An algorithm and protocol that can execute a collective. */
-    private record Candidate(Algorithm algorithm, Protocol protocol) {}
+    record Candidate(Algorithm algorithm, Protocol protocol) {}
 
     private ChoiceTable(TimeModel model, TuningOverrides overrides) {
         this.model = model;
@@ -58,13 +59,80 @@ public final class ChoiceTable {
      * @param bytes the larger of one rank's send and receive buffer, as the perf table's size column counts
      */
     public long choose(Collective collective, long bytes) {
-        long[] table = choices.get(collective.ordinal());
-        return (table == null ? tabulate(collective) : table)[bucket(bytes)];
+        return packed(collective)[bucket(bytes)];
     }
 
     /** The choice for an operation as an object, for reports. */
     public Choice choice(Collective collective, long bytes) {
         return Choice.unpack(choose(collective, bytes));
+    }
+
+    /**
+     * The same table with other choices for some collectives.
+     *
+     * @param changed by collective a packed choice for each bucket
+     * @throws IllegalArgumentException if this communicator cannot execute one of them
+     */
+    public ChoiceTable with(Map<Collective, long[]> changed) {
+        ChoiceTable other = new ChoiceTable(model, overrides);
+        changed.forEach((collective, packed) -> {
+            long[] table = packed(collective).clone();
+            if (packed.length != table.length) {
+                throw new IllegalArgumentException(
+                        collective.label() + " choices=" + packed.length + ": expected " + table.length);
+            }
+            for (int bucket = 0; bucket < table.length; bucket++) {
+                long bytes = smallestSize(bucket);
+                if (packed[bucket] != table[bucket]) {
+                    table[bucket] = TunedChoices.rebuild(this, collective, bytes, packed[bucket])
+                            .orElseThrow(() -> new IllegalArgumentException(collective.label() + " bytes=" + bytes
+                                    + ": no such choice with " + model.described()))
+                            .pack();
+                }
+            }
+            other.choices.set(collective.ordinal(), table);
+        });
+        return other;
+    }
+
+    /** The packed choice of each bucket. */
+    long[] packed(Collective collective) {
+        long[] table = choices.get(collective.ordinal());
+        return table == null ? tabulate(collective) : table;
+    }
+
+    List<Candidate> candidates(Collective collective) {
+        return candidates.get(collective.ordinal());
+    }
+
+    TuningOverrides overrides() {
+        return overrides;
+    }
+
+    double micros(Collective collective, Choice choice, long bytes) {
+        return model.micros(collective, choice, bytes);
+    }
+
+    boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
+        return model.worthComparing(collective, algorithm, bytes);
+    }
+
+    /** The best choice of one algorithm and protocol. */
+    Choice best(Collective collective, Candidate candidate, long bytes, TuningOverrides bounds) {
+        Choice best = null;
+        double bestMicros = Double.POSITIVE_INFINITY;
+        for (Choice choice : model.candidates(collective, candidate.algorithm, candidate.protocol, bytes, bounds)) {
+            double micros = model.micros(collective, choice, bytes);
+            if (best == null || micros < bestMicros) {
+                bestMicros = micros;
+                best = choice;
+            }
+        }
+        if (best == null) {
+            throw new IllegalStateException(
+                    "collective=" + collective.label() + " bytes=" + bytes + ": no choice of " + candidate);
+        }
+        return best;
     }
 
     /** The predicted time of the choice for an operation, in microseconds. */
@@ -165,13 +233,11 @@ public final class ChoiceTable {
             if (several && !model.worthComparing(collective, candidate.algorithm, bytes)) {
                 continue;
             }
-            for (Choice choice :
-                    model.candidates(collective, candidate.algorithm, candidate.protocol, bytes, overrides)) {
-                double micros = model.micros(collective, choice, bytes);
-                if (micros < bestMicros) {
-                    bestMicros = micros;
-                    best = choice;
-                }
+            Choice choice = best(collective, candidate, bytes, overrides);
+            double micros = model.micros(collective, choice, bytes);
+            if (micros < bestMicros) {
+                bestMicros = micros;
+                best = choice;
             }
         }
         if (best == null) {

@@ -129,6 +129,17 @@ public record TuningOverrides(
                 nvls);
     }
 
+    /** These overrides with so many channels, as far as their own bounds allow. */
+    TuningOverrides withChannels(int channels) {
+        int least = Math.max(channels, minChannels);
+        return exactly(maxChannels > 0 ? Math.min(least, maxChannels) : least, chunkBytes);
+    }
+
+    /** These overrides with a number of channels and a size of steps. */
+    TuningOverrides exactly(int channels, int chunk) {
+        return new TuningOverrides(algorithms, protocols, channels, channels, chunk, ll128, threads, thresholds, nvls);
+    }
+
     /** The upper bound of a choice's channels in a plan of so many. */
     int maxChannels(int planned) {
         return maxChannels > 0 ? Math.min(planned, maxChannels) : planned;

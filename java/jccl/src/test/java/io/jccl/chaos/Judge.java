@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /**
  * Decides whether a round ended as promised: every rank that is left ends in bounded time, with right results or with an
- * exception that names the victims; at most one group goes on, and a minority only where the others have ended; and nothing
+ * exception that names the victims; at most one group goes on, and no minority of the ranks that have not ended; and nothing
  * stays behind.
  */
 final class Judge {
@@ -158,26 +158,27 @@ final class Judge {
             wrong.add("several groups went on: " + groups);
         }
         sizes.forEach((id, size) -> {
-            if (2 * size <= round.size() && !othersHadEnded(log, groups.get(id))) {
-                wrong.add("a minority of " + size + " went on: " + groups.get(id));
+            int living = size + othersThatMayLive(log, groups.get(id));
+            boolean isHalf = 2 * size == living && groups.get(id).contains(0);
+            if (2 * size <= living && !isHalf) {
+                wrong.add("a minority of " + size + " among " + living + " went on: " + groups.get(id));
             }
         });
         return wrong;
     }
 
-    /** Whether all ranks that are not in a group had ended, or had given up and closed everything, when it went on. */
-    private static boolean othersHadEnded(RoundLog log, TreeSet<Integer> group) {
+    /** How many ranks that are not in a group had neither ended, nor given up and closed everything, when it went on. */
+    private static int othersThatMayLive(RoundLog log, TreeSet<Integer> group) {
         double wentOn = log.secondsUntil(group.first(), "on ");
+        int living = 0;
         for (int rank = 0; rank < log.round().size(); rank++) {
             boolean wasKilled =
                     log.round().fault() == Fault.KILL && log.round().victims().contains(rank);
             boolean gaveUp = log.secondsUntil(rank, "refused") <= wentOn || log.secondsUntil(rank, "end ") <= wentOn;
             boolean mayLive = !gaveUp || log.ends().get(rank).equals("WENT_ON");
-            if (!group.contains(rank) && !wasKilled && mayLive) {
-                return false;
-            }
+            living += !group.contains(rank) && !wasKilled && mayLive ? 1 : 0;
         }
-        return true;
+        return living;
     }
 
     /**

@@ -102,11 +102,18 @@ class JudgeTest {
     }
 
     @Test
-    void twoOfFourMayGoOnOnlyIfTheOthersHaveEnded() {
+    void twoOfFourMayGoOnIfTheOthersHaveEndedOrWithTheLowestRank() {
+        for (int rank : new int[] {2, 3}) {
+            report(rank, 1, "failed OPERATION PeerFailedException [0, 1] gone", "on id [2, 3]", "end WENT_ON");
+        }
+        assertThat(decide(round(Fault.KILL, 0, 1)).outcome()).isEqualTo(Judge.Outcome.WENT_ON);
+        assertThat(decide(round(Fault.STOP, 0, 1)).faults()).containsExactly("a minority of 2 among 4 went on: [2, 3]");
+        report(0, 0.5, "refused: excluded [0, 1]", "end REFUSED");
+        assertThat(decide(round(Fault.STOP, 0, 1)).outcome()).isEqualTo(Judge.Outcome.WENT_ON);
+        reports.forEach(List::clear);
         for (int rank : new int[] {0, 3}) {
             report(rank, 1, "failed OPERATION PeerFailedException [1, 2] gone", "on id [0, 3]", "end WENT_ON");
         }
-        assertThat(decide(round(Fault.KILL, 1, 2)).outcome()).isEqualTo(Judge.Outcome.WENT_ON);
-        assertThat(decide(round(Fault.STOP, 1, 2)).outcome()).isEqualTo(Judge.Outcome.FAILED);
+        assertThat(decide(round(Fault.STOP, 1, 2)).outcome()).isEqualTo(Judge.Outcome.WENT_ON);
     }
 }

@@ -62,8 +62,8 @@ public final class PeerBytesFuzz {
     /** One input of each kind that is read, for a fuzzer to begin with. */
     public static SortedMap<String, byte[]> seeds() {
         PeerDevice device = new PeerDevice(1, "uuid", "0000:01:00.0", 90, 16, 8, true);
-        PeerInfo info =
-                new PeerInfo("a", "domain", "42", new Processors(4, "0-3"), 0, Optional.of(device), "p", "00", "01");
+        PeerInfo info = new PeerInfo(
+                "a", "domain", "42", new Processors(4, "0-3"), 0, Optional.of(device), "p", "00", "01", true);
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         seeds.put("info", with(0, info.encode()));
         seeds.put("settings", with(1, SharedSettings.encode(new TreeMap<>(Map.of("JCCL_ALGO", "ring")))));

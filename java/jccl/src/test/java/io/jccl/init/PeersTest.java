@@ -26,7 +26,7 @@ class PeersTest {
 
     private static PeerInfo peer(String host, String isolationDomain, String allowed) {
         return new PeerInfo(
-                host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "", "00000001", "");
+                host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "", "00000001", "", false);
     }
 
     /** Ranks as {@code HOST/DOMAIN}. */

@@ -174,6 +174,20 @@ class NetPluginTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"init", "none"})
+    void oneThatDoesNotBeginOrHasNoDeviceIsNotUsed(String fault) throws Exception {
+        List<String> environment =
+                List.of("env", TestPlugins.environment(9), "JCCL_TEST_PLUGIN_FAULT=" + fault, "JCCL_IB_DISABLE=1");
+        try (ProcessRanks ranks =
+                ProcessRanks.start(UniqueId.create(), folder, 2, rank -> environment, "hosts", "a", "b")) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank)).contains("RESULT ok").contains(":socket]");
+            }
+        }
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"", "none", "NONE"})
     void withoutOneNothingIsSaid(String setting) {
         try (InitLog log = new InitLog();

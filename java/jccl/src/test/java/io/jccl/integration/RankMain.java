@@ -55,6 +55,7 @@ public final class RankMain {
             case "hosts" -> hosts(id, rank, size, rest);
             case "bound" -> bound(id, rank, size, rest);
             case "containers" -> hosts(id, rank, size, LocalRanks.config());
+            case "plugins" -> PluginScenarios.run(id, rank, size);
             case "join" -> join(id, rank, size);
             case "launched-sample" -> launchedSample(Integer.parseInt(rest.get(0)));
             case "launched-work" -> launchedWork(Long.parseLong(rest.get(0)));

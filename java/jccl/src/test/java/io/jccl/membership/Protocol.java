@@ -12,27 +12,43 @@ import java.util.Set;
  *
  * <p>One step is what nobody can see half of. That all ranks meet is one, as a rank that did not see it finds the rank that
  * leads gone, like one that did. A failure is a process that is killed, at any moment, or a network that is cut in
- * two for good.
+ * two, for good or until it heals.
  */
 final class Protocol {
 
-    /** A step. */
-    record Step(String name, boolean isFailure, State next) {}
+    /**
+     * A step.
+     *
+     * @param mayNeverHappen whether it comes from outside: a failure, and its end
+     */
+    record Step(String name, boolean mayNeverHappen, State next) {}
+
+    /** Whether the network is cut. */
+    enum Cut {
+        NEVER,
+        FOR_GOOD,
+        MAY_HEAL
+    }
 
     private final Set<Rule> rules;
     private final int maxFailures;
-    private final boolean partitions;
+    private final Cut cut;
 
-    Protocol(Set<Rule> rules, int maxFailures, boolean partitions) {
+    Protocol(Set<Rule> rules, int maxFailures, Cut cut) {
         this.rules = rules;
         this.maxFailures = maxFailures;
-        this.partitions = partitions;
+        this.cut = cut;
     }
 
     List<Step> steps(State state) {
         List<Step> steps = new ArrayList<>();
         if (state.failures < maxFailures) {
             failures(state, steps);
+        }
+        if (state.cut != 0 && cut == Cut.MAY_HEAL) {
+            State next = state.copy();
+            next.cut = 0;
+            steps.add(new Step("the network heals", true, next));
         }
         for (int p = 0; p < state.processes.length; p++) {
             switch (state.processes[p].phase) {
@@ -54,12 +70,12 @@ final class Protocol {
                 steps.add(new Step("process " + p + " is killed", true, next));
             }
         }
-        if (partitions && state.cut == 0) {
-            for (int cut = 1; cut < 1 << state.processes.length - 1; cut++) {
+        if (cut != Cut.NEVER && state.cut == 0) {
+            for (int side = 1; side < 1 << state.processes.length - 1; side++) {
                 State next = state.copy();
-                next.cut = cut;
+                next.cut = side;
                 next.failures++;
-                steps.add(new Step("the network is cut: " + Integer.toBinaryString(cut), true, next));
+                steps.add(new Step("the network is cut: " + Integer.toBinaryString(side), true, next));
             }
         }
     }
@@ -88,6 +104,8 @@ final class Protocol {
                 changed.phase = Phase.REFORMS;
                 changed.excluded = 1 << q;
                 steps.add(new Step("process " + p + " calls reform without " + q, false, next));
+            } else if (rules.contains(Rule.NOTICE_FAILED_COMMUNICATOR) && hasFailedOn(state, q, mine.group)) {
+                learn(state, p, q, steps);
             }
         }
         if (group.leader() == p && !group.allRun && allIn(state, mine.group, Phase.RUNS)) {
@@ -101,6 +119,25 @@ final class Protocol {
             confirm(next, p);
             steps.add(new Step("process " + p + " learns that all run", false, next));
         }
+    }
+
+    private static boolean hasFailedOn(State state, int process, int group) {
+        Process q = state.processes[process];
+        return q.phase == Phase.REFORMS && q.group == group;
+    }
+
+    /** A communicator that has failed on one rank fails on all, with the same failed ranks. */
+    private static void learn(State state, int p, int from, List<Step> steps) {
+        int excluded = state.processes[from].excluded;
+        State next = state.copy();
+        if ((excluded >> p & 1) != 0) {
+            next.processes[p].phase = Phase.ENDED;
+            steps.add(new Step("process " + p + " learns that it is taken for failed, and ends", false, next));
+            return;
+        }
+        next.processes[p].phase = Phase.REFORMS;
+        next.processes[p].excluded = excluded;
+        steps.add(new Step("process " + p + " learns from " + from + " that the communicator has failed", false, next));
     }
 
     /** Those that were left out of a group before, and may live, must not take this process for one that has ended. */
@@ -139,6 +176,10 @@ final class Protocol {
                 State next = state.copy();
                 next.processes[p].excluded |= 1 << q;
                 steps.add(new Step("process " + p + " excludes " + q + " too", false, next));
+            } else if (rules.contains(Rule.REFUSE_DIFFERENT) && differsForGood(state, p, q)) {
+                State next = state.copy();
+                next.processes[p].phase = Phase.ENDED;
+                steps.add(new Step("process " + p + " excludes others than " + q + " and ends", false, next));
             }
         }
         if (Integer.numberOfTrailingZeros(left) != p) {
@@ -163,6 +204,24 @@ final class Protocol {
         if (came == left || !rules.contains(Rule.ALL_COME)) {
             meet(state, p, came, steps);
         }
+    }
+
+    /** Whether another rank reforms the same group without other ranks, and neither has anything to learn. */
+    private boolean differsForGood(State state, int p, int q) {
+        return hasFailedOn(state, q, state.processes[p].group)
+                && state.processes[p].excluded != state.processes[q].excluded
+                && knowsAll(state, p)
+                && knowsAll(state, q);
+    }
+
+    private boolean knowsAll(State state, int p) {
+        Process mine = state.processes[p];
+        for (int q : elements(state.groups[mine.group].members & ~mine.excluded & ~(1 << p))) {
+            if (isGone(state, p, q) || wentAnotherWay(state, p, q, mine.group)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Any number of those that want to join, as many as the application says. */

@@ -19,5 +19,9 @@ enum Rule {
     /** A rank that initialises a communicator notices that another has ended. */
     NOTICE_WHILE_INITIALISING,
     /** A rank that waits for another finds that this went another way. */
-    NOTICE_OTHER_GENERATION
+    NOTICE_OTHER_GENERATION,
+    /** A communicator that has failed on one rank fails on all that this one reaches, with the same failed ranks. */
+    NOTICE_FAILED_COMMUNICATOR,
+    /** Ranks that exclude different ones, and will not learn better, end. */
+    REFUSE_DIFFERENT
 }

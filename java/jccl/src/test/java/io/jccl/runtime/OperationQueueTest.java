@@ -90,6 +90,11 @@ class OperationQueueTest {
         }
 
         @Override
+        public long choice(int signature, boolean sameCounts, long bytes) {
+            throw new AssertionError("nothing profiles a test's operations");
+        }
+
+        @Override
         public long execute(OperationWork work, long timeoutNanos) {
             executed.incrementAndGet();
             return call(body);

@@ -34,6 +34,7 @@ final class Slowdown {
      * @param percent how much slower the chosen form is, by the median of the rounds' ratios; a round has it twice, chosen
      *     and forced, unless it was dropped as too slow
      * @param micros what each configuration took, by name
+     * @param repeatable of the two halves of the rounds, in how many the best configuration of the other half is good
      */
     record Row(
             String run,
@@ -43,7 +44,8 @@ final class Slowdown {
             String best,
             double bestMicros,
             double percent,
-            Map<String, Double> micros) {
+            Map<String, Double> micros,
+            int repeatable) {
 
         /** Whether the automatic choice is the best configuration, so that what remains is noise. */
         boolean same() {
@@ -77,9 +79,7 @@ final class Slowdown {
             List<Times> forced = ofSize.stream()
                     .filter(some -> some.configuration() != automatic)
                     .toList();
-            Times best = forced.stream()
-                    .min(Comparator.comparingDouble(Times::median))
-                    .orElseThrow();
+            Times best = best(forced);
             Map<String, Double> micros = new LinkedHashMap<>();
             forced.forEach(some -> micros.put(name(run, some), some.median()));
             Choice choice = host.choice(shape, run.configurations().get(automatic), run.collective(), bytes);
@@ -91,7 +91,8 @@ final class Slowdown {
                     name(run, best),
                     best.median(),
                     (ratio(withForced(chosen, forced, run, choice), best) - 1) * PERCENT,
-                    micros));
+                    micros,
+                    repeatable(forced)));
         }
         return rows;
     }
@@ -111,6 +112,30 @@ final class Slowdown {
                 .findFirst()
                 .map(same -> byRound(automatic, same, (one, other) -> (one + other) / 2))
                 .orElse(automatic);
+    }
+
+    /** What even the choice of one who measures here before reaches: by even rounds in odd ones, and the other way round. */
+    private static int repeatable(List<Times> forced) {
+        int good = 0;
+        for (int half = 0; half < 2; half++) {
+            int other = half;
+            List<Times> judged = forced.stream().map(some -> some.ofHalf(other)).toList();
+            Times best = best(judged);
+            int chosen = best(forced.stream()
+                            .map(some -> some.ofHalf(1 - other))
+                            .toList())
+                    .configuration();
+            good += judged.stream()
+                            .anyMatch(some -> some.configuration() == chosen
+                                    && (some == best || (ratio(some, best) - 1) * PERCENT <= GOOD_PERCENT))
+                    ? 1
+                    : 0;
+        }
+        return good;
+    }
+
+    private static Times best(List<Times> some) {
+        return some.stream().min(Comparator.comparingDouble(Times::median)).orElseThrow();
     }
 
     /** Rounds are compared one by one: both configurations met the same noise in each. */
@@ -168,6 +193,12 @@ final class Slowdown {
                 GOOD_PERCENT,
                 good,
                 good * (double) PERCENT / cells.size()));
+        int halves = cells.stream().mapToInt(Row::repeatable).sum();
+        text.append(String.format(
+                Locale.ROOT,
+                "# what is best in half of the rounds is at most %d %% slower than the best in the other half: %.1f %%%n",
+                GOOD_PERCENT,
+                halves * (double) PERCENT / (2 * cells.size())));
         cells.stream()
                 .filter(cell -> !cell.isGood())
                 .sorted(Comparator.comparingDouble(Row::percent).reversed())

@@ -17,6 +17,15 @@ record Times(int configuration, long bytes, List<Double> micros) {
         return median(micros);
     }
 
+    /** Of every other round, from the first (0) or the second (1); from the only one, if there is no second. */
+    Times ofHalf(int first) {
+        List<Double> some = new ArrayList<>();
+        for (int round = Math.min(first, micros.size() - 1); round < micros.size(); round += 2) {
+            some.add(micros.get(round));
+        }
+        return new Times(configuration, bytes, some);
+    }
+
     /** How far the rounds lie apart: the median distance from the median, as a share of it. */
     double spread() {
         double middle = median();

@@ -142,7 +142,7 @@ class PsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"3, 1", "8, 5"})
+    @CsvSource({"2, 1", "3, 1", "8, 5"})
     void namesARankThatCalledSomethingElse(int size, int victim) throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.MISMATCHED)) {
             ranks.await(0, "FAILED");
@@ -150,7 +150,7 @@ class PsTest {
             String text = PsText.of(List.of(seen), List.of(), true, false);
             assertThat(text.lines().findFirst().orElse(""))
                     .startsWith("FAILED ")
-                    .contains("rank " + victim + " called count=100");
+                    .containsPattern("rank " + victim + "( called)? count=100"); // of two neither is the odd one
         }
     }
 

@@ -126,8 +126,25 @@ class CalibrationTest {
             assertThat(row.best()).isEqualTo(run.configurations().get(0).name());
             assertThat(row.bestMicros()).isEqualTo(20);
             assertThat(Math.round(row.percent())).isEqualTo(15); // of 11.5 and 23
+            assertThat(row.repeatable()).isEqualTo(2);
         });
         assertThat(Slowdown.toText(rows)).contains("SLOWER BY", "16 MiB", "15 %");
+    }
+
+    @Test
+    void whatIsBestInOneHalfOfTheRoundsMayBeSlowInTheOther() {
+        MeasurementRun run =
+                PLAN.forVerification(1, List.of(Collective.ALL_REDUCE)).get(0);
+        int automatic = run.configurations().size() - 1;
+        List<Times> times = new ArrayList<>();
+        for (long bytes : run.sizes()) {
+            times.add(new Times(0, bytes, List.of(10.0, 20.0, 10.0, 20.0)));
+            times.add(new Times(
+                    1, bytes, bytes == 8 ? List.of(20.0, 10.0, 20.0, 10.0) : List.of(10.5, 19.0, 10.5, 19.0)));
+            times.add(new Times(automatic, bytes, List.of(12.0, 24.0, 12.0, 24.0)));
+        }
+        assertThat(Slowdown.of(HOST, run, times))
+                .allSatisfy(row -> assertThat(row.repeatable()).isEqualTo(row.bytes() == 8 ? 0 : 2));
     }
 
     @Test
@@ -161,14 +178,15 @@ class CalibrationTest {
     @Test
     void theSummaryCountsAChoiceThatIsTheBestAsGoodAndNamesTheWorstOthers() {
         List<Slowdown.Row> cells = List.of(
-                cell(8, "ring/ll", "ring/ll", 25),
-                cell(64, "ring/ll", "direct/ll", 10),
-                cell(256, "ring/ll", "direct/ll", 11),
-                cell(1024, "ring/ll", "direct/simple", 43));
+                cell(8, "ring/ll", "ring/ll", 25, 2),
+                cell(64, "ring/ll", "direct/ll", 10, 0),
+                cell(256, "ring/ll", "direct/ll", 11, 2),
+                cell(1024, "ring/ll", "direct/simple", 43, 2));
         assertThat(Slowdown.summary(cells))
                 .isEqualTo(
                         """
                         # cells: 4, at most 10 % slower than the best: 2 (50.0 %)
+                        # what is best in half of the rounds is at most 10 % slower than the best in the other half: 75.0 %
                         #   reduce over shm, 2 ranks, 1 KiB: ring/ll, 43 % slower than direct/simple
                         #   reduce over shm, 2 ranks, 256 B: ring/ll, 11 % slower than direct/ll
                         """);
@@ -180,7 +198,7 @@ class CalibrationTest {
                 """);
     }
 
-    private static Slowdown.Row cell(long bytes, String chosen, String best, double percent) {
+    private static Slowdown.Row cell(long bytes, String chosen, String best, double percent, int repeatable) {
         return new Slowdown.Row(
                 "reduce over shm, 2 ranks",
                 bytes,
@@ -189,6 +207,7 @@ class CalibrationTest {
                 best,
                 10,
                 percent,
-                Map.of("ring/ll", 10.0, "direct/ll", 12.0));
+                Map.of("ring/ll", 10.0, "direct/ll", 12.0),
+                repeatable);
     }
 }

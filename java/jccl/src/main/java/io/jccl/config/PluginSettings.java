@@ -1,0 +1,44 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.text;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Plug-ins of NCCL's interfaces beside those of networks. */
+public final class PluginSettings {
+
+    private static final String NONE = "none";
+    private static final String EXPECTED = "a path, the name of a library, or none";
+    private static final SettingGroup GROUP = new SettingGroup("Plug-ins");
+
+    /** The tuner plug-in. */
+    public static final Setting<String> TUNER_PLUGIN = GROUP.add(
+            "JCCL_TUNER_PLUGIN",
+            "NCCL_TUNER_PLUGIN",
+            text(EXPECTED),
+            "",
+            "A tuner plug-in of NCCL's interface, which is asked about algorithms, protocols and channels after the cost model:"
+                    + " a path, the name of a library, NAME of `libnccl-tuner-NAME.so`, or `none`. Unset: `libnccl-tuner.so`,"
+                    + " where the loader finds one, or the tuner in the network plug-in's library. Rank 0 asks it, and all ranks follow. See docs/plugins.md.");
+
+    /** The profiler plug-in. */
+    public static final Setting<String> PROFILER_PLUGIN = GROUP.add(
+            "JCCL_PROFILER_PLUGIN",
+            "NCCL_PROFILER_PLUGIN",
+            text(EXPECTED),
+            "",
+            "A profiler plug-in of NCCL's interface, which gets an event for each operation: a path, the name of a library,"
+                    + " NAME of `libnccl-profiler-NAME.so`, or `none`. Unset: none. See docs/plugins.md.");
+
+    private PluginSettings() {}
+
+    /** What a setting names; empty where it says that there is to be none. */
+    public static Optional<String> named(Settings settings, Setting<String> setting) {
+        return Optional.of(settings.get(setting)).filter(name -> !name.equalsIgnoreCase(NONE));
+    }
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

@@ -1,0 +1,200 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
+import io.jccl.nativelib.NativeProfiler;
+import io.jccl.runtime.TransfersCall.Transfer;
+import io.jccl.tuning.Choice;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reports operations to a profiler plug-in: that one begins, with what it is and how it was chosen to be executed, and that it
+ * has ended. The members of a group begin and end with it.
+ */
+final class ProfiledOperations {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ProfiledOperations.class);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+    private static final int NO_OP = -1;
+
+    private final NativeProfiler profiler;
+    private final int size;
+    private final ReadWriteLock inside = new ReentrantReadWriteLock(); // the plug-in is called, or closed
+    private boolean closed;
+
+    ProfiledOperations(NativeProfiler profiler, int size) {
+        this.profiler = profiler;
+        this.size = size;
+    }
+
+    /**
+     * An operation begins.
+     *
+     * @param before the sequence number of the collective before
+     * @return what {@link #ended} takes
+     */
+    long begun(OperationCall call, long before, Backend backend) {
+        long[] rows = new Rows(before, backend).of(call);
+        return guarded(() -> profiler.start(rows));
+    }
+
+    /** It has ended, well or not. */
+    void ended(long events) {
+        if (events != 0) {
+            guarded(() -> {
+                profiler.stop(events);
+                return 0;
+            });
+        }
+    }
+
+    private interface Call {
+        long run();
+    }
+
+    private long guarded(Call call) {
+        if (!inside.readLock().tryLock()) {
+            return 0; // it is closed, or will be next
+        }
+        try {
+            return closed ? 0 : call.run();
+        } finally {
+            inside.readLock().unlock();
+        }
+    }
+
+    /** Ends the plug-in's part, once no thread is inside of it; in bounded time, whatever the plug-in does. */
+    void close() {
+        Thread thread = new Thread(this::finish, "jccl-plugin");
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            thread.join(CLOSE_TIMEOUT.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (thread.isAlive()) {
+            LOG.warn(
+                    "{}: a call has not returned in {} s; its thread is left behind",
+                    profiler.description(),
+                    CLOSE_TIMEOUT.toSeconds());
+        }
+    }
+
+    private void finish() {
+        inside.writeLock().lock();
+        try {
+            if (!closed) {
+                closed = true;
+                profiler.close();
+            }
+        } finally {
+            inside.writeLock().unlock();
+        }
+    }
+
+    /** Writes rows of {@link NativeProfiler}. */
+    private final class Rows {
+
+        private final Backend backend;
+        private long[] rows = new long[NativeProfiler.COLUMNS];
+        private int at;
+        private long sequence;
+
+        Rows(long before, Backend backend) {
+            this.sequence = before;
+            this.backend = backend;
+        }
+
+        long[] of(OperationCall call) {
+            add(call);
+            return at == rows.length ? rows : Arrays.copyOf(rows, at);
+        }
+
+        private void add(OperationCall call) {
+            if (call instanceof GroupCall group) {
+                group.members().forEach(this::add);
+            } else if (call instanceof TransfersCall transfers) {
+                for (Transfer one : transfers.transfers()) {
+                    addTransfer(one.receiving(), one.peer(), one.buffer());
+                }
+            } else if (call instanceof SendReceiveCall message) {
+                if (message.send() != null) {
+                    addTransfer(false, message.to(), message.send());
+                }
+                if (message.recv() != null) {
+                    addTransfer(true, message.from(), message.recv());
+                }
+            } else if (call instanceof FusedCall fused) {
+                for (FusedCall.Pack pack : fused.packs()) {
+                    DataBuffer whole =
+                            pack.buffers().size() == 1 ? pack.buffers().get(0) : null;
+                    addCollective(fused.signature(pack), true, pack.count(), pack.bytes(), 0, whole, whole);
+                }
+            } else if (call instanceof CollectiveCall one) {
+                addCollective(one, true, one.count(), one.root());
+            } else if (call instanceof VectorCall vector) {
+                addCollective(vector, false, vector.total(size), vector.root());
+            } else if (call instanceof ReductionCall reduction) {
+                addCollective(reduction, false, reduction.count(), reduction.root());
+            }
+        }
+
+        private void addCollective(BufferCall call, boolean sameCounts, long count, int root) {
+            addCollective(call.signature(), sameCounts, count, call.bytes(size), root, call.send(), call.recv());
+        }
+
+        private void addCollective(
+                int signature, boolean sameCounts, long count, long bytes, int root, DataBuffer send, DataBuffer recv) {
+            ReduceOp op = Signatures.op(signature);
+            int row = next(NativeProfiler.KIND_COLLECTIVE, signature, backend.choice(signature, sameCounts, bytes));
+            rows[row + NativeProfiler.OP] = op == null ? NO_OP : op.ordinal();
+            rows[row + NativeProfiler.SEQUENCE] = ++sequence;
+            rows[row + NativeProfiler.COUNT] = count;
+            rows[row + NativeProfiler.BYTES] = bytes;
+            rows[row + NativeProfiler.ROOT] = root;
+            rows[row + NativeProfiler.SEND_ADDRESS] = address(send);
+            rows[row + NativeProfiler.RECV_ADDRESS] = address(recv);
+        }
+
+        private void addTransfer(boolean receiving, int peer, DataBuffer buffer) {
+            int signature = Signatures.of(Collective.SEND_RECV, buffer.type(), null);
+            int row = next(
+                    receiving ? NativeProfiler.KIND_RECV : NativeProfiler.KIND_SEND,
+                    signature,
+                    backend.choice(signature, true, buffer.bytes()));
+            rows[row + NativeProfiler.OP] = NO_OP;
+            rows[row + NativeProfiler.SEQUENCE] = sequence;
+            rows[row + NativeProfiler.COUNT] = buffer.count();
+            rows[row + NativeProfiler.BYTES] = buffer.bytes();
+            rows[row + NativeProfiler.ROOT] = peer;
+            rows[row + NativeProfiler.RECV_ADDRESS] = address(buffer);
+        }
+
+        private int next(int kind, int signature, long choice) {
+            int row = at;
+            at += NativeProfiler.COLUMNS;
+            if (at > rows.length) {
+                rows = Arrays.copyOf(rows, 2 * at);
+            }
+            rows[row + NativeProfiler.KIND] = kind;
+            rows[row + NativeProfiler.COLLECTIVE] =
+                    Signatures.collective(signature).ordinal();
+            rows[row + NativeProfiler.TYPE] = Signatures.type(signature).ordinal();
+            rows[row + NativeProfiler.ALGORITHM] = Choice.algorithm(choice).ordinal();
+            rows[row + NativeProfiler.PROTOCOL] = Choice.protocol(choice).ordinal();
+            rows[row + NativeProfiler.CHANNELS] = Choice.channels(choice);
+            return row;
+        }
+
+        private static long address(DataBuffer buffer) {
+            return buffer == null || HeapStaging.isHeap(buffer) ? 0 : buffer.address();
+        }
+    }
+}

@@ -1,0 +1,180 @@
+// Natives of io.jccl.nativelib.NativeProfiler.
+#include <array>
+
+#include "engine/operation.h"
+#include "io_jccl_nativelib_NativeProfiler.h"
+#include "jni/jni_support.h"
+#include "plugin/plugin_file.h"
+#include "plugin/profiler_library.h"
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+using plugin::ProfiledOperation;
+using plugin::ProfilerPlugin;
+
+thread_local LastFailure lastFailure;
+
+ProfilerPlugin& profilerOf(jlong handle) { return **reinterpret_cast<std::shared_ptr<ProfilerPlugin>*>(handle); }
+
+constexpr uint8_t kNoNumber = 255;
+
+// A name of NCCL's, and its number there.
+struct NcclName {
+  const char* name;
+  uint8_t number;
+};
+
+template <size_t Count>
+NcclName at(const std::array<NcclName, Count>& names, int64_t index) {
+  return index >= 0 && index < static_cast<int64_t>(Count) ? names[static_cast<size_t>(index)]
+                                                           : NcclName{"Unknown", kNoNumber};
+}
+
+// In the order of Collective, DataType, Algorithm and Protocol. What NCCL has not has a name all the same.
+constexpr std::array<NcclName, kCollectiveCount> kFunctions = {{{"AllReduce", 4},
+                                                                {"Reduce", 1},
+                                                                {"Broadcast", 0},
+                                                                {"AllGather", 2},
+                                                                {"ReduceScatter", 3},
+                                                                {"AlltoAll", kNoNumber},
+                                                                {"Gather", kNoNumber},
+                                                                {"Scatter", kNoNumber},
+                                                                {"SendRecv", 5},
+                                                                {"Barrier", kNoNumber}}};
+constexpr NcclName kSend = {"Send", 6};
+constexpr NcclName kRecv = {"Recv", 7};
+constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
+                                                          {"ncclUint8", 1},
+                                                          {"ncclInt32", 2},
+                                                          {"ncclUint32", 3},
+                                                          {"ncclInt64", 4},
+                                                          {"ncclUint64", 5},
+                                                          {"ncclFloat16", 6},
+                                                          {"ncclBfloat16", 9},
+                                                          {"ncclFloat32", 7},
+                                                          {"ncclFloat64", 8},
+                                                          {"ncclFloat8e4m3", 10},
+                                                          {"ncclFloat8e5m2", 11}}};
+constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
+    {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}, {"COLLNET_DIRECT", 2}, {"COLLNET_CHAIN", 3}}};
+constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};
+// Each has a name, also when one is added.
+static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr && kAlgorithms.back().name != nullptr);
+// sum, prod, min, max, avg
+constexpr std::array<uint32_t, 5> kOps = {0, 1, 3, 2, 4};
+
+// The layout of NativeProfiler's rows.
+enum Column : uint8_t {
+  kKind,
+  kCollective,
+  kType,
+  kOp,
+  kAlgorithm,
+  kProtocol,
+  kChannels,
+  kSequence,
+  kCount,
+  kBytes,
+  kRoot,
+  kSendAddress,
+  kRecvAddress,
+  kColumns
+};
+enum Kind : uint8_t { kCollectiveKind, kSendKind, kRecvKind };
+
+ProfiledOperation read(const int64_t* row) {
+  ProfiledOperation one;
+  one.isTransfer = row[kKind] != kCollectiveKind;
+  const NcclName function = row[kKind] == kSendKind   ? kSend
+                            : row[kKind] == kRecvKind ? kRecv
+                                                      : at(kFunctions, row[kCollective]);
+  const NcclName type = at(kTypes, row[kType]);
+  const NcclName algorithm = at(kAlgorithms, row[kAlgorithm]);
+  const NcclName protocol = at(kProtocols, row[kProtocol]);
+  one.function = function.name;
+  one.functionNumber = function.number;
+  one.type = type.name;
+  one.typeNumber = type.number;
+  one.algorithm = algorithm.name;
+  one.algorithmNumber = algorithm.number;
+  one.protocol = protocol.name;
+  one.protocolNumber = protocol.number;
+  one.op =
+      row[kOp] >= 0 && row[kOp] < static_cast<int64_t>(kOps.size()) ? kOps[static_cast<size_t>(row[kOp])] : kNoNumber;
+  one.channels = static_cast<int>(row[kChannels]);
+  one.sequence = static_cast<uint64_t>(row[kSequence]);
+  one.count = static_cast<size_t>(row[kCount]);
+  one.bytes = static_cast<size_t>(row[kBytes]);
+  one.root = static_cast<int>(row[kRoot]);
+  one.send = reinterpret_cast<const void*>(row[kSendAddress]);
+  one.recv = reinterpret_cast<void*>(row[kRecvAddress]);
+  return one;
+}
+
+}  // namespace
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_openPlugin(JNIEnv* env, jclass, jstring name,
+                                                                         jboolean ofNetwork) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    std::string text;
+    if (!copyString(env, name, text)) return 0;
+    auto profiler = std::make_unique<std::shared_ptr<ProfilerPlugin>>();
+    const Status opened = ofNetwork == JNI_TRUE ? plugin::openProfilerPluginOfNetwork(text, profiler.get())
+                                                : plugin::openProfilerPlugin(text, profiler.get());
+    return lastFailure.codeOf(opened) == 0 ? reinterpret_cast<jlong>(profiler.release()) : 0;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeProfiler_description(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jstring>(nullptr, [&] {
+    const ProfilerPlugin& profiler = profilerOf(handle);
+    return newString(env, plugin::describePlugin("profiler", profiler.name(), profiler.file(), profiler.version()));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeProfiler_init(JNIEnv* env, jclass, jlong handle, jlong id,
+                                                                  jstring name, jint hosts, jint ranks, jint rank) {
+  return guardedCode([&]() -> jint {
+    plugin::ProfilerCommunicator communicator;
+    if (!copyString(env, name, communicator.name)) return static_cast<jint>(Code::Invalid);
+    communicator.id = static_cast<uint64_t>(id);
+    communicator.hosts = hosts;
+    communicator.ranks = ranks;
+    communicator.rank = rank;
+    return lastFailure.codeOf(profilerOf(handle).init(communicator));
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_start(JNIEnv* env, jclass, jlong handle,
+                                                                    jlongArray rows) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    if (profilerOf(handle).mask() == 0) return 0;
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, rows, numbers)) return 0;
+    std::vector<ProfiledOperation> operations;
+    for (size_t at = 0; at + kColumns <= numbers.size(); at += kColumns) operations.push_back(read(&numbers[at]));
+    return reinterpret_cast<jlong>(profilerOf(handle).start(operations));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeProfiler_stop(JNIEnv*, jclass, jlong handle, jlong events) {
+  guarded<int>(0, [&] {
+    profilerOf(handle).stop(reinterpret_cast<ProfilerPlugin::Events*>(events));
+    return 0;
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeProfiler_close(JNIEnv*, jclass, jlong handle) {
+  guarded<int>(0, [&] {
+    const std::unique_ptr<std::shared_ptr<ProfilerPlugin>> profiler(
+        reinterpret_cast<std::shared_ptr<ProfilerPlugin>*>(handle));
+    (*profiler)->finalize();
+    return 0;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeProfiler_lastError(JNIEnv* env, jclass) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text); });
+}

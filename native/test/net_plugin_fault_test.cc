@@ -1,0 +1,357 @@
+// Network plug-ins that misbehave, in every call: what fails says so with the plug-in's name, and in time; nothing hangs.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "test/net_ranks.h"
+#include "test/net_scenarios.h"
+#include "test/test_plugins.h"
+#include "transport/net_plugin.h"
+
+namespace jccl {
+namespace {
+
+using test::Consumer;
+using test::drive;
+using test::errorOf;
+using test::Pair;
+using test::pluginOf;
+using test::Producer;
+using test::transfer;
+
+const ConnectionShape kShape(64 * 1024, 4096, 4096);
+constexpr int64_t kBriefNanos = 150'000'000;  // the time limits of the networks
+constexpr int64_t kLateNanos = 8'000'000'000;
+constexpr uint32_t kBytes = 1000;
+
+struct Case {
+  int version;
+  const char* fault;
+  std::vector<const char*> parts;  // of what one of the ranks reports
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& one) { return out << "v" << one.version << " " << one.fault; }
+
+std::string nameOf(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = "V" + std::to_string(info.param.version) + "_" + info.param.fault;
+  std::replace(name.begin(), name.end(), '=', '_');
+  return name;
+}
+
+std::vector<Case> inVersions(const std::vector<int>& versions, const std::vector<Case>& cases) {
+  std::vector<Case> all;
+  for (const int version : versions) {
+    for (const Case& one : cases) all.push_back({version, one.fault, one.parts});
+  }
+  return all;
+}
+
+class PluginFault : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    // Before the plug-in is initialised. Both ranks have the same.
+    ::setenv("JCCL_TEST_PLUGIN_FAULT", GetParam().fault, 1);  // NOLINT(concurrency-mt-unsafe)
+    logged();
+  }
+
+  // What blocks returns now, to nobody: were anything of it gone, the address sanitizer would find it here.
+  void TearDown() override {
+    ::unsetenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe)
+    void* library = ::dlopen(pluginOf(GetParam().version), RTLD_NOW);
+    ASSERT_NE(nullptr, library);
+    reinterpret_cast<void (*)()>(::dlsym(library, "jccl_test_plugin_release"))();
+    ::dlclose(library);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  static bool blocks() { return std::string(GetParam().fault).rfind("blocks", 0) == 0; }
+
+  static void choose(NetConfig& config) {
+    config.plugin = pluginOf(GetParam().version);
+    // Threads of a busy host come late: only what ends by a time limit has a short one.
+    const std::string fault = GetParam().fault;
+    const bool waits = fault.rfind("never=", 0) == 0 || fault == "twice";
+    config.connectTimeoutNanos = waits ? 6 * kBriefNanos : kLateNanos;
+    if (waits || blocks()) config.peerTimeoutNanos = kBriefNanos;
+  }
+  static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
+
+  static std::string logged() {
+    std::string text;
+    for (LogRecord record; takeLogRecord(&record);) text += record.text + "\n";
+    return text;
+  }
+
+  static void expectParts(const std::string& text) {
+    EXPECT_NE(std::string::npos, text.find(pluginOf(GetParam().version))) << text;
+    for (const char* part : GetParam().parts) EXPECT_NE(std::string::npos, text.find(part)) << part << " in: " << text;
+  }
+
+  // Sends messages until one rank fails, or until all have come. What the ranks report.
+  static std::string send(Pair& pair, int messages) {
+    Producer producer(kShape);
+    Consumer consumer(kShape);
+    pair.connectOneWay(producer, consumer);
+    std::atomic<bool> over{false};
+    const auto until = [&](NetTransport& net, auto ready) {
+      const int64_t end = monotonicNanos() + kLateNanos;
+      while (!over.load() && monotonicNanos() < end && !net.failed()) {
+        if (ready()) return true;
+        if (net.poll() == 0) net.waitForEvents(1'000'000);
+      }
+      return false;
+    };
+    std::thread sender([&] {
+      int sent = 0;
+      for (; sent < messages && until(*pair.net[0], [&] { return producer.hasCredit(); }); ++sent) {
+        producer.send(Protocol::Simple, kBytes);
+      }
+      until(*pair.net[0], [&] { return producer.freed() == static_cast<uint64_t>(messages); });
+      if (sent < messages) over.store(true);
+    });
+    for (int i = 0; i < messages; ++i) {
+      if (!until(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, kBytes); })) break;
+    }
+    if (pair.net[1]->failed()) over.store(true);
+    sender.join();
+    EXPECT_EQ(0u, consumer.wrong());
+    std::string text;
+    for (const auto& net : pair.net) {
+      int peer = -1;
+      const Status error = net->error(&peer);
+      EXPECT_TRUE(error.isOk() || error.code() == Code::Transport) << error.message();
+      text += error.message() + "\n";
+    }
+    return text;
+  }
+
+  static int64_t nanosOf(const std::function<void()>& body) {
+    const int64_t start = monotonicNanos();
+    body();
+    return monotonicNanos() - start;
+  }
+};
+
+// Faults of what a plug-in does before it is used: another network can be.
+class UnusablePlugin : public PluginFault {};
+
+TEST_P(UnusablePlugin, IsNotUsedForAReason) {
+  NetConfig config = test::configOf(0, 2);
+  config.plugin = pluginOf(GetParam().version);
+  if (blocks()) config.connectTimeoutNanos = 10 * kBriefNanos;
+  std::unique_ptr<NetTransport> net;
+  Status made;
+  EXPECT_LT(nanosOf([&] { made = NetTransport::create(config, &net, PluginNet::open); }), kLateNanos);
+  EXPECT_FALSE(made.isOk());
+  expectParts(made.message());
+  EXPECT_TRUE(NetTransport::create(test::configOf(0, 2), &net).isOk());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, UnusablePlugin,
+    ::testing::ValuesIn(inVersions({7, 12}, {{0, "blocks=devices", {"devices has not returned for"}},
+                                             {0, "blocks=getProperties", {"getProperties has not returned for"}},
+                                             {0, "fails=devices", {"devices returned 3 (internal error)"}},
+                                             {0, "fails=getProperties", {"getProperties returned 3 (internal error)"}},
+                                             {0, "properties=nodevices", {"devices=0, expected 1 to 64"}},
+                                             {0, "properties=devices", {"devices=2147483647, expected 1 to 64"}}})),
+    nameOf);
+// Before version 11 a process initialises a plug-in once, and another test may have done so.
+INSTANTIATE_TEST_SUITE_P(SinceV9, UnusablePlugin,
+                         ::testing::ValuesIn(inVersions({9, 11}, {{0, "properties=maxbytes", {"maxP2pBytes=0"}}})),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(SinceV11, UnusablePlugin,
+                         ::testing::ValuesIn(inVersions({11, 12},
+                                                        {{0, "blocks=init", {"init has not returned for"}},
+                                                         {0, "fails=init", {"init returned 3 (internal error)"}}})),
+                         nameOf);
+
+// Faults that end the traffic.
+class FaultyPlugin : public PluginFault {};
+
+TEST_P(FaultyPlugin, EndsTheOperationAndLeavesInTime) {
+  std::string text;
+  EXPECT_LT(nanosOf([&] {
+              Pair pair = pairOf();
+              text = send(pair, 100);
+              EXPECT_TRUE(pair.net[0]->failed() || pair.net[1]->failed());
+              for (auto& net : pair.net) net.reset();
+            }),
+            kLateNanos);
+  expectParts(text);
+  EXPECT_EQ(blocks(), logged().find("left behind: net plug-in Test (") != std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, FaultyPlugin,
+                         ::testing::ValuesIn(inVersions(
+                             {6, 9, 12},
+                             {{0, "blocks=listen", {"listen has not returned for"}},
+                              {0, "blocks=connect", {"connect has not returned for"}},
+                              {0, "blocks=accept", {"accept has not returned for"}},
+                              {0, "blocks=regMr", {"regMr has not returned for"}},
+                              {0, "blocks=isend", {"isend has not returned for"}},
+                              {0, "blocks=irecv", {"irecv has not returned for"}},
+                              {0, "blocks=test", {"test has not returned for"}},
+                              {0, "blocks=closeListen", {"closeListen has not returned for"}},
+                              {0, "fails=listen", {"listen returned 3 (internal error); see what it logged"}},
+                              {0, "fails=connect", {"connect returned 3 (internal error); see what it logged"}},
+                              {0, "fails=accept", {"accept returned 3 (internal error); see what it logged"}},
+                              {0, "fails=regMr", {"regMr returned 3 (internal error); see what it logged"}},
+                              {0, "fails=isend", {"isend returned 3 (internal error); see what it logged"}},
+                              {0, "fails=irecv", {"irecv returned 3 (internal error); see what it logged"}},
+                              {0, "fails=test", {"test returned 3 (internal error); see what it logged"}},
+                              {0, "fails=closeListen", {"closeListen returned 3 (internal error); see what it logged"}},
+                              {0, "never=connect", {"has not connected"}},
+                              {0, "never=accept", {"accept has made no connection after"}},
+                              {0, "never=isend", {"isend has not completed message=", "the peer waits for it"}},
+                              {0, "never=irecv", {"irecv has not completed message=", "it has no space for a request"}},
+                              {0, "never=test", {"test has not completed message="}},
+                              {0, "handle", {"connect returned 4 (invalid argument)"}},
+                              {0, "nocomm", {"listen returned success and no communicator"}},
+                              {0, "twice", {"net plug-in Test ("}},
+                              {0, "early", {"delivered a message that does not fit"}},
+                              {0, "size=huge", {"bytes=2147483647, expected 24 to "}},
+                              {0, "size=negative", {"bytes=-2147483648, expected 24 to "}},
+                              {0, "size=zero", {"bytes=0, expected 24 to "}},
+                              {0, "size=short", {"delivered a message that does not fit"}}})),
+                         nameOf);
+
+// Faults at the end, when all has been sent and received.
+class PluginThatEndsBadly : public PluginFault {};
+
+TEST_P(PluginThatEndsBadly, IsLeftInTime) {
+  EXPECT_LT(nanosOf([&] {
+              Pair pair = pairOf();
+              send(pair, 30);
+              for (const auto& net : pair.net) {
+                int peer = -1;
+                EXPECT_FALSE(net->failed()) << errorOf(*net, &peer);
+              }
+              for (auto& net : pair.net) net.reset();
+            }),
+            kLateNanos);
+  expectParts(logged());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, PluginThatEndsBadly,
+    ::testing::ValuesIn(inVersions({6, 12}, {{0, "blocks=closeSend", {"left behind", "closeSend has not returned for"}},
+                                             {0, "blocks=closeRecv", {"left behind", "closeRecv has not returned for"}},
+                                             {0, "blocks=deregMr", {"left behind", "deregMr has not returned for"}},
+                                             {0, "fails=closeSend", {"closeSend returned 3 (internal error)"}},
+                                             {0, "fails=closeRecv", {"closeRecv returned 3 (internal error)"}},
+                                             {0, "fails=deregMr", {"deregMr returned 3 (internal error)"}}})),
+    nameOf);
+INSTANTIATE_TEST_SUITE_P(SinceV11, PluginThatEndsBadly,
+                         ::testing::ValuesIn(inVersions({11, 12},
+                                                        {{0, "blocks=finalize", {"finalize has not returned for"}},
+                                                         {0, "fails=finalize", {"finalize returned 3"}}})),
+                         nameOf);
+
+// What costs time at most.
+class OddPlugin : public PluginFault {};
+
+TEST_P(OddPlugin, DeliversEverything) {
+  const auto unhurried = [](NetConfig& config) { config.plugin = pluginOf(GetParam().version); };
+  Pair pair(unhurried, "127.0.0.1", {PluginNet::open, PluginNet::open});
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  transfer(pair, producer, consumer, Protocol::Simple, test::sizesOf(kShape, Protocol::Simple));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, OddPlugin,
+                         ::testing::ValuesIn(inVersions({6, 9, 12}, {{0, "late", {}},
+                                                                     {0, "partial", {}},
+                                                                     {0, "properties=noname", {}},
+                                                                     {0, "properties=speed", {}},
+                                                                     {0, "properties=latency", {}},
+                                                                     {0, "properties=maxcomms", {}},
+                                                                     {0, "properties=maxrecvs", {}}})),
+                         nameOf);
+
+// Whole communicators: the operation fails, and no communicator waits for its plug-in when it is closed.
+class PluginOfCommunicators : public PluginFault {};
+
+TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
+  std::string text;
+  const int64_t took = nanosOf([&] {
+    test::NetRanks ranks({0, 1}, TransportKind::Plugin, [](HostCommunicatorConfig& config) {
+      config.plugin = pluginOf(GetParam().version);
+      config.peerTimeoutNanos = 2 * kBriefNanos;
+    });
+    std::array<Code, 2> codes{};
+    std::vector<std::thread> threads;
+    for (const size_t rank : {0, 1}) {
+      threads.emplace_back([&, rank] {
+        std::vector<float> data(1'000'000, 1);
+        const test::Variant ring{"ring", Algorithm::Ring};
+        for (int i = 0; i < 20 && codes[rank] == Code::Ok; ++i) {
+          codes[rank] = ranks.allReduce(rank, ring, data.data(), data.data(), data.size());
+        }
+        // As a coordinator would.
+        ranks.communicators[1 - rank]->communicator().abort(Code::Aborted);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& communicator : ranks.communicators) text += communicator->lastError() + "\n";
+    EXPECT_TRUE(codes[0] == Code::Transport || codes[1] == Code::Transport) << text;
+  });
+  EXPECT_LT(took, kLateNanos);
+  expectParts(text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, PluginOfCommunicators,
+                         ::testing::ValuesIn(inVersions({6, 12},
+                                                        {{0, "blocks=connect", {"connect has not returned for"}},
+                                                         {0, "blocks=accept", {"accept has not returned for"}},
+                                                         {0, "blocks=regMr", {"regMr has not returned for"}},
+                                                         {0, "blocks=isend", {"isend has not returned for"}},
+                                                         {0, "blocks=irecv", {"irecv has not returned for"}},
+                                                         {0, "blocks=test", {"test has not returned for"}},
+                                                         {0, "never=isend", {"isend has not completed message="}},
+                                                         {0, "never=irecv", {"irecv has not completed message="}},
+                                                         {0, "never=test", {"test has not completed message="}}})),
+                         nameOf);
+
+// A rank that comes late is none of a plug-in's faults, however long it takes.
+class GoodPlugin : public PluginFault {};
+
+TEST_P(GoodPlugin, WaitsForALatePeer) {
+  const auto briefly = [](NetConfig& config) {
+    choose(config);
+    config.peerTimeoutNanos = 4 * kBriefNanos;
+  };
+  Pair pair(briefly, "127.0.0.1", {PluginNet::open, PluginNet::open});
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  for (int round = 0; round < 2; ++round) {
+    // The receiver is late, then the sender.
+    for (int i = 0; i < 8; ++i) producer.send(Protocol::Simple, kBytes);
+    drive(
+        *pair.net[0], [] { return false; }, 10 * kBriefNanos);
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, kBytes); }));
+    }
+    drive(
+        *pair.net[1], [] { return false; }, 10 * kBriefNanos);
+  }
+  for (const auto& net : pair.net) {
+    int peer = -1;
+    EXPECT_FALSE(net->failed()) << errorOf(*net, &peer);
+  }
+  EXPECT_EQ(0u, consumer.wrong());
+}
+
+INSTANTIATE_TEST_SUITE_P(None, GoodPlugin, ::testing::ValuesIn(inVersions({6, 12}, {{0, "none", {}}})), nameOf);
+
+}  // namespace
+}  // namespace jccl
