@@ -88,6 +88,9 @@ class CollectiveKernel {
         break;
       case Algorithm::Nvls:
         break;  // a kernel of its own
+      case Algorithm::CollNetDirect:
+      case Algorithm::CollNetChain:
+        break;  // of host ranks alone
     }
     if (failed) return false;
     block.close();

@@ -45,7 +45,8 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const
 }
 
 Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) const {
-  if (choice.algorithm == Algorithm::Nvls) choice = {Algorithm::Ring, Protocol::Simple, choice.channels, 0, 0};
+  if (choice.algorithm == Algorithm::Nvls || isCollNet(choice.algorithm))
+    choice = {Algorithm::Ring, Protocol::Simple, choice.channels, 0, 0};
   choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, config_.channels));
   if (isExchange(collective)) return {Algorithm::Direct, Protocol::Simple, choice.channels, 0, 0};
   if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !plan_.hasTrees())) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/channel_scratch.h"
 #include "engine/slicing.h"
 
 namespace jccl {
@@ -87,6 +88,7 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
   if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
+  if (isCollNet(operation.choice.algorithm)) return runCollNet<P>(operation, transfer);
   if (runsByHosts(operation, transfer)) return runByHosts<P>(operation, transfer);
   runDirect<P>(operation, transfer);
 }
@@ -406,25 +408,6 @@ bool Channel::allNet() const {
 PartPlan Channel::partsOf(const Operation& operation) const {
   return {operation.counts, operation.displacements, operation.count, static_cast<size_t>(index_),
           operation.choice.channels};
-}
-
-// Memory for the slices of `links` receive connections and one to send; grows only, and is made by the first operation
-// that needs it.
-template <Protocol P>
-bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
-  if constexpr (P != Protocol::Simple) {
-    const size_t slice = (transfer.sliceCount * transfer.elementBytes + 63) / 64 * 64;
-    const size_t needed = slice * (links + 1);
-    if (__builtin_expect(scratchMemory_.bytes() < needed, 0)) {
-      if (!MappedMemory::mapAnonymous(needed, scratchMemory_)) {
-        waiter_.control().fail(Code::NoMemory);
-        return false;
-      }
-      scratchBytes_.store(scratchMemory_.bytes(), std::memory_order_relaxed);
-    }
-    space = scratchMemory_.base();
-  }
-  return true;
 }
 
 }  // namespace jccl

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "base/mapped_memory.h"
+#include "collectives/coll_net.h"
 #include "collectives/direct.h"
 #include "collectives/hosts.h"
 #include "collectives/ring.h"
 #include "collectives/tree.h"
+#include "engine/coll_net_setup.h"
 #include "engine/operation.h"
 #include "primitives/connection.h"
 #include "primitives/host_primitives.h"
@@ -34,6 +36,12 @@ class Channel {
 
   // Which host every rank is on, numbered from 0; without it there is one.
   void setHosts(const std::vector<int>& hostOf);
+
+  // The leaders of all hosts and this rank's place among them (CollNetSetup), after setHosts; `maxBytes` is the most that the
+  // network does at a time.
+  Status setCollNet(const CollNetSetup::Group& group, size_t maxBytes);
+  // Whether an operation with one count can go that way; the same on all ranks.
+  bool collNetFits(Algorithm algorithm, OperationCode code) const;
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }
@@ -92,6 +100,12 @@ class Channel {
   template <Protocol P>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
 
+  struct CollNetLinks;
+  CollNetLinks collNetLinks(bool chain, int leader);
+  CollNetPlan collNetPlan(const Operation& operation, const Transfer& transfer, const CollNetLinks& links) const;
+  template <Protocol P>
+  void runCollNet(const Operation& operation, const Transfer& transfer);
+
   bool runsByHosts(const Operation& operation, const Transfer& transfer) const;
   ring::Part ranksOf(int host) const;
   int leaderOf(int host, int root) const;
@@ -113,6 +127,8 @@ class Channel {
   int hosts_ = 1;
   bool hostsFollow_ = true;  // the ranks of each follow each other
   MappedMemory hostMemory_;  // the sum of a leader's host, where its output is smaller
+  CollNetSetup::Group collNet_;
+  size_t collNetMaxBytes_ = 0;
   bool treeSet_ = false;
   int treeUp_ = -1;
   std::vector<int> treeDown_;

@@ -85,6 +85,8 @@ class Communicator {
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
   Status setHosts(const std::vector<int>& hostOf);
+  // The network reduces from now on, where a choice says so. After setHosts and connections; what it points to outlives this.
+  Status setCollNet(const CollNetSetup& setup);
   // Checks that every connection that rings and trees need exists.
   Status checkPlan() const;
   Status checkConnected(std::span<const PointToPointTask> tasks) const;
@@ -131,7 +133,7 @@ class Communicator {
   Code executeTasks(Operation& operation, int64_t timeoutNanos);
   Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
-  Choice adjustChoice(Choice choice, Collective collective) const;
+  Choice adjustChoice(Choice choice, OperationCode code, bool evenParts) const;
   Transfer transferOf(const Operation& operation) const;
   size_t inputBytes(const Operation& operation) const;
   size_t outputBytes(const Operation& operation) const;
@@ -149,6 +151,8 @@ class Communicator {
   std::vector<TransportKind> transports_;
   std::vector<Segment> peerSegments_;
   int localPeers_ = 0;
+  CollNetOffer collNet_;  // of all ranks
+  int collNetGroups_ = 0;
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 
   std::unique_ptr<Workers> workers_;

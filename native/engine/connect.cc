@@ -78,6 +78,22 @@ Status Communicator::setHosts(const std::vector<int>& hostOf) {
   return Status::ok();
 }
 
+Status Communicator::setCollNet(const CollNetSetup& setup) {
+  const auto groups = static_cast<int>(setup.groups.size());
+  if (groups < 1 || groups > config_.channels) {
+    return Status::invalid("groups=" + std::to_string(groups) +
+                           ", expected 1 to channels=" + std::to_string(config_.channels));
+  }
+  for (int group = 0; group < groups; ++group) {
+    Status set = channels_[group]->setCollNet(setup.groups[static_cast<size_t>(group)], setup.common.maxBytes);
+    if (!set) return set;
+  }
+  collNet_ = setup.common;
+  collNetGroups_ = groups;
+  control_.onlyNetwork = false;  // nor do the network's events report what this does
+  return Status::ok();
+}
+
 Status Communicator::setTree(int channel, int up, const std::vector<int>& down) {
   if (Status status = checkTree(channel, up, down, config_.rank, config_.size, config_.channels, kMaxTreeChildren);
       !status) {

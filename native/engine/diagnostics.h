@@ -36,7 +36,7 @@ struct TransportUse {
 };
 
 constexpr const char* nameOf(WaitFor waitFor) {
-  constexpr const char* names[] = {"data", "credit", "buffer_exchange", "worker"};
+  constexpr const char* names[] = {"data", "credit", "buffer_exchange", "worker", "collnet"};
   return names[static_cast<int>(waitFor)];
 }
 

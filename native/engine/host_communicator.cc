@@ -78,6 +78,7 @@ HostCommunicator::~HostCommunicator() {
   }
   forwardedMemory_.reset();
   communicator_.reset();
+  collNet_.reset();
   networks_.close();
   if (registry_ != nullptr && segmentId_ != 0) registry_->remove(segmentId_);
 }
@@ -492,6 +493,7 @@ std::string HostCommunicator::lastError() const {
     add(error_);
     net = net_;
   }
+  if (collNet_ != nullptr) add(collNet_->error().message());
   add(forwardedSends_.error());
   if (net != nullptr && net->failed()) {
     int peer = -1;

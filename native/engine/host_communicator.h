@@ -16,6 +16,7 @@
 #include "engine/networks.h"
 #include "engine/zero_copy.h"
 #include "primitives/control_words.h"
+#include "transport/coll_net.h"
 #include "transport/net_transport.h"
 #include "transport/shm_registry.h"
 #include "transport/shm_views.h"
@@ -55,6 +56,16 @@ class HostCommunicator final : private BufferResolver {
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
   // The network devices by which connections go; after connect.
   Status setPaths(const std::vector<NetPath>& paths);
+  // A network that reduces, by a plug-in: what this rank offers, for which an error says why it cannot; then, when all offer it,
+  // listenCollNet and connectCollNet on the leaders of each group, and useCollNet on all ranks, after setHosts. Or dropCollNet,
+  // where any rank failed. `plugin` as in openCollNetPlugin.
+  Status offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer);
+  Status listenCollNet(int group, std::vector<uint8_t>* handle);
+  Status connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member, int64_t timeoutNanos);
+  // `leaders` by group and host; `common` is what all offers have in common.
+  Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
+  void dropCollNet() { collNet_.reset(); }
+
   // Checks that all connections that rings and trees need exist; those over InfiniBand or a plug-in are made and tried now. Closes the
   // network that is not used.
   Status prepare();
@@ -132,6 +143,7 @@ class HostCommunicator final : private BufferResolver {
   DeviceSlots deviceSlots_;
   std::unique_ptr<Communicator> communicator_;
   Networks networks_;
+  std::unique_ptr<CollNet> collNet_;
   NetTransport* net_ = nullptr;  // the one in use, if any
   NetDeviceMemory forwardedSlots_;
   std::unique_ptr<Forwarder> forwarder_;

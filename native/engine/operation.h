@@ -42,8 +42,8 @@ JCCL_FN constexpr bool isExchange(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
 }
 
-enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2, Nvls = 3 };
-inline constexpr int kAlgorithmCount = 4;
+enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2, Nvls = 3, CollNetDirect = 4, CollNetChain = 5 };
+inline constexpr int kAlgorithmCount = 6;
 inline constexpr int kProtocolCount = 3;
 
 constexpr const char* nameOf(Collective collective) {
@@ -58,8 +58,13 @@ constexpr const char* nameOf(Protocol protocol) {
 }
 
 constexpr const char* nameOf(Algorithm algorithm) {
-  constexpr const char* names[kAlgorithmCount] = {"ring", "tree", "direct", "nvls"};
+  constexpr const char* names[kAlgorithmCount] = {"ring", "tree", "direct", "nvls", "collnet_direct", "collnet_chain"};
   return names[static_cast<unsigned>(algorithm)];
+}
+
+// Whether the network reduces (collectives/coll_net.h).
+JCCL_FN constexpr bool isCollNet(Algorithm algorithm) {
+  return algorithm == Algorithm::CollNetDirect || algorithm == Algorithm::CollNetChain;
 }
 
 // What is to be done: collective | type << 8 | reduction << 16.

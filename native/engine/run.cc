@@ -26,7 +26,7 @@ Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, 
                        int64_t timeoutNanos, const Part& part) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
   if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
-  Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
+  Operation operation = operationOf(code, adjustChoice(choice, code, true), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
   setCount(operation, static_cast<size_t>(count), root, config_.size);
   operation.part = part;
@@ -37,7 +37,7 @@ Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, 
 Code Communicator::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
                         const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
   if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return refuse(status.message());
-  Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
+  Operation operation = operationOf(code, adjustChoice(choice, code, false), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
   operation.part = part;
   if (code.exchangesWithCounts()) {
@@ -166,8 +166,18 @@ Code Communicator::finish(const Operation& operation, bool inPlace) {
 }
 
 // The nearest choice that fits: the same on all ranks, because it depends on common facts only.
-Choice Communicator::adjustChoice(Choice choice, Collective collective) const {
+Choice Communicator::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
+  const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
+  if (isCollNet(choice.algorithm)) {
+    const bool done = (!reduces(collective) || collNet_.reduces(code.type, code.op)) &&
+                      (collective == Collective::AllReduce || collNet_.gathers);
+    if (collNetGroups_ > 0 && evenParts && done && channels_[0]->collNetFits(choice.algorithm, code)) {
+      choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, collNetGroups_));
+    } else {
+      choice.algorithm = Algorithm::Ring;
+    }
+  }
   if (choice.algorithm == Algorithm::Nvls) choice.algorithm = Algorithm::Ring;  // GPUs behind a switch only
   if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;

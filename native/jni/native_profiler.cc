@@ -58,7 +58,7 @@ constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
                                                           {"ncclFloat8e4m3", 10},
                                                           {"ncclFloat8e5m2", 11}}};
 constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
-    {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}}};
+    {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}, {"COLLNET_DIRECT", 2}, {"COLLNET_CHAIN", 3}}};
 constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};
 // Each has a name, also when one is added.
 static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr && kAlgorithms.back().name != nullptr);

@@ -1,6 +1,5 @@
 #include "plugin/plugin_library.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <climits>
@@ -10,8 +9,8 @@
 #include <vector>
 
 #include "base/futex.h"
-#include "plugin/net_abi.h"
 #include "plugin/plugin_file.h"
+#include "plugin/plugin_properties.h"
 
 namespace jccl::plugin {
 namespace {
@@ -19,8 +18,6 @@ namespace {
 constexpr const char* kNetPrefix = "libnccl-net";
 // How many messages a version lets one request receive at most: so many sizes a plug-in may write.
 constexpr size_t kMaxReceives = 32;
-// Of versions that do not say.
-constexpr size_t kDefaultMaxMessageBytes = size_t{1} << 30;
 
 Result ignoreEvent(void** /*event*/, int /*type*/, void* /*parent*/, int64_t /*pluginId*/, void* /*data*/) {
   return kSuccess;
@@ -111,23 +108,7 @@ class NetPluginOf final : public NetPlugin {
   Status properties(int device, DeviceProperties* found) override {
     Properties<Version> raw{};
     if (Status got = checked("getProperties", [&] { return table_.getProperties(device, &raw); }); !got) return got;
-    const auto& common = commonOf(raw);
-    *found = DeviceProperties{};
-    found->name = textOr(common.name, "unnamed");
-    found->pciPath = textOr(common.pciPath, "");
-    found->guid = common.guid;
-    found->reachesHost = (common.pointers & kPointerHost) != 0;
-    found->reachesCuda = (common.pointers & kPointerCuda) != 0;
-    found->takesDmaBuf = (common.pointers & kPointerDmaBuf) != 0 && table_.regMrDmaBuf != nullptr;
-    if constexpr (Version >= 8) found->registrationIsGlobal = common.registrationIsGlobal != 0;
-    if constexpr (Version >= 9) found->forceFlush = common.forceFlush != 0;
-    found->speedMbps = std::max(common.speed, 0);
-    found->port = std::max(common.port, 0);
-    found->latencyMicros = common.latency >= 0 ? common.latency : 0;  // also where it is no number
-    found->maxComms = std::max(common.maxComms, 0);
-    found->maxRecvs = std::max(common.maxRecvs, 1);
-    found->maxMessageBytes = kDefaultMaxMessageBytes;
-    if constexpr (Version >= 9) found->maxMessageBytes = common.maxMessageBytes;
+    *found = propertiesOf<Version>(raw, table_.regMrDmaBuf != nullptr);
     if (found->maxMessageBytes == 0) return failed("getProperties", "says maxP2pBytes=0, expected at least 1");
     return Status::ok();
   }
@@ -246,14 +227,6 @@ class NetPluginOf final : public NetPlugin {
   }
 
  private:
-  static const auto& commonOf(const Properties<Version>& raw) {
-    if constexpr (Version >= 11) {
-      return raw.common;
-    } else {
-      return raw;
-    }
-  }
-
   template <typename As>
   Status requireFits(const char* function, size_t bytes) const {
     if (sizeof(As) == sizeof(size_t) || bytes <= INT_MAX) return Status::ok();

@@ -29,6 +29,7 @@ struct DeviceProperties {
   int maxComms = 0;
   int maxRecvs = 1;
   size_t maxMessageBytes = 0;
+  size_t maxCollectiveBytes = 0;
 };
 
 // What was asked for and not yet done: a plug-in's functions never wait, and are called again. Handles, communicators,

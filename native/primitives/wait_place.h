@@ -28,7 +28,7 @@ constexpr const char* nameOf(TransportKind kind) {
   return "none";
 }
 
-enum class WaitFor : uint8_t { Data = 0, Credit = 1, BufferExchange = 2, Worker = 3 };
+enum class WaitFor : uint8_t { Data = 0, Credit = 1, BufferExchange = 2, Worker = 3, CollNet = 4 };
 
 struct WaitPlace {
   int peer;

@@ -14,7 +14,14 @@ public enum Algorithm {
     /** Every rank reads every other rank's data: one step; only where ranks share memory. */
     DIRECT,
     /** The switch between GPUs reduces and multicasts (NVLink SHARP): on one host, compute capability 9.0 or later. */
-    NVLS;
+    NVLS,
+    /**
+     * The network between hosts reduces (CollNet), and the ranks of a host send to a leader each: on memory of the host, with a
+     * plug-in for such a network.
+     */
+    COLLNET_DIRECT,
+    /** The same where the ranks of a host form a chain. */
+    COLLNET_CHAIN;
 
     /** The name used by the command and in messages, for example {@code ring}. */
     public String label() {

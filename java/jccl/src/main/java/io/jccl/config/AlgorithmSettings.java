@@ -1,5 +1,6 @@
 package io.jccl.config;
 
+import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.integers;
 import static io.jccl.config.ValueTypes.multiple;
@@ -129,6 +130,24 @@ public final class AlgorithmSettings {
             128 * 1024,
             "How many bytes of a channel go through the NVLink switch at a time; the same on all ranks. Each rank takes three"
                     + " times as much memory for each channel.");
+
+    /** Whether networks may reduce. */
+    public static final Setting<Boolean> COLLNET_ENABLE = GROUP.add(
+            "JCCL_COLLNET_ENABLE",
+            "NCCL_COLLNET_ENABLE",
+            flag(),
+            false,
+            "1: the network between hosts may reduce (CollNet, algorithms `collnetdirect` and `collnetchain`), by a plug-in that"
+                    + " `JCCL_NET_PLUGIN` names and every rank has. Where one has not, none uses it, and a warning says why."
+                    + " For memory of the host.");
+
+    /** From how many hosts on. */
+    public static final Setting<Integer> COLLNET_NODE_THRESHOLD = GROUP.add(
+            "JCCL_COLLNET_NODE_THRESHOLD",
+            "NCCL_COLLNET_NODE_THRESHOLD",
+            integer(0, 65_536),
+            2,
+            "With fewer hosts than this the network does not reduce.");
 
     /** Bytes per thread. */
     public static final Setting<List<Integer>> THREAD_THRESHOLDS = GROUP.add(

@@ -120,9 +120,14 @@ public final class NetworkSettings {
      * settings want none.
      */
     public static List<String> netPlugins(Settings settings) {
-        String names = settings.get(NET_PLUGIN);
         Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);
-        if (names.equalsIgnoreCase(NO_PLUGIN) || only.isPresent() && only.get() != TransportKind.PLUGIN) {
+        return only.isPresent() && only.get() != TransportKind.PLUGIN ? List.of() : netPluginNames(settings);
+    }
+
+    /** The same whatever transport the settings want: a plug-in may do more than to join two ranks. */
+    public static List<String> netPluginNames(Settings settings) {
+        String names = settings.get(NET_PLUGIN);
+        if (names.equalsIgnoreCase(NO_PLUGIN)) {
             return List.of();
         }
         List<String> wanted = new ArrayList<>();

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -204,7 +205,7 @@ final class ValueTypes {
      * of the collectives are is known to the reader of the setting.
      */
     static <E extends Enum<E>> ValueType<String> selection(Class<E> type) {
-        Set<String> names = names(type).keySet();
+        Set<String> names = selectable(type);
         return new ValueType<>(
                 "auto, or some of " + String.join(",", names) + " separated by commas, with ^ in front for"
                         + " all others; COLLECTIVE:LIST after a semicolon for one collective") {
@@ -227,10 +228,24 @@ final class ValueTypes {
         };
     }
 
+    /** Names without underscores, and what the names of several begin with, as {@code collnet}. */
+    private static <E extends Enum<E>> Set<String> selectable(Class<E> type) {
+        Set<String> all = new LinkedHashSet<>();
+        Set<String> groups = new LinkedHashSet<>();
+        for (String name : names(type).keySet()) {
+            all.add(name.replace("_", ""));
+            if (name.contains("_")) {
+                groups.add(name.substring(0, name.indexOf('_')));
+            }
+        }
+        all.addAll(groups);
+        return all;
+    }
+
     private static void requireNames(String list, Set<String> names) {
         String listed = list.startsWith("^") ? list.substring(1) : list;
         for (String name : listed.split(",", -1)) {
-            if (!name.equals("auto") && !names.contains(name)) {
+            if (!name.equals("auto") && !names.contains(name.replace("_", ""))) {
                 throw new IllegalArgumentException("unknown name");
             }
         }

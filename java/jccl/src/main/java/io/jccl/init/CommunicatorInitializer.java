@@ -15,6 +15,7 @@ import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.bootstrap.MemberFile;
 import io.jccl.bootstrap.ReportKind;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
@@ -38,6 +39,7 @@ import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
+import io.jccl.tuning.CollNetTraits;
 import io.jccl.tuning.HostCosts;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -259,7 +261,10 @@ public final class CommunicatorInitializer {
             timeline.step("peers");
             status.step("topology and plan");
             Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
-            PlanningOptions options = PlanningOptions.of(context.settings(), costs);
+            PlanningOptions all = PlanningOptions.of(context.settings(), costs);
+            // Whether a network reduces shows when it is connected.
+            boolean mayReduce = context.settings().get(AlgorithmSettings.COLLNET_ENABLE);
+            PlanningOptions options = mayReduce ? all.withoutCollNet() : all;
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
             status.step("connections");
@@ -268,10 +273,14 @@ public final class CommunicatorInitializer {
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
+            Optional<CollNetTraits> collNet = CollNetConnector.isWanted(context, planned.host())
+                    ? new CollNetConnector(context, engine, planned.host()).connect()
+                    : Optional.empty();
             timeline.step("connect");
             status.step("tuning and devices");
             tuner.begin(planned.host());
-            CommunicatorPlan plan = choose(planned, connections, options, peers, tuner);
+            CommunicatorPlan plan =
+                    choose(planned, connections, collNet, collNet.isPresent() ? all : options, peers, tuner);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
             if (stagedDevice.isPresent()) {
@@ -419,10 +428,11 @@ public final class CommunicatorInitializer {
     private CommunicatorPlan choose(
             CommunicatorPlan planned,
             Connections connections,
+            Optional<CollNetTraits> collNet,
             PlanningOptions options,
             Peers peers,
             TunerPlugin tuner) {
-        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), options);
+        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), collNet, options);
         if (context.rank() == 0) {
             for (String note : plan.notes()) {
                 LOG.info(note);

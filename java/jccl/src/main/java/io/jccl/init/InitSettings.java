@@ -38,6 +38,8 @@ final class InitSettings {
             AlgorithmSettings.CHUNK_BYTES,
             AlgorithmSettings.LL128,
             AlgorithmSettings.THREAD_THRESHOLDS,
+            AlgorithmSettings.COLLNET_ENABLE,
+            AlgorithmSettings.COLLNET_NODE_THRESHOLD,
             MemorySettings.BUFFSIZE,
             MemorySettings.LL_BUFFSIZE,
             MemorySettings.LL128_BUFFSIZE,

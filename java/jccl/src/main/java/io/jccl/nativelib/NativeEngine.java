@@ -114,6 +114,50 @@ public final class NativeEngine extends Engine {
         require("hosts", NativeCommunicator.setHosts(handle, hostOf));
     }
 
+    /**
+     * What all ranks' networks that reduce have in common.
+     *
+     * @param groups how many channels can use them at once
+     * @param gathers whether they gather and scatter, too
+     * @param gigabytes what a host sends in a second, 0 where not known
+     * @param latencyMicros of an operation, 0 where not known
+     */
+    public record CollNetCommon(int groups, boolean gathers, double gigabytes, double latencyMicros) {}
+
+    /** What this rank offers of a network that reduces; empty where it has none, and {@link #lastError} says why. */
+    public Optional<byte[]> offerCollNet(String plugin) {
+        return Optional.ofNullable(NativeCollNet.offer(handle, plugin));
+    }
+
+    /** What the offers of all ranks have in common; empty where they differ too much, and {@link #lastError} says how. */
+    public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
+        long[] values = NativeCollNet.common(handle, offers.toArray(byte[][]::new));
+        return values == null
+                ? Optional.empty()
+                : Optional.of(new CollNetCommon((int) values[0], values[1] != 0, values[2] / 8e3, values[3] / 1e3));
+    }
+
+    /** The handle by which others connect to this rank in a group; empty on failure. */
+    public Optional<byte[]> listenCollNet(int group) {
+        return Optional.ofNullable(NativeCollNet.listen(handle, group));
+    }
+
+    /** Makes a group together with its other members; whether that succeeded. */
+    public boolean connectCollNet(int group, List<byte[]> handles, int member, long timeoutNanos) {
+        return NativeCollNet.connect(handle, group, handles.toArray(byte[][]::new), member, timeoutNanos)
+                == NativeCommunicator.OK;
+    }
+
+    /** The network reduces from now on; whether that succeeded. See {@link NativeCollNet#use}. */
+    public boolean useCollNet(int[] leaders, int groups, List<byte[]> offers) {
+        return NativeCollNet.use(handle, leaders, groups, offers.toArray(byte[][]::new)) == NativeCommunicator.OK;
+    }
+
+    /** It does not, after all. */
+    public void dropCollNet() {
+        NativeCollNet.drop(handle);
+    }
+
     private void require(String step, int status) {
         if (status != NativeCommunicator.OK) {
             throw new TransportException(step + " status=" + status + ": " + lastError());

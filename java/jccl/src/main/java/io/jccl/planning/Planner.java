@@ -6,6 +6,7 @@ import io.jccl.plan.PlannedHost;
 import io.jccl.plan.RankChannels;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
 import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CollNetTraits;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.DeviceModel;
@@ -114,12 +115,22 @@ public final class Planner {
      * @param local the slowest transport inside any host
      */
     public static CommunicatorPlan connected(CommunicatorPlan plan, TransportKind local, PlanningOptions options) {
-        if (plan.host().gpu() || local == plan.shape().localTransport()) {
+        return connected(plan, local, Optional.empty(), options);
+    }
+
+    /**
+     * The same where the network between hosts may reduce.
+     *
+     * @param collNet what it can do; empty where it does not
+     */
+    public static CommunicatorPlan connected(
+            CommunicatorPlan plan, TransportKind local, Optional<CollNetTraits> collNet, PlanningOptions options) {
+        if (plan.host().gpu() || local == plan.shape().localTransport() && collNet.isEmpty()) {
             return plan;
         }
         CommunicatorShape shape = plan.shape().over(local);
-        ChoiceTable choices =
-                ChoiceTable.build(new CostModel(options.costs(), shape), overrides(plan.host(), plan.gpu(), options));
+        ChoiceTable choices = ChoiceTable.build(
+                new CostModel(options.costs(), shape, collNet), overrides(plan.host(), plan.gpu(), options));
         return new CommunicatorPlan(plan.host(), plan.gpu(), shape, choices);
     }
 

@@ -24,6 +24,11 @@ public record PlanningOptions(
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutNvls(), costs);
     }
 
+    /** The same where no network reduces, as it does not for memory of GPUs. */
+    public PlanningOptions withoutCollNet() {
+        return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutCollNet(), costs);
+    }
+
     /** The options that the settings give. */
     public static PlanningOptions of(Settings settings, HostCosts costs) {
         int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));

@@ -8,6 +8,7 @@ import io.jccl.tuning.HostCosts.General;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * Predicts operations between host ranks from measured costs.
@@ -34,11 +35,18 @@ public final class CostModel implements TimeModel {
 
     private final HostCosts costs;
     private final CommunicatorShape shape;
+    private final Optional<CollNetTraits> collNet;
 
     /** A model of one communicator. */
     public CostModel(HostCosts costs, CommunicatorShape shape) {
+        this(costs, shape, Optional.empty());
+    }
+
+    /** @param collNet what the network between hosts does itself, if it does */
+    public CostModel(HostCosts costs, CommunicatorShape shape, Optional<CollNetTraits> collNet) {
         this.costs = Objects.requireNonNull(costs, "costs");
         this.shape = Objects.requireNonNull(shape, "shape");
+        this.collNet = Objects.requireNonNull(collNet, "collNet");
     }
 
     /** The communicator that is modelled. */
@@ -63,8 +71,25 @@ public final class CostModel implements TimeModel {
             case RING -> !pairwise(collective);
             case TREE -> collective == Collective.ALL_REDUCE;
             case DIRECT -> pairwise(collective) || shape.ranks() <= MAX_DIRECT_RANKS;
+            case COLLNET_DIRECT -> collNet.isPresent()
+                    && collNetDoes(collective)
+                    && shape.localRanks() <= MAX_DIRECT_RANKS;
+            case COLLNET_CHAIN -> collNet.isPresent() && collective == Collective.ALL_REDUCE;
             case NVLS -> false;
         };
+    }
+
+    private boolean collNetDoes(Collective collective) {
+        return switch (collective) {
+            case ALL_REDUCE -> true;
+            case ALL_GATHER, REDUCE_SCATTER -> collNet.isPresent()
+                    && collNet.get().gathers();
+            default -> false;
+        };
+    }
+
+    private static boolean isCollNet(Algorithm algorithm) {
+        return algorithm == Algorithm.COLLNET_DIRECT || algorithm == Algorithm.COLLNET_CHAIN;
     }
 
     /** Whether every rank exchanges its own data with each other: such operations need no ring and span hosts. */
@@ -82,16 +107,23 @@ public final class CostModel implements TimeModel {
             return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte(bytes) / 1000;
         }
         OperationCost cost = OperationCost.of(collective, algorithm, shape, bytes, channels, chunkBytes);
-        LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
-        LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
+        Algorithm measured = isCollNet(algorithm) ? Algorithm.DIRECT : algorithm;
+        LinkCost local = costs.link(shape.localTransport(), measured, protocol);
+        LinkCost net = costs.link(TransportKind.SOCKET, measured, protocol);
         // Between two ranks a hop of a ring is one of direct: what their rows differ by is noise.
         boolean sameHop = shape.ranks() == 2 && algorithm == Algorithm.RING && collective != Collective.ALL_REDUCE;
-        Algorithm hops = sameHop ? Algorithm.DIRECT : algorithm;
+        Algorithm hops = sameHop ? Algorithm.DIRECT : measured;
         double localHop = costs.link(shape.localTransport(), hops, protocol).hopMicros();
         double netHop = costs.link(TransportKind.SOCKET, hops, protocol).hopMicros();
         double timeSlice = timeSliceMicros();
         double nanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes);
-        if (!shape.oneHost()) {
+        double inNetworkNanos = 0;
+        if (isCollNet(algorithm)) {
+            inNetworkNanos = collNetNanos(protocol, bytes, channels);
+            // Whatever protocol the links inside hosts have.
+            netHop = costs.link(TransportKind.SOCKET, measured, Protocol.SIMPLE).hopMicros()
+                    + collNet.orElseThrow().latencyMicros() / cost.netHops();
+        } else if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
         }
@@ -100,7 +132,19 @@ public final class CostModel implements TimeModel {
                 + cost.localHops() * (localHop + timeSlice)
                 + cost.netHops() * netHop
                 + cost.steps() * (costs.get(General.STEP_US) + timeSlice / OperationCost.SLOTS)
-                + cost.bytes() * nanosPerByte / parallel(channels) / 1000;
+                + Math.max(inNetworkNanos, cost.bytes() * nanosPerByte / parallel(channels)) / 1000;
+    }
+
+    /** What the network does overlaps with what leaders do for their hosts; it has every byte once. */
+    private double collNetNanos(Protocol protocol, long bytes, int channels) {
+        CollNetTraits traits = collNet.orElseThrow();
+        double perByte = traits.gigabytes() > 0
+                ? traits.groups() / traits.gigabytes()
+                : Math.max(
+                        1 / shape.netGBps(),
+                        costs.link(TransportKind.SOCKET, Algorithm.DIRECT, protocol)
+                                .nanosPerByte(bytes));
+        return (double) bytes / channels * perByte;
     }
 
     @Override
@@ -171,7 +215,7 @@ public final class CostModel implements TimeModel {
         boolean zeroCopy = zeroCopy(collective, bytes, overrides);
         int forced = overrides.chunkBytes();
         List<Choice> candidates = new ArrayList<>();
-        for (int channels : channelCounts(overrides)) {
+        for (int channels : channelCounts(algorithm, overrides)) {
             int chunk = forced > 0
                     ? Math.min(forced, shape.slots().of(protocol))
                     : bestChunk(collective, algorithm, protocol, bytes, channels);
@@ -183,10 +227,13 @@ public final class CostModel implements TimeModel {
     }
 
     /** Powers of two within the bounds, and the bounds. */
-    private List<Integer> channelCounts(TuningOverrides overrides) {
-        int max = overrides.maxChannels(shape.channels());
+    private List<Integer> channelCounts(Algorithm algorithm, TuningOverrides overrides) {
+        int existing = isCollNet(algorithm)
+                ? Math.min(shape.channels(), collNet.orElseThrow().groups())
+                : shape.channels();
+        int max = overrides.maxChannels(existing);
         List<Integer> counts = new ArrayList<>();
-        int count = overrides.minChannels(shape.channels());
+        int count = overrides.minChannels(existing);
         for (; count < max; count = Math.max(count + 1, Integer.highestOneBit(count) * 2)) {
             counts.add(count);
         }

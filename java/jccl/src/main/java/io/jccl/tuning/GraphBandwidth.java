@@ -50,6 +50,7 @@ final class GraphBandwidth {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
             case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
             case DIRECT -> direct(collective, protocol);
+            case COLLNET_DIRECT, COLLNET_CHAIN -> throw hostsOnly(algorithm);
             case NVLS -> shape.switchGBps() * GraphCosts.switchEfficiency(generation) / switchTrips(collective);
         };
     }
@@ -142,5 +143,9 @@ final class GraphBandwidth {
     /** Channels that were found and that the plan uses; repeated ones share the links of those they repeat. */
     private int usable(GraphSummary graph) {
         return Math.min(graph.channels(), shape.channels());
+    }
+
+    static IllegalArgumentException hostsOnly(Algorithm algorithm) {
+        return new IllegalArgumentException("algorithm=" + algorithm.label() + ": expected one of ranks on GPUs");
     }
 }

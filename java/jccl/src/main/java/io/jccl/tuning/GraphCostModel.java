@@ -83,6 +83,7 @@ public final class GraphCostModel implements TimeModel {
             case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
             case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
+            case COLLNET_DIRECT, COLLNET_CHAIN -> false;
             case NVLS -> nvls && shape.hasSwitch() && protocol == Protocol.SIMPLE && throughSwitch(collective);
         };
     }

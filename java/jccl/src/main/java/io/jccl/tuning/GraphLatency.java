@@ -24,6 +24,7 @@ final class GraphLatency {
             case RING -> (base + ringHops(collective, protocol)) * plateau(collective, protocol, bytes);
             case TREE -> base + treeHops(protocol);
             case DIRECT -> base + directHops(collective, protocol);
+            case COLLNET_DIRECT, COLLNET_CHAIN -> throw GraphBandwidth.hostsOnly(algorithm);
             case NVLS -> GraphCosts.SWITCH_US;
         };
     }

@@ -41,6 +41,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                     : isByHosts(collective, algorithm, shape, bytes)
                             ? byHosts(collective, shape, share, chunkBytes)
                             : oneShot(collective, shape, share, chunkBytes);
+            case COLLNET_DIRECT, COLLNET_CHAIN -> collNet(collective, algorithm, shape, share, chunkBytes);
             case NVLS -> throw new IllegalArgumentException("algorithm=nvls: expected one of ranks on the host");
         };
     }
@@ -132,6 +133,24 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         double chunks = Math.max(1, Math.ceil(data / chunkBytes));
         double rounds = rooted ? 1 : chunks; // only one-way chunks follow each other without a wait
         return new OperationCost(rounds * (rooted ? 1 : 2), rounds * netHops(messages), chunks * peers, data * peers);
+    }
+
+    /**
+     * Into the leader, through the network and out of the leader: chunks follow each other. In a chain the leader has one
+     * neighbour instead of all others of its host, and the ends are farther from it.
+     */
+    private static OperationCost collNet(
+            Collective collective, Algorithm algorithm, CommunicatorShape shape, double share, int chunkBytes) {
+        int others = shape.localRanks() - 1;
+        boolean chain = algorithm == Algorithm.COLLNET_CHAIN;
+        int neighbours = chain ? Math.min(others, 1) : others;
+        int localHops = chain ? 2 * others : Math.min(others, 1) * 2;
+        double chunks = Math.max(1, Math.ceil(share / chunkBytes));
+        // An all-gather brings members one part, and takes them all; a reduce-scatter is the same backwards.
+        double passes = collective == Collective.ALL_REDUCE ? 2 : 1 + 1.0 / shape.ranks();
+        double steps = passes * chunks * Math.max(1, neighbours) + localHops;
+        return new OperationCost(
+                localHops, 2, steps, passes * Math.max(1, neighbours) * (share + Math.min(chunkBytes, share)));
     }
 
     /** Of a rank that exchanges several messages with other hosts at once: each further one takes it about half a hop's time. */

@@ -73,7 +73,7 @@ public final class Selection<E extends Enum<E>> {
             if (name.trim().equalsIgnoreCase("auto") && !except) {
                 values.addAll(EnumSet.allOf(type));
             } else {
-                values.add(value(type, setting, text, name));
+                values.addAll(named(type, setting, text, name));
             }
         }
         if (except) {
@@ -85,11 +85,17 @@ public final class Selection<E extends Enum<E>> {
         return values;
     }
 
-    private static <E extends Enum<E>> E value(Class<E> type, String setting, String text, String name) {
+    /** A value by its name, with or without underscores; or those whose names begin alike, as {@code collnet}. */
+    private static <E extends Enum<E>> Set<E> named(Class<E> type, String setting, String text, String name) {
+        String wanted = name.trim().replace("_", "").toUpperCase(Locale.ROOT);
+        Set<E> values = EnumSet.noneOf(type);
         for (E value : type.getEnumConstants()) {
-            if (value.name().equalsIgnoreCase(name.trim())) {
-                return value;
+            if (value.name().replace("_", "").equals(wanted) || value.name().startsWith(wanted + "_")) {
+                values.add(value);
             }
+        }
+        if (!values.isEmpty()) {
+            return values;
         }
         String known = Arrays.stream(type.getEnumConstants())
                 .map(value -> value.name().toLowerCase(Locale.ROOT))

@@ -55,6 +55,8 @@ public interface Tuner {
         return switch (algorithm) {
             case TREE -> 0;
             case RING -> 1;
+            case COLLNET_DIRECT -> 2;
+            case COLLNET_CHAIN -> 3;
             case NVLS -> 4;
             case DIRECT -> -1;
         };

@@ -115,6 +115,20 @@ public record TuningOverrides(
                 false);
     }
 
+    /** These overrides where no network reduces: {@code JCCL_ALGO=collnetdirect} restricts nothing there. */
+    public TuningOverrides withoutCollNet() {
+        return new TuningOverrides(
+                algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN),
+                protocols,
+                minChannels,
+                maxChannels,
+                chunkBytes,
+                ll128,
+                threads,
+                thresholds,
+                nvls);
+    }
+
     /** These overrides with so many channels, as far as their own bounds allow. */
     TuningOverrides withChannels(int channels) {
         int least = Math.max(channels, minChannels);

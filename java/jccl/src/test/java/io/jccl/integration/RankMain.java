@@ -75,6 +75,7 @@ public final class RankMain {
             case "forwarding-work" -> deviceWork(id, rank, size, rank % 2, forwardingConfig(rank, rest));
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
             case "nvls" -> nvls(id, rank, size, rest);
+            case "collnet" -> CollNetScenarios.used(id, rank, size);
             case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }

@@ -242,14 +242,17 @@ class ChoiceTableTest {
             value = {
                 "ring | ALL_REDUCE | ring",
                 "Ring,TREE | ALL_REDUCE | ring tree",
-                "^tree | ALL_REDUCE | ring direct nvls",
-                "^ring,tree,nvls | BROADCAST | direct",
-                "auto | ALL_REDUCE | ring tree direct nvls",
-                "'' | ALL_REDUCE | ring tree direct nvls",
+                "^tree,collnet | ALL_REDUCE | ring direct nvls",
+                "CollnetDirect | ALL_REDUCE | collnet_direct",
+                "collnet_chain,ring | ALL_REDUCE | ring collnet_chain",
+                "collnet | ALL_REDUCE | collnet_direct collnet_chain",
+                "^ring,tree,nvls,collnet | BROADCAST | direct",
+                "auto | ALL_REDUCE | ring tree direct nvls collnet_direct collnet_chain",
+                "'' | ALL_REDUCE | ring tree direct nvls collnet_direct collnet_chain",
                 "ring;allreduce:tree | ALL_REDUCE | tree",
                 "ring;allreduce:tree | BROADCAST | ring",
-                "all_gather:^direct | ALL_GATHER | ring tree nvls",
-                "all_gather:^direct | ALL_REDUCE | ring tree direct nvls",
+                "all_gather:^direct | ALL_GATHER | ring tree nvls collnet_direct collnet_chain",
+                "all_gather:^direct | ALL_REDUCE | ring tree direct nvls collnet_direct collnet_chain",
             })
     void settingsFollowNcclSyntax(String text, Collective collective, String allowed) {
         Selection<Algorithm> selection = Selection.parse(Algorithm.class, "JCCL_ALGO", text);
@@ -257,16 +260,16 @@ class ChoiceTableTest {
         for (Algorithm algorithm : Algorithm.values()) {
             assertThat(selection.allows(collective, algorithm)).isEqualTo(labels.contains(algorithm.label()));
         }
-        assertThat(selection.allowsAll(collective)).isEqualTo(labels.size() == 4);
+        assertThat(selection.allowsAll(collective)).isEqualTo(labels.size() == 6);
     }
 
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
-                "rign | unknown name='rign'; expected ring, tree, direct, nvls",
+                "rign | unknown name='rign'; expected ring, tree, direct, nvls, collnet_direct, collnet_chain",
                 "ring, | unknown name=''",
-                "^ring,tree,direct,nvls | leaves nothing",
+                "^ring,tree,direct,nvls,collnet | leaves nothing",
                 "foo:ring | unknown collective='foo'",
                 "^ | unknown name=''",
             })

@@ -1,0 +1,192 @@
+package io.jccl.init;
+
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.NetworkSettings;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedHost;
+import io.jccl.tuning.CollNetTraits;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets the network reduce (CollNet), where the settings want it and every rank has a plug-in for it: all make their offers, then
+ * the leaders of each group listen, then they connect, and after each step all agree whether all could. Where one could not,
+ * nobody uses it, for a reason that all know.
+ */
+final class CollNetConnector {
+
+    private static final Logger LOG = LoggerFactory.getLogger(CollNetConnector.class);
+
+    private static final int MAX_BLOB_BYTES = 1 << 14;
+    /** A plug-in's connect has no time limit of its own. */
+    private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+    private final InitContext context;
+    private final NativeEngine engine;
+    private final Plan plan;
+
+    CollNetConnector(InitContext context, NativeEngine engine, Plan plan) {
+        this.context = context;
+        this.engine = engine;
+        this.plan = plan;
+    }
+
+    /** Whether the settings let the network reduce between the hosts of a plan; the same on all ranks. */
+    static boolean isWanted(InitContext context, Plan plan) {
+        return context.settings().get(AlgorithmSettings.COLLNET_ENABLE)
+                && plan.hosts().size() > 1
+                && plan.hosts().size() >= context.settings().get(AlgorithmSettings.COLLNET_NODE_THRESHOLD);
+    }
+
+    /** What the network can do from here on; the same on all ranks, which do this together. */
+    Optional<CollNetTraits> connect() {
+        try {
+            CollNetTraits traits = connectOrSay();
+            if (context.rank() == 0) {
+                LOG.info(
+                        "collnet: the network reduces between hosts={} by groups={} of leaders={}{}",
+                        plan.hosts().size(),
+                        traits.groups(),
+                        leaders(0),
+                        traits.gathers() ? "; it gathers and scatters, too" : "");
+            }
+            return Optional.of(traits);
+        } catch (NotUsed e) {
+            engine.dropCollNet();
+            if (context.rank() == 0) {
+                LOG.warn("collnet: not used: {}", e.getMessage());
+            }
+            return Optional.empty();
+        }
+    }
+
+    /** The reason, which all ranks know. */
+    private static final class NotUsed extends Exception {
+        private static final long serialVersionUID = 1;
+
+        NotUsed(String why) {
+            super(why);
+        }
+    }
+
+    /** What a rank could make, or why it could not. */
+    private record Made(byte[] bytes, String obstacle) {
+        static final Made NOTHING = new Made(new byte[0], "");
+    }
+
+    private CollNetTraits connectOrSay() throws NotUsed {
+        List<byte[]> offers = exchange(this::offer);
+        NativeEngine.CollNetCommon common =
+                engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(engine.lastError()));
+        int groups = Math.min(common.groups(), plan.channels());
+        for (int group = 0; group < groups; group++) {
+            connect(group);
+        }
+        int[] leaders = new int[groups * plan.hosts().size()];
+        for (int group = 0, at = 0; group < groups; group++) {
+            for (int leader : leaders(group)) {
+                leaders[at++] = leader;
+            }
+        }
+        exchange(() -> made(engine.useCollNet(leaders, groups, offers) ? new byte[0] : null));
+        return new CollNetTraits(groups, common.gathers() && isEven(), common.gigabytes(), common.latencyMicros());
+    }
+
+    private Made offer() {
+        StringBuilder obstacles = new StringBuilder();
+        List<String> names = NetworkSettings.netPluginNames(context.settings());
+        if (names.isEmpty()) {
+            return new Made(new byte[0], NetworkSettings.NET_PLUGIN.name() + "=none");
+        }
+        for (String name : names) {
+            Optional<byte[]> offer = engine.offerCollNet(name);
+            if (offer.isPresent()) {
+                return new Made(offer.get(), "");
+            }
+            obstacles.append(obstacles.length() == 0 ? "" : "; ").append(engine.lastError());
+        }
+        return new Made(new byte[0], obstacles.toString());
+    }
+
+    private void connect(int group) throws NotUsed {
+        List<Integer> leaders = leaders(group);
+        int member = leaders.indexOf(context.rank());
+        List<byte[]> handles = exchange(() ->
+                member < 0 ? Made.NOTHING : made(engine.listenCollNet(group).orElse(null)));
+        List<byte[]> ofMembers = leaders.stream().map(handles::get).toList();
+        long nanos = Math.min(CONNECT_NANOS, context.left().toNanos() / 2);
+        exchange(
+                () -> member < 0 || engine.connectCollNet(group, ofMembers, member, nanos) ? Made.NOTHING : made(null));
+    }
+
+    private Made made(byte[] bytes) {
+        return bytes == null ? new Made(new byte[0], engine.lastError()) : new Made(bytes, "");
+    }
+
+    /** The leader of each host: groups are led by the host's ranks in turn. */
+    private List<Integer> leaders(int group) {
+        List<Integer> leaders = new ArrayList<>();
+        int last = -1;
+        int[] hostOf = EngineConnector.hosts(plan);
+        for (int rank = 0; rank < hostOf.length; rank++) {
+            if (hostOf[rank] > last) {
+                last = hostOf[rank];
+                List<Integer> ranks =
+                        plan.hostOf(rank).ranks().stream().sorted().toList();
+                leaders.add(ranks.get(group % ranks.size()));
+            }
+        }
+        return leaders;
+    }
+
+    /** Whether hosts have equally many ranks, one host's behind the other's, as the network gathers. */
+    private boolean isEven() {
+        int[] hostOf = EngineConnector.hosts(plan);
+        boolean even = true;
+        for (int rank = 1; rank < hostOf.length; rank++) {
+            even &= hostOf[rank] >= hostOf[rank - 1];
+        }
+        int ranks = plan.hosts().get(0).ranks().size();
+        for (PlannedHost host : plan.hosts()) {
+            even &= host.ranks().size() == ranks;
+        }
+        return even;
+    }
+
+    /** What all made, by rank; a rank that could not names its reason to all. */
+    private List<byte[]> exchange(Supplier<Made> make) throws NotUsed {
+        Made mine = make.get();
+        String obstacle = mine.obstacle().isEmpty() || mine.obstacle().length() <= MAX_BLOB_BYTES / 4
+                ? mine.obstacle()
+                : mine.obstacle().substring(0, MAX_BLOB_BYTES / 4);
+        List<byte[]> all = context.allGather(new WireWriter()
+                .blob(obstacle.getBytes(StandardCharsets.UTF_8))
+                .blob(mine.bytes())
+                .toBytes());
+        List<byte[]> made = new ArrayList<>();
+        for (int rank = 0; rank < all.size(); rank++) {
+            try {
+                WireReader in = new WireReader(all.get(rank));
+                String why = new String(in.blob(MAX_BLOB_BYTES), StandardCharsets.UTF_8);
+                made.add(in.blob(MAX_BLOB_BYTES));
+                in.end();
+                if (!why.isEmpty()) {
+                    throw new NotUsed("rank=" + rank + ": " + why);
+                }
+            } catch (WireException e) {
+                throw new NotUsed("rank=" + rank + " sent what makes no sense: " + e.getMessage());
+            }
+        }
+        return made;
+    }
+}

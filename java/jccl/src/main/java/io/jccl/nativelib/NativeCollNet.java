@@ -1,0 +1,45 @@
+package io.jccl.nativelib;
+
+/**
+ * Natives for a network that reduces (CollNet), of a communicator whose handle {@link NativeEngine} passes. Those that return an
+ * array return null on failure, and {@link NativeCommunicator#lastError} says why.
+ */
+final class NativeCollNet {
+
+    /** Longs that {@link #common} returns: how many groups there can be, 1 if it gathers, megabits a second, nanoseconds. */
+    static final int COMMON_LENGTH = 4;
+
+    private NativeCollNet() {}
+
+    /** Opens the plug-in of a name; what this rank offers, for {@link #common}. */
+    static native byte[] offer(long comm, String plugin);
+
+    /** What all ranks have in common, of their offers by rank. */
+    static native long[] common(long comm, byte[][] offers);
+
+    /** The handle by which others connect to this rank in a group. */
+    static native byte[] listen(long comm, int group);
+
+    /**
+     * Makes a group that this rank is in; its members call it at the same time.
+     *
+     * @param handles of all members
+     * @param member this rank's place among them
+     * @param timeoutNanos after which it fails
+     * @return {@link NativeCommunicator#OK} or a code below
+     */
+    static native int connect(long comm, int group, byte[][] handles, int member, long timeoutNanos);
+
+    /**
+     * The network reduces from now on; on all ranks, after {@link NativeCommunicator#setHosts}.
+     *
+     * @param leaders the leader of each host, group by group
+     * @param groups how many
+     * @param offers by rank
+     * @return {@link NativeCommunicator#OK} or a code below
+     */
+    static native int use(long comm, int[] leaders, int groups, byte[][] offers);
+
+    /** It does not; closes what there is of it. */
+    static native void drop(long comm);
+}

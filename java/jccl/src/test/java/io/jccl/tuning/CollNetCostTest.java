@@ -1,0 +1,105 @@
+package io.jccl.tuning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the cost model makes of a network that reduces. */
+class CollNetCostTest {
+
+    private static final CollNetTraits FAST = new CollNetTraits(2, true, 25, 2);
+
+    private static CommunicatorShape shape(int hosts, int localRanks) {
+        int ranks = hosts * localRanks;
+        return new CommunicatorShape(
+                ranks,
+                hosts,
+                localRanks,
+                localRanks,
+                4,
+                5,
+                TransportKind.SHM,
+                12.5,
+                new SlotBytes(8000, 16000, 512 << 10));
+    }
+
+    private static CostModel model(int hosts, int localRanks, CollNetTraits traits) {
+        return new CostModel(HostCosts.builtIn(), shape(hosts, localRanks), Optional.ofNullable(traits));
+    }
+
+    @Test
+    void isThereOnlyWhereTheNetworkReduces() {
+        for (Protocol protocol : Protocol.values()) {
+            CostModel without = model(4, 2, null);
+            CostModel reduces = model(4, 2, new CollNetTraits(1, false, 0, 0));
+            CostModel gathers = model(4, 2, FAST);
+            for (Collective collective : Collective.values()) {
+                boolean parts = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
+                boolean sums = collective == Collective.ALL_REDUCE;
+                assertThat(without.exists(collective, Algorithm.COLLNET_DIRECT, protocol))
+                        .isFalse();
+                assertThat(without.exists(collective, Algorithm.COLLNET_CHAIN, protocol))
+                        .isFalse();
+                assertThat(reduces.exists(collective, Algorithm.COLLNET_DIRECT, protocol))
+                        .isEqualTo(sums);
+                assertThat(gathers.exists(collective, Algorithm.COLLNET_DIRECT, protocol))
+                        .isEqualTo(sums || parts);
+                assertThat(gathers.exists(collective, Algorithm.COLLNET_CHAIN, protocol))
+                        .isEqualTo(sums);
+            }
+        }
+    }
+
+    /** A ring between n hosts moves each byte nearly twice; its latency grows with n, and the network's does not. */
+    @ParameterizedTest
+    @ValueSource(longs = {8, 4096, 1 << 20, 256 << 20})
+    void isChosenBetweenManyHosts(long bytes) {
+        ChoiceTable table = ChoiceTable.build(model(32, 1, FAST), TuningOverrides.none());
+        assertThat(table.choice(Collective.ALL_REDUCE, bytes).algorithm().name())
+                .startsWith("COLLNET_");
+    }
+
+    @Test
+    void isNotWhereTheNetworkTakesTooLong() {
+        ChoiceTable table =
+                ChoiceTable.build(model(2, 2, new CollNetTraits(1, true, 0.01, 5000)), TuningOverrides.none());
+        for (long bytes = 8; bytes < 1L << 30; bytes *= 8) {
+            assertThat(table.choice(Collective.ALL_REDUCE, bytes).algorithm().name())
+                    .doesNotStartWith("COLLNET_");
+        }
+    }
+
+    @Test
+    void aLargeOperationUsesAllGroupsAndNoMore() {
+        TuningOverrides only = TuningOverrides.of("collnetdirect", "simple", 0, 0, 0);
+        ChoiceTable table = ChoiceTable.build(model(8, 4, FAST), only);
+        assertThat(table.choice(Collective.ALL_REDUCE, 0).channels()).isEqualTo(1);
+        assertThat(table.choice(Collective.ALL_GATHER, 1 << 30).channels()).isEqualTo(2);
+    }
+
+    @Test
+    void askedForAndMissingItIsAnErrorUnlessItMightHaveBeenThere() {
+        TuningOverrides only = TuningOverrides.of("collnet", null, 0, 0, 0);
+        assertThatThrownBy(() -> ChoiceTable.build(model(2, 2, null), only))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("JCCL_ALGO=collnet: all_reduce has only [ring, tree, direct]");
+        ChoiceTable others = ChoiceTable.build(model(2, 2, null), only.withoutCollNet());
+        assertThat(others.choice(Collective.ALL_REDUCE, 1 << 20).algorithm().name())
+                .doesNotStartWith("COLLNET_");
+    }
+
+    @Test
+    void traitsMakeSense() {
+        assertThatThrownBy(() -> new CollNetTraits(0, false, 1, 1)).hasMessageContaining("groups=0");
+        assertThatThrownBy(() -> new CollNetTraits(1, false, Double.NaN, 1)).hasMessageContaining("gigabytes=NaN");
+    }
+}

@@ -1,0 +1,203 @@
+// A channel's share of an operation that the network reduces.
+#include <algorithm>
+#include <array>
+
+#include "engine/channel.h"
+#include "engine/channel_scratch.h"
+
+namespace jccl {
+namespace {
+
+// What a slot of the network holds of an all-gather and a reduce-scatter, whose chunks are for all ranks at once.
+constexpr size_t kMaxSlotBytes = 4u << 20;
+
+// The network as the schedules use it, on a leader: between what comes in and what goes out.
+class LeaderNetwork {
+ public:
+  LeaderNetwork(CollNetGroup* group, Waiter& waiter, const Operation& operation, Transfer& inward, Transfer& outward,
+                const WaitPlace& place)
+      : group_(group), waiter_(waiter), operation_(operation), in_(inward), out_(outward), place_(place) {}
+
+  void fill(size_t slot) { in_.output = group_->sendMemory(slot); }
+
+  void allReduce(size_t slot, size_t count) {
+    group_->allReduce(slot, count, operation_.code.type, operation_.code.op);
+  }
+  void allGather(size_t slot, size_t count) { group_->allGather(slot, count * in_.elementBytes); }
+  void reduceScatter(size_t slot, size_t count) {
+    group_->reduceScatter(slot, count * in_.elementBytes, operation_.code.type, operation_.code.op);
+  }
+
+  // The results of the slot, `reduced` of which are sums, are what goes out next.
+  bool await(size_t slot, size_t reduced) {
+    if (!waiter_.wait([&] { return group_->poll(slot); }, place_)) return false;
+    if (group_->failed()) {
+      waiter_.fail(Code::Transport, place_);
+      return false;
+    }
+    out_.input = group_->recvMemory(slot);
+    if (out_.post.divisor == 1 || reduced == 0) return true;
+    void* sums = group_->recvMemory(slot);
+    const void* source = sums;
+    out_.reduce(&sums, 1, &source, 1, reduced, out_.post, 0);
+    return true;
+  }
+
+ private:
+  CollNetGroup* const group_;
+  Waiter& waiter_;
+  const Operation& operation_;
+  Transfer& in_;
+  Transfer& out_;
+  const WaitPlace place_;
+};
+
+}  // namespace
+
+Status Channel::setCollNet(const CollNetSetup::Group& group, size_t maxBytes) {
+  bool fits = hosts_ > 1 && group.leaders.size() == static_cast<size_t>(hosts_);
+  for (size_t host = 0; fits && host < group.leaders.size(); ++host) {
+    const int leader = group.leaders[host];
+    fits = leader >= 0 && leader < size_ && hostOf_[static_cast<size_t>(leader)] == static_cast<int>(host);
+  }
+  const bool leads = fits && group.leaders[static_cast<size_t>(hostOf_[static_cast<size_t>(rank_)])] == rank_;
+  if (fits && leads == (group.own != nullptr) && (!leads || group.own->members() == hosts_)) {
+    collNet_ = group;
+    collNetMaxBytes_ = maxBytes;
+    return Status::ok();
+  }
+  return Status::invalid("channel=" + std::to_string(index_) + " leaders=" + std::to_string(group.leaders.size()) +
+                         ", expected one of each of hosts=" + std::to_string(hosts_) +
+                         ", more than one, and a connected group where this rank leads");
+}
+
+bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
+  if (collNet_.leaders.empty()) return false;
+  const size_t element = sizeOf(code.type);
+  size_t largest = 0;
+  bool even = hostsFollow_;
+  for (int host = 0; host < hosts_; ++host) {
+    const auto ranks = static_cast<size_t>(std::count(hostOf_.begin(), hostOf_.end(), host));
+    even = even && (host == 0 || ranks == largest);
+    largest = std::max(largest, ranks);
+  }
+  if (algorithm == Algorithm::CollNetDirect && largest > kMaxFanout) return false;
+  switch (code.collective) {
+    case Collective::AllReduce:
+      return collNetMaxBytes_ >= element;
+    case Collective::AllGather:
+    case Collective::ReduceScatter:
+      return algorithm == Algorithm::CollNetDirect && even && collNetMaxBytes_ >= element * static_cast<size_t>(size_);
+    default:
+      return false;
+  }
+}
+
+// Whom a rank exchanges with on its host: those away from the leader, and, unless it leads, the one towards it.
+struct Channel::CollNetLinks {
+  std::array<RecvConnection*, kMaxFanout> memberRecvs{};
+  std::array<SendConnection*, kMaxFanout> memberSends{};
+  int members = 0;
+  RecvConnection* leaderRecv = nullptr;
+  SendConnection* leaderSend = nullptr;
+  int towards = 0;
+
+  Links inward() { return {memberRecvs.data(), members, &leaderSend, towards, 0}; }
+  Links outward() { return {&leaderRecv, towards, memberSends.data(), members, 0}; }
+};
+
+Channel::CollNetLinks Channel::collNetLinks(bool chain, int leader) {
+  CollNetLinks links;
+  const auto addMember = [&](int rank) {
+    links.memberRecvs[static_cast<size_t>(links.members)] = &recvs_[static_cast<size_t>(rank)];
+    links.memberSends[static_cast<size_t>(links.members++)] = &sends_[static_cast<size_t>(rank)];
+  };
+  int previous = leader;  // in the chain, which the leader begins
+  int towards = leader;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == leader || hostOf_[static_cast<size_t>(rank)] != hostOf_[static_cast<size_t>(rank_)]) continue;
+    if (chain ? previous == rank_ : leader == rank_) addMember(rank);
+    if (rank == rank_ && chain) towards = previous;
+    previous = rank;
+  }
+  if (rank_ == leader) return links;
+  links.leaderRecv = &recvs_[static_cast<size_t>(towards)];
+  links.leaderSend = &sends_[static_cast<size_t>(towards)];
+  links.towards = 1;
+  return links;
+}
+
+// Chunks of all-gathers and reduce-scatters are for all ranks at once.
+CollNetPlan Channel::collNetPlan(const Operation& operation, const Transfer& transfer,
+                                 const CollNetLinks& links) const {
+  using Role = CollNetPlan::Role;
+  CollNetPlan plan;
+  plan.role = links.towards == 0 ? Role::Leader : links.members > 0 ? Role::Relay : Role::Last;
+  plan.ahead = CollNetGroup::kSlots;
+  const bool whole = operation.code.collective == Collective::AllReduce;
+  const size_t step = transfer.elementBytes * (whole ? 1 : static_cast<size_t>(size_));
+  const size_t most = whole ? collNetMaxBytes_ : std::min(collNetMaxBytes_, std::max(kMaxSlotBytes, step));
+  plan.chunkCount = std::min(transfer.sliceCount, most / step);
+  ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  return plan;
+}
+
+template <Protocol P>
+void Channel::runCollNet(const Operation& operation, const Transfer& transfer) {
+  const auto host = static_cast<size_t>(hostOf_[static_cast<size_t>(rank_)]);
+  const std::vector<int>& leaders = collNet_.leaders;
+  CollNetLinks links = collNetLinks(operation.choice.algorithm == Algorithm::CollNetChain, leaders[host]);
+  const Links inward = links.inward();
+  const Links outward = links.outward();
+  const CollNetPlan plan = collNetPlan(operation, transfer, links);
+  const bool leads = plan.role == CollNetPlan::Role::Leader;
+  uint8_t* space = nullptr;
+  if (!scratch<P>(std::max(links.members, 1), transfer, space)) return;
+  Transfer inTransfer = transfer;
+  inTransfer.zeroCopy = false;
+  inTransfer.streaming = false;  // the network reads next what is written
+  Transfer outTransfer = inTransfer;
+  outTransfer.streaming = transfer.streaming;
+  HostPrimitives<P> in(waiter_, inTransfer, inward, space);
+  HostPrimitives<P> out(waiter_, outTransfer, outward, space);
+
+  // That all hosts are in this operation nothing in the network checks: so leaders send the next one an empty chunk.
+  const size_t hosts = leaders.size();
+  const auto next = static_cast<size_t>(leaders[(host + 1) % hosts]);
+  RecvConnection* fromLeader = &recvs_[static_cast<size_t>(leaders[(host + hosts - 1) % hosts])];
+  SendConnection* toLeader = &sends_[next];
+  const Links between{&fromLeader, 1, &toLeader, 1, 0};
+  HostPrimitives<P> check(waiter_, inTransfer, between, space);
+
+  if (leads) {
+    const bool whole = operation.code.collective == Collective::AllReduce;
+    const size_t bytes =
+        std::min(plan.chunkCount, plan.count) * transfer.elementBytes * (whole ? 1 : static_cast<size_t>(size_));
+    if (Status reserved = collNet_.own->reserve(bytes, bytes); !reserved) {
+      waiter_.control().fail(reserved.code() == Code::NoMemory ? Code::NoMemory : Code::Transport);
+      return;
+    }
+    check.send(0, 0);
+  }
+  const WaitPlace place{static_cast<int>(next), TransportKind::Net, WaitFor::CollNet, P, operation.sequence};
+  LeaderNetwork network(collNet_.own, waiter_, operation, inTransfer, outTransfer, place);
+  if (operation.code.collective == Collective::AllReduce) {
+    collNetAllReduce(in, out, network, plan);
+  } else {
+    const ring::Part ofHost = ranksOf(static_cast<int>(host));
+    const CollNetRanks ranks{static_cast<size_t>(size_), ofHost.count, static_cast<size_t>(rank_) - ofHost.begin,
+                             operation.count, links.members};
+    if (operation.code.collective == Collective::AllGather) {
+      collNetAllGather(in, out, network, plan, ranks);
+    } else {
+      collNetReduceScatter(in, out, network, plan, ranks);
+    }
+  }
+  if (leads && !waiter_.control().failed()) check.recv(0, 0);
+}
+
+template void Channel::runCollNet<Protocol::LL>(const Operation&, const Transfer&);
+template void Channel::runCollNet<Protocol::LL128>(const Operation&, const Transfer&);
+template void Channel::runCollNet<Protocol::Simple>(const Operation&, const Transfer&);
+
+}  // namespace jccl

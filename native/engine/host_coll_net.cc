@@ -1,0 +1,47 @@
+// How a rank's communicator on the host gets a network that reduces.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/host_communicator.h"
+
+namespace jccl {
+
+Status HostCommunicator::offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer) {
+  if (Status opened = CollNet::open(plugin, config_.communicator.token[0], &collNet_); !opened) return opened;
+  *offer = collNet_->offer().encode();
+  return Status::ok();
+}
+
+Status HostCommunicator::listenCollNet(int group, std::vector<uint8_t>* handle) {
+  if (collNet_ == nullptr) return Status::invalid("collnet: listen before an offer");
+  CollNetHandle made{};
+  if (Status listening = collNet_->listen(group, &made); !listening) return listening;
+  handle->assign(made.begin(), made.end());
+  return Status::ok();
+}
+
+Status HostCommunicator::connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member,
+                                        int64_t timeoutNanos) {
+  if (collNet_ == nullptr) return Status::invalid("collnet: connect before an offer");
+  std::vector<CollNetHandle> all(handles.size());
+  for (size_t i = 0; i < handles.size(); ++i) {
+    if (handles[i].size() != all[i].size()) {
+      return Status::transport("collnet: member=" + std::to_string(i) + " sent a handle of bytes=" +
+                               std::to_string(handles[i].size()) + ", expected " + std::to_string(all[i].size()));
+    }
+    std::copy(handles[i].begin(), handles[i].end(), all[i].begin());
+  }
+  return collNet_->connect(group, all, member, timeoutNanos);
+}
+
+Status HostCommunicator::useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common) {
+  if (collNet_ == nullptr) return Status::invalid("collnet: use before an offer");
+  CollNetSetup setup;
+  setup.common = common;
+  for (size_t group = 0; group < leaders.size(); ++group) {
+    setup.groups.push_back({leaders[group], collNet_->group(static_cast<int>(group))});
+  }
+  return communicator_->setCollNet(setup);
+}
+
+}  // namespace jccl

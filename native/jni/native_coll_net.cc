@@ -1,0 +1,98 @@
+// Natives of io.jccl.nativelib.NativeCollNet: check, convert, call, translate.
+#include "engine/host_communicator.h"
+#include "io_jccl_nativelib_NativeCollNet.h"
+#include "jni/jni_support.h"
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+
+HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
+
+jint codeOf(HostCommunicator& host, const Status& status) {
+  if (!status) host.noteError(status);
+  return static_cast<jint>(status.code());
+}
+
+// Null elements are empty.
+bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>& out) {
+  const jsize count = array == nullptr ? 0 : env->GetArrayLength(array);
+  out.resize(static_cast<size_t>(count));
+  for (jsize i = 0; i < count; ++i) {
+    auto* element = static_cast<jbyteArray>(env->GetObjectArrayElement(array, i));
+    const bool copied = copyBytes(env, element, out[static_cast<size_t>(i)]);
+    env->DeleteLocalRef(element);
+    if (!copied) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_offer(JNIEnv* env, jclass, jlong handle,
+                                                                        jstring plugin) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::string name;
+    std::vector<uint8_t> offer;
+    HostCommunicator& host = hostOf(handle);
+    if (!copyString(env, plugin, name) || codeOf(host, host.offerCollNet(name, &offer)) != 0) return nullptr;
+    return newBytes(env, offer.data(), offer.size());
+  });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_common(JNIEnv* env, jclass, jlong handle,
+                                                                         jobjectArray offers) {
+  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    std::vector<std::vector<uint8_t>> all;
+    CollNetOffer common;
+    if (!copyAll(env, offers, all)) return nullptr;
+    if (codeOf(hostOf(handle), CollNetOffer::common(all, &common)) != 0) return nullptr;
+    static_assert(io_jccl_nativelib_NativeCollNet_COMMON_LENGTH == 4);
+    return newLongs(env, {common.devices, common.gathers ? 1 : 0, static_cast<int64_t>(common.speedMbps),
+                          static_cast<int64_t>(common.latencyMicros * 1000)});
+  });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_listen(JNIEnv* env, jclass, jlong handle,
+                                                                         jint group) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<uint8_t> made;
+    if (codeOf(hostOf(handle), hostOf(handle).listenCollNet(group, &made)) != 0) return nullptr;
+    return newBytes(env, made.data(), made.size());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_connect(JNIEnv* env, jclass, jlong handle, jint group,
+                                                                    jobjectArray handles, jint member,
+                                                                    jlong timeoutNanos) {
+  return guardedCode([&]() -> jint {
+    std::vector<std::vector<uint8_t>> all;
+    if (!copyAll(env, handles, all)) return static_cast<jint>(Code::Invalid);
+    return codeOf(hostOf(handle), hostOf(handle).connectCollNet(group, all, member, timeoutNanos));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jclass, jlong handle, jintArray leaders,
+                                                                jint groups, jobjectArray offers) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> ranks;
+    std::vector<std::vector<uint8_t>> all;
+    if (!copyInts(env, leaders, ranks) || !copyAll(env, offers, all)) return static_cast<jint>(Code::Invalid);
+    if (groups < 1 || ranks.size() % static_cast<size_t>(groups) != 0) return static_cast<jint>(Code::Invalid);
+    const auto hosts = static_cast<ptrdiff_t>(ranks.size()) / groups;
+    std::vector<std::vector<int>> byGroup;
+    for (auto at = ranks.begin(); at != ranks.end(); at += hosts) byGroup.emplace_back(at, at + hosts);
+    CollNetOffer common;
+    HostCommunicator& host = hostOf(handle);
+    if (const jint code = codeOf(host, CollNetOffer::common(all, &common)); code != 0) return code;
+    return codeOf(host, host.useCollNet(byGroup, common));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCollNet_drop(JNIEnv*, jclass, jlong handle) {
+  guarded(0, [&] {
+    hostOf(handle).dropCollNet();
+    return 0;
+  });
+}

@@ -1,0 +1,258 @@
+#include "plugin/collnet_library.h"
+
+#include <array>
+#include <climits>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "plugin/collnet_abi.h"
+#include "plugin/plugin_file.h"
+#include "plugin/plugin_properties.h"
+
+namespace jccl::plugin {
+namespace {
+
+constexpr const char* kNetPrefix = "libnccl-net";
+
+// By DataType.
+constexpr std::array<int, kDataTypeCount> kTypes = {kTypeInt8,    kTypeUint8,   kTypeInt32,      kTypeUint32,
+                                                    kTypeInt64,   kTypeUint64,  kTypeFloat16,    kTypeBfloat16,
+                                                    kTypeFloat32, kTypeFloat64, kTypeFloat8E4m3, kTypeFloat8E5m2};
+
+int typeOf(DataType type) { return kTypes[static_cast<size_t>(type)]; }
+
+// Of bitwise operations there are none: -1.
+int opOf(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::Sum:
+    case ReduceOp::Avg:
+      return kOpSum;
+    case ReduceOp::Prod:
+      return kOpProd;
+    case ReduceOp::Min:
+      return kOpMin;
+    case ReduceOp::Max:
+      return kOpMax;
+    default:
+      return -1;
+  }
+}
+
+template <int Version>
+class CollNetPluginOf final : public CollNetPlugin {
+  using Table = CollNetTable<Version>;
+  using Count = typename CollNetSignatures<Version>::Count;
+  using RegisteredSize = typename CollNetSignatures<Version>::RegisteredSize;
+
+ public:
+  CollNetPluginOf(const Table& table, const std::string& file)
+      : CollNetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
+
+  // The first function that is missing although this version requires it; null: all are there. Without devices they may be
+  // missing, which is no error but means the same.
+  static const char* missing(const Table& table) {
+    const std::pair<const char*, bool> required[] = {
+        {"init", table.init != nullptr},
+        {"devices", table.devices != nullptr},
+        {"getProperties", table.getProperties != nullptr},
+        {"listen", table.listen != nullptr},
+        {"connect", table.connect != nullptr},
+        {"reduceSupport", table.reduceSupport != nullptr},
+        {"regMr", table.regMr != nullptr},
+        {"deregMr", table.deregMr != nullptr},
+        {"iallreduce", table.iallreduce != nullptr},
+        {"test", table.test != nullptr},
+        {"closeColl", table.closeColl != nullptr},
+        {"closeListen", table.closeListen != nullptr},
+    };
+    for (const auto& [name, there] : required) {
+      if (!there) return name;
+    }
+    return nullptr;
+  }
+
+  Status init(uint64_t commId) override {
+    if constexpr (Version >= 11) {
+      return checked("init", table_.init(&context_, commId, pluginLogger()));
+    } else {
+      // Of these versions once in a process.
+      static std::mutex mutex;
+      static auto* begun = new std::map<const Table*, Result>;
+      const std::lock_guard lock(mutex);
+      const auto [found, isFirst] = begun->try_emplace(&table_, kSuccess);
+      if (isFirst) found->second = table_.init(pluginLogger());
+      return checked("init", found->second);
+    }
+  }
+
+  Status devices(int* count) override { return checked("devices", table_.devices(count)); }
+
+  Status properties(int device, DeviceProperties* found) override {
+    Properties<Version> raw{};
+    if (Status got = checked("getProperties", table_.getProperties(device, &raw)); !got) return got;
+    *found = propertiesOf<Version>(raw, table_.regMrDmaBuf != nullptr);
+    return Status::ok();
+  }
+
+  Status listen(int device, void* handle, void** listenComm) override {
+    *listenComm = nullptr;
+    Status done;
+    if constexpr (Version >= 11) {
+      done = checked("listen", table_.listen(context_, device, handle, listenComm));
+    } else {
+      done = checked("listen", table_.listen(device, handle, listenComm));
+    }
+    return done && *listenComm == nullptr ? failed("listen", "returned success and no communicator") : done;
+  }
+
+  Status connect(const std::vector<void*>& handles, int rank, void* listenComm, void** collComm) override {
+    *collComm = nullptr;
+    std::vector<void*> mine = handles;
+    Status done =
+        checked("connect", table_.connect(mine.data(), static_cast<int>(mine.size()), rank, listenComm, collComm));
+    return done && *collComm == nullptr ? failed("connect", "returned success and no communicator") : done;
+  }
+
+  Status supports(DataType type, ReduceOp op, bool* supported) override {
+    *supported = false;
+    if (opOf(op) < 0) return Status::ok();
+    int answer = 0;
+    Status asked = checked("reduceSupport", table_.reduceSupport(typeOf(type), opOf(op), &answer));
+    *supported = asked && answer != 0;
+    return asked;
+  }
+
+  bool gathers() const override {
+    if constexpr (Version >= 8) {
+      return table_.iallgather != nullptr && table_.ireducescatter != nullptr;
+    } else {
+      return false;
+    }
+  }
+
+  Status registerMemory(void* comm, void* data, size_t bytes, void** memory) override {
+    *memory = nullptr;
+    if (Status fits = requireFits<RegisteredSize>("regMr", bytes); !fits) return fits;
+    return checked("regMr", table_.regMr(comm, data, static_cast<RegisteredSize>(bytes), kPointerHost, memory));
+  }
+
+  Status deregister(void* comm, void* memory) override { return checked("deregMr", table_.deregMr(comm, memory)); }
+
+  Status allReduce(void* comm, const Data& send, const Data& recv, size_t count, DataType type, ReduceOp op,
+                   void** request) override {
+    *request = nullptr;
+    if (Status fits = requireFits<Count>("iallreduce", count); !fits) return fits;
+    return checked("iallreduce", table_.iallreduce(comm, send.address, recv.address, static_cast<Count>(count),
+                                                   typeOf(type), opOf(op), send.memory, recv.memory, request));
+  }
+
+  Status allGather(void* comm, const Data& send, const Data& recv, size_t bytes, int ranks, void** request) override {
+    *request = nullptr;
+    if constexpr (Version >= 8) {
+      const size_t whole = bytes * static_cast<size_t>(ranks);
+      CollNetPart<Version> part;
+      if (Status made = partOf("iallgather", recv, whole, &part); !made) return made;
+      return checked("iallgather",
+                     table_.iallgather(comm, send.address, 1, &part, bytes, 0, whole, send.memory, request));
+    } else {
+      return failed("iallgather", "is missing");
+    }
+  }
+
+  Status reduceScatter(void* comm, const Data& send, const Data& recv, size_t bytes, int ranks, DataType type,
+                       ReduceOp op, void** request) override {
+    *request = nullptr;
+    if constexpr (Version >= 8) {
+      const size_t whole = bytes * static_cast<size_t>(ranks);
+      CollNetPart<Version> part;
+      if (Status made = partOf("ireducescatter", send, whole, &part); !made) return made;
+      return checked("ireducescatter", table_.ireducescatter(comm, 1, &part, recv.address, bytes, 0, whole,
+                                                             typeOf(type), opOf(op), recv.memory, request));
+    } else {
+      return failed("ireducescatter", "is missing");
+    }
+  }
+
+  Status test(void* request, bool* done) override {
+    int isDone = 0;
+    int size = 0;
+    Status tested = checked("test", table_.test(request, &isDone, &size));
+    *done = tested && isDone != 0;
+    return tested;
+  }
+
+  Status closeColl(void* comm) override { return checked("closeColl", table_.closeColl(comm)); }
+  Status closeListen(void* comm) override { return checked("closeListen", table_.closeListen(comm)); }
+
+  void finalize() override {
+    if constexpr (Version >= 11) {
+      if (table_.finalize != nullptr && context_ != nullptr) table_.finalize(context_);
+      context_ = nullptr;
+    }
+  }
+
+ private:
+  Status partOf(const char* function, const Data& data, size_t bytes, CollNetPart<Version>* part) const {
+    using Size = decltype(part->size);
+    if (static_cast<size_t>(static_cast<Size>(bytes)) != bytes) {
+      return failed(function, "takes no part of so many bytes in this version, bytes=" + std::to_string(bytes));
+    }
+    *part = {data.memory, data.address, static_cast<Size>(bytes)};
+    return Status::ok();
+  }
+
+  template <typename As>
+  Status requireFits(const char* function, size_t value) const {
+    if (sizeof(As) == sizeof(size_t) || value <= INT_MAX) return Status::ok();
+    return failed(function,
+                  "takes at most " + std::to_string(INT_MAX) + " in this version, found " + std::to_string(value));
+  }
+
+  Status failed(const char* function, const std::string& why) const {
+    return Status::transport(describePlugin("collnet", name(), file(), Version) + ": " + function + " " + why);
+  }
+
+  Status checked(const char* function, Result result) const {
+    if (__builtin_expect(result == kSuccess, 1)) return Status::ok();
+    return failed(function, "returned " + std::to_string(result) + " (" + textOf(result) + "); see what it logged");
+  }
+
+  const Table& table_;
+  void* context_ = nullptr;
+};
+
+// Those of a library, the newest first.
+template <int Version>
+Status choose(void* library, const std::string& file, std::string* incomplete, std::shared_ptr<CollNetPlugin>* plugin) {
+  if constexpr (Version < kOldestVersion) {
+    const std::string versions =
+        "ncclCollNetPlugin_v" + std::to_string(kOldestVersion) + " to _v" + std::to_string(kNewestVersion);
+    return {Code::System,
+            "file=" + file + ": " +
+                (incomplete->empty() ? "exports none of " + versions + "; its network does not reduce" : *incomplete)};
+  } else {
+    const std::string symbol = "ncclCollNetPlugin_v" + std::to_string(Version);
+    const auto* table = static_cast<const CollNetTable<Version>*>(symbolOf(library, symbol.c_str()));
+    if (table != nullptr) {
+      const char* missing = CollNetPluginOf<Version>::missing(*table);
+      if (missing == nullptr) {
+        *plugin = std::make_shared<CollNetPluginOf<Version>>(*table, file);
+        return Status::ok();
+      }
+      if (incomplete->empty()) *incomplete = symbol + " has no " + missing;
+    }
+    return choose<Version - 1>(library, file, incomplete, plugin);
+  }
+}
+
+}  // namespace
+
+Status openCollNetPlugin(const std::string& name, std::shared_ptr<CollNetPlugin>* plugin) {
+  return openPluginFile(name, kNetPrefix, [plugin](void* library, const std::string& file) {
+    std::string incomplete;
+    return choose<kNewestVersion>(library, file, &incomplete, plugin);
+  });
+}
+
+}  // namespace jccl::plugin

@@ -1,0 +1,401 @@
+// A CollNet plug-in whose switch is a process, for tests: written to the interface of NCCL's plug-ins, of version
+// JCCL_PLUGIN_VERSION, as others are. JCCL_TEST_SWITCH is the port of the switch on this host, JCCL_TEST_COLLNET_DEVICES how many
+// devices there are.
+//
+// JCCL_TEST_COLLNET_FAULT makes it another: "late" has no space for every second request and answers every third question only;
+// "refuses" connects no group, and "blocks" not until JCCL_TEST_COLLNET_BLOCK_MS have passed; "fails" takes no operation after some
+// good ones; "error" ends one with an error; "stuck" completes none; "sums" reduces float32 sums alone; "init" and "none" have
+// nothing to offer.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "plugin/collnet_abi.h"
+#include "test/plugin/switch_protocol.h"
+
+namespace jccl::plugin {
+namespace {
+
+using test::SwitchAnswer;
+using test::SwitchHello;
+using test::SwitchKind;
+using test::SwitchRequest;
+
+constexpr int kVersion = JCCL_PLUGIN_VERSION;
+using Of = CollNetSignatures<kVersion>;
+
+constexpr Result kSystemError = 2;
+constexpr Result kInternalError = 3;
+constexpr Result kInvalidArgument = 4;
+constexpr Result kRemoteError = 6;
+constexpr size_t kMaxRequests = 8;
+constexpr size_t kMaxBytes = size_t{1} << 28;
+constexpr uint64_t kGoodOperations = 10;
+constexpr int kBlocked = 60'000;
+
+struct Comm;
+
+struct Request {
+  Comm* comm = nullptr;  // null: free
+  SwitchRequest header{};
+  const uint8_t* data = nullptr;
+  size_t sent = 0;  // of header and data
+  uint8_t* result = nullptr;
+  size_t resultBytes = 0;
+  SwitchAnswer answer{};
+  size_t received = 0;
+  bool done = false;
+};
+
+struct Region {
+  Comm* comm;
+  uintptr_t begin;
+  uintptr_t end;
+};
+
+struct Comm {
+  ~Comm() { ::close(socket); }
+
+  int socket = -1;
+  uint64_t members = 0;
+  uint64_t member = 0;
+  std::array<Request, kMaxRequests> requests;
+  std::deque<Request*> sends;
+  std::deque<Request*> receives;
+  uint64_t operations = 0;
+  int regions = 0;
+};
+
+struct Handle {
+  uint64_t magic;
+  uint64_t group;
+};
+constexpr uint64_t kMagic = 0x737769746368;
+
+Logger logger = nullptr;
+std::atomic<uint64_t> calls{0};
+std::string fault;  // NOLINT(cert-err58-cpp): set before it is used
+
+bool has(const char* name) { return fault == name; }
+bool everyOther(uint64_t n) { return calls.fetch_add(1, std::memory_order_relaxed) % n != 0; }
+
+int numberOf(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): set before
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+Result fail(Result result, const char* what) {
+  if (logger != nullptr) logger(kLogWarn, ~0UL, __FILE__, __LINE__, "COLL/Test : %s: %s", what, std::strerror(errno));
+  return result;
+}
+
+Result begin(Logger log) {
+  logger = log;
+  const char* wanted = std::getenv("JCCL_TEST_COLLNET_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
+  fault = wanted == nullptr ? "" : wanted;
+  if (has("init")) return kSystemError;
+  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", kVersion);
+  return kSuccess;
+}
+
+Result devices(int* count) {
+  *count = has("none") ? 0 : numberOf("JCCL_TEST_COLLNET_DEVICES", 1);
+  return kSuccess;
+}
+
+template <int Version>
+Result getProperties(int device, Properties<Version>* properties) {
+  static char names[][8] = {"switch0", "switch1", "switch2", "switch3"};
+  if (device < 0 || device >= static_cast<int>(std::size(names))) return kInvalidArgument;
+  std::memset(static_cast<void*>(properties), 0, sizeof *properties);
+  auto& common = [properties]() -> auto& {
+    if constexpr (Version >= 11) {
+      return properties->common;
+    } else {
+      return *properties;
+    }
+  }
+  ();
+  common.name = names[device];
+  common.guid = 1;
+  common.pointers = kPointerHost;
+  common.speed = 10'000;
+  common.port = 1;
+  common.maxComms = 1024;
+  common.maxRecvs = 1;
+  if constexpr (Version >= 9) common.maxMessageBytes = common.maxCollectiveBytes = kMaxBytes;
+  return kSuccess;
+}
+
+Result listenAt(void* rawHandle, void** listenComm) {
+  std::random_device random;
+  const Handle handle{kMagic, static_cast<uint64_t>(random()) << 32 | random()};
+  std::memcpy(rawHandle, &handle, sizeof handle);
+  *listenComm = new Handle(handle);
+  return kSuccess;
+}
+
+bool moveAll(int socket, void* data, size_t bytes, bool sends) {
+  auto* at = static_cast<uint8_t*>(data);
+  while (bytes > 0) {
+    const ssize_t moved = sends ? ::send(socket, at, bytes, MSG_NOSIGNAL) : ::recv(socket, at, bytes, 0);
+    if (moved <= 0) return false;
+    at += moved;
+    bytes -= static_cast<size_t>(moved);
+  }
+  return true;
+}
+
+// Blocks, as those of others do.
+Result connect(void* handles[], int ranks, int rank, void* /*listenComm*/, void** collComm) {
+  Handle first;
+  std::memcpy(&first, handles[0], sizeof first);
+  if (first.magic != kMagic || rank < 0 || rank >= ranks) return kInvalidArgument;
+  if (has("refuses")) return kSystemError;
+  if (has("blocks"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(numberOf("JCCL_TEST_COLLNET_BLOCK_MS", kBlocked)));
+  auto comm = std::make_unique<Comm>();
+  comm->members = static_cast<uint64_t>(ranks);
+  comm->member = static_cast<uint64_t>(rank);
+  comm->socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(numberOf("JCCL_TEST_SWITCH", 0)));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  SwitchHello hello{first.group, static_cast<uint32_t>(ranks), static_cast<uint32_t>(rank)};
+  SwitchAnswer answer{};
+  if (::connect(comm->socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      !moveAll(comm->socket, &hello, sizeof hello, true) || !moveAll(comm->socket, &answer, sizeof answer, false)) {
+    return fail(kRemoteError, "connect to the switch");
+  }
+  const int on = 1;
+  ::setsockopt(comm->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  *collComm = comm.release();
+  return kSuccess;
+}
+
+Result reduceSupport(int type, int op, int* supported) {
+  *supported = has("sums") ? (type == kTypeFloat32 && op == kOpSum)
+                           : (type >= kTypeInt8 && type <= kTypeFloat8E5m2 && op >= kOpSum && op <= kOpMin);
+  return kSuccess;
+}
+
+Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
+  if (type != kPointerHost) return kInvalidArgument;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  *memory = new Region{static_cast<Comm*>(comm), begin, begin + static_cast<size_t>(bytes)};
+  ++static_cast<Comm*>(comm)->regions;
+  return kSuccess;
+}
+
+Result deregMr(void* comm, void* memory) {
+  std::unique_ptr<Region> region(static_cast<Region*>(memory));
+  if (region->comm != comm) return kInvalidArgument;
+  --region->comm->regions;
+  return kSuccess;
+}
+
+bool isIn(const Comm* comm, const void* memory, const void* data, size_t bytes) {
+  const auto* region = static_cast<const Region*>(memory);
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  return region != nullptr && region->comm == comm && begin >= region->begin && begin + bytes <= region->end;
+}
+
+struct Memory {
+  void* data;
+  size_t bytes;
+  void* memory;
+};
+
+Result post(void* rawComm, const SwitchRequest& header, const Memory& send, const Memory& recv, void** request) {
+  auto* comm = static_cast<Comm*>(rawComm);
+  if (!isIn(comm, send.memory, send.data, send.bytes) || !isIn(comm, recv.memory, recv.data, recv.bytes)) {
+    errno = EFAULT;
+    return fail(kInvalidArgument, "memory that is not registered");
+  }
+  *request = nullptr;
+  if (has("late") && everyOther(2)) return kSuccess;
+  if (++comm->operations > kGoodOperations && has("fails")) return kInternalError;
+  const auto free = std::find_if(comm->requests.begin(), comm->requests.end(),
+                                 [](const Request& one) { return one.comm == nullptr; });
+  if (free == comm->requests.end()) return kSuccess;
+  *free = Request{};
+  free->comm = comm;
+  free->header = header;
+  free->data = static_cast<const uint8_t*>(send.data);
+  free->result = static_cast<uint8_t*>(recv.data);
+  free->resultBytes = recv.bytes;
+  comm->sends.push_back(&*free);
+  comm->receives.push_back(&*free);
+  *request = &*free;
+  return kSuccess;
+}
+
+// Moves what the kernel takes, or has, of two parts that follow each other; false: nothing now, or an error.
+bool moveParts(int socket, uint8_t* first, size_t firstBytes, uint8_t* second, size_t secondBytes, size_t* moved,
+               bool sends, Result* result) {
+  const bool inFirst = *moved < firstBytes;
+  uint8_t* at = inFirst ? first + *moved : second + (*moved - firstBytes);
+  const size_t left = inFirst ? firstBytes - *moved : firstBytes + secondBytes - *moved;
+  const ssize_t done =
+      sends ? ::send(socket, at, left, MSG_NOSIGNAL | MSG_DONTWAIT) : ::recv(socket, at, left, MSG_DONTWAIT);
+  if (done < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (done <= 0) {
+    if (done == 0) errno = ECONNRESET;
+    *result = fail(kRemoteError, sends ? "send to the switch" : "receive from the switch");
+    return false;
+  }
+  *moved += static_cast<size_t>(done);
+  return true;
+}
+
+Result progress(Comm& comm) {
+  Result result = kSuccess;
+  while (!comm.sends.empty()) {
+    Request& one = *comm.sends.front();
+    const size_t all = sizeof one.header + one.header.bytes;
+    if (one.sent < all && !moveParts(comm.socket, reinterpret_cast<uint8_t*>(&one.header), sizeof one.header,
+                                     const_cast<uint8_t*>(one.data), one.header.bytes, &one.sent, true, &result)) {
+      break;
+    }
+    if (one.sent == all) comm.sends.pop_front();
+  }
+  while (result == kSuccess && !comm.receives.empty()) {
+    Request& one = *comm.receives.front();
+    const size_t all = sizeof one.answer + one.resultBytes;
+    if (one.received < all && !moveParts(comm.socket, reinterpret_cast<uint8_t*>(&one.answer), sizeof one.answer,
+                                         one.result, one.resultBytes, &one.received, false, &result)) {
+      break;
+    }
+    if (one.received >= sizeof one.answer && (one.answer.failed != 0 || one.answer.bytes != one.resultBytes)) {
+      errno = EPROTO;
+      return fail(kRemoteError, "the switch got different requests");
+    }
+    if (one.received < all) continue;
+    one.done = true;
+    comm.receives.pop_front();
+  }
+  return result;
+}
+
+Result iallreduce(void* comm, void* send, void* recv, Of::Count count, int type, int op, void* sendMemory,
+                  void* recvMemory, void** request) {
+  constexpr std::array<size_t, 12> kBytes = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  const size_t bytes = static_cast<size_t>(count) * kBytes[static_cast<size_t>(type)];
+  return post(comm, {SwitchKind::AllReduce, type, op, 0, bytes, 0, 0, bytes}, {send, bytes, sendMemory},
+              {recv, bytes, recvMemory}, request);
+}
+
+template <class Part>
+Result iallgather(void* rawComm, void* send, int partCount, Part* parts, size_t bytesPerRank, size_t windowOffset,
+                  size_t windowBytes, void* sendMemory, void** request) {
+  const auto* comm = static_cast<const Comm*>(rawComm);
+  if (partCount != 1 || parts[0].size != windowBytes || windowOffset + windowBytes > comm->members * bytesPerRank) {
+    return kInvalidArgument;
+  }
+  return post(rawComm, {SwitchKind::AllGather, 0, 0, 0, bytesPerRank, bytesPerRank, windowOffset, windowBytes},
+              {send, bytesPerRank, sendMemory}, {parts[0].address, windowBytes, parts[0].memory}, request);
+}
+
+template <class Part>
+Result ireducescatter(void* rawComm, int partCount, Part* parts, void* recv, size_t bytesPerRank, size_t windowOffset,
+                      size_t windowBytes, int type, int op, void* recvMemory, void** request) {
+  const auto* comm = static_cast<const Comm*>(rawComm);
+  if (partCount != 1 || parts[0].size != windowBytes || windowOffset + windowBytes > comm->members * bytesPerRank) {
+    return kInvalidArgument;
+  }
+  const uint64_t windowEnd = windowOffset + windowBytes;
+  const uint64_t own = comm->member * bytesPerRank;
+  const uint64_t begin = std::clamp<uint64_t>(own, windowOffset, windowEnd);
+  const uint64_t end = std::clamp<uint64_t>(own + bytesPerRank, windowOffset, windowEnd);
+  return post(rawComm, {SwitchKind::ReduceScatter, type, op, 0, windowBytes, bytesPerRank, windowOffset, windowBytes},
+              {parts[0].address, windowBytes, parts[0].memory}, {recv, end - begin, recvMemory}, request);
+}
+
+Result test(void* rawRequest, int* done, int* size) {
+  auto* request = static_cast<Request*>(rawRequest);
+  Comm* comm = request->comm;
+  if (comm == nullptr) return kInvalidArgument;
+  *done = 0;
+  if (has("late") && everyOther(3)) return kSuccess;
+  if (has("stuck") && comm->operations > kGoodOperations) return kSuccess;
+  if (has("error") && comm->operations > kGoodOperations) return kRemoteError;
+  const Result moved = request->done ? kSuccess : progress(*comm);
+  if (!request->done) return moved;
+  *done = 1;
+  if (size != nullptr) *size = static_cast<int>(request->resultBytes);
+  *request = Request{};
+  return kSuccess;
+}
+
+Result closeColl(void* rawComm) {
+  std::unique_ptr<Comm> comm(static_cast<Comm*>(rawComm));
+  if (comm->regions == 0) return kSuccess;
+  errno = EBUSY;
+  return fail(kInvalidArgument, "closed while memory is registered");
+}
+
+Result closeListen(void* listenComm) {
+  delete static_cast<Handle*>(listenComm);
+  return kSuccess;
+}
+
+// The functions whose signatures differ, by version.
+template <int Version>
+CollNetTable<Version> table() {
+  CollNetTable<Version> made{};
+  made.name = "TestSwitch";
+  made.devices = devices;
+  made.getProperties = getProperties<Version>;
+  if constexpr (Version >= 11) {
+    made.init = [](void** context, uint64_t, Logger log) {
+      static int one = 1;
+      *context = &one;
+      return begin(log);
+    };
+    made.listen = [](void* context, int, void* handle, void** comm) {
+      return context == nullptr ? kInvalidArgument : listenAt(handle, comm);
+    };
+    made.finalize = [](void*) { return kSuccess; };
+  } else {
+    made.init = begin;
+    made.listen = [](int, void* handle, void** comm) { return listenAt(handle, comm); };
+  }
+  made.connect = connect;
+  made.reduceSupport = reduceSupport;
+  made.regMr = regMr;
+  made.deregMr = deregMr;
+  made.iallreduce = iallreduce;
+  if constexpr (Version >= 8) {
+    made.iallgather = iallgather<CollNetPart<Version>>;
+    made.ireducescatter = ireducescatter<CollNetPart<Version>>;
+  }
+  made.test = test;
+  made.closeColl = closeColl;
+  made.closeListen = closeListen;
+  return made;
+}
+
+}  // namespace
+}  // namespace jccl::plugin
+
+#define JCCL_PLUGIN_SYMBOL_OF(version) ncclCollNetPlugin_v##version
+#define JCCL_PLUGIN_SYMBOL(version) JCCL_PLUGIN_SYMBOL_OF(version)
+
+extern "C" __attribute__((visibility("default"))) const jccl::plugin::CollNetTable<JCCL_PLUGIN_VERSION>
+    JCCL_PLUGIN_SYMBOL(JCCL_PLUGIN_VERSION) = jccl::plugin::table<JCCL_PLUGIN_VERSION>();

@@ -1,0 +1,280 @@
+#include "transport/coll_net.h"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/limited_run.h"
+#include "base/log.h"
+#include "base/page.h"
+
+namespace jccl {
+namespace {
+
+constexpr int64_t kCloseNanos = 5'000'000'000;
+
+void note(const Status& status) {
+  if (!status) logMessage(LogLevel::Warn, "net", status.message());
+}
+
+size_t wholePages(size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes() * pageBytes(); }
+
+}  // namespace
+
+CollNetGroup::~CollNetGroup() {
+  // What is in flight after a failure still uses the memory: it goes when the plug-in has let go of it.
+  struct Left {
+    std::shared_ptr<plugin::CollNetPlugin> plugin;
+    void* comm;
+    void* registration;
+    MappedMemory memory;
+  };
+  const auto left = std::make_shared<Left>(Left{plugin_, comm_, registration_, std::move(memory_)});
+  bool closed = false;
+  try {
+    closed = runWithin(kCloseNanos, "jccl-collnet", [left] {
+      if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
+      note(left->plugin->closeColl(left->comm));
+      left->memory = MappedMemory();
+    });
+  } catch (const std::system_error& e) {
+    logMessage(LogLevel::Warn, "net", std::string("collnet: no thread to close a group with: ") + e.what());
+  }
+  if (!closed) {
+    logMessage(LogLevel::Warn, "net",
+               "collnet plug-in " + plugin_->name() + " (" + plugin_->file() +
+                   ") has not closed its group for millis=" + std::to_string(kCloseNanos / 1'000'000) +
+                   "; its memory stays");
+  }
+}
+
+void CollNetGroup::release() {
+  if (registration_ != nullptr) note(plugin_->deregister(comm_, registration_));
+  registration_ = nullptr;
+  memory_ = MappedMemory();
+  slotBytes_ = recvOffset_ = 0;
+}
+
+Status CollNetGroup::reserve(size_t sendBytes, size_t recvBytes) {
+  if (sendBytes <= recvOffset_ && recvBytes <= slotBytes_ - recvOffset_) return Status::ok();
+  Status provided = provide(sendBytes, recvBytes);
+  if (!provided) fail(provided);
+  return provided;
+}
+
+Status CollNetGroup::provide(size_t sendBytes, size_t recvBytes) {
+  const size_t send = wholePages(std::max(sendBytes, recvOffset_));
+  const size_t recv = wholePages(std::max(recvBytes, slotBytes_ - recvOffset_));
+  release();
+  const size_t bytes = kSlots * (send + recv);
+  if (Status mapped = MappedMemory::mapAnonymous(bytes, memory_); !mapped) return mapped;
+  if (Status known = plugin_->registerMemory(comm_, memory_.base(), bytes, &registration_); !known) return known;
+  slotBytes_ = send + recv;
+  recvOffset_ = send;
+  return Status::ok();
+}
+
+void CollNetGroup::allReduce(size_t slot, size_t count, DataType type, ReduceOp op) {
+  begin(slot, {Kind::AllReduce, count, type, op, false, nullptr});
+}
+
+void CollNetGroup::allGather(size_t slot, size_t bytes) {
+  begin(slot, {Kind::AllGather, bytes, DataType::Uint8, ReduceOp::Sum, false, nullptr});
+}
+
+void CollNetGroup::reduceScatter(size_t slot, size_t bytes, DataType type, ReduceOp op) {
+  begin(slot, {Kind::ReduceScatter, bytes, type, op, false, nullptr});
+}
+
+void CollNetGroup::begin(size_t slot, const Operation& operation) {
+  if (failed()) return;
+  operations_[slot] = operation;
+  waiting_.push_back(slot);
+  if (Status moved = progress(); !moved) fail(moved);
+}
+
+Status CollNetGroup::issue(size_t slot) {
+  Operation& one = operations_[slot];
+  const plugin::CollNetPlugin::Data send{sendMemory(slot), registration_};
+  const plugin::CollNetPlugin::Data recv{recvMemory(slot), registration_};
+  switch (one.kind) {
+    case Kind::AllReduce:
+      return plugin_->allReduce(comm_, send, recv, one.amount, one.type, one.op, &one.request);
+    case Kind::AllGather:
+      return plugin_->allGather(comm_, send, recv, one.amount, members_, &one.request);
+    case Kind::ReduceScatter:
+      return plugin_->reduceScatter(comm_, send, recv, one.amount, members_, one.type, one.op, &one.request);
+  }
+  return Status::internal("collnet: an unknown operation");
+}
+
+// Operations begin, and end, in order.
+Status CollNetGroup::progress() {
+  while (!waiting_.empty()) {
+    const size_t slot = waiting_.front();
+    if (Status issued = issue(slot); !issued) return issued;
+    if (operations_[slot].request == nullptr) break;
+    waiting_.pop_front();
+    inFlight_.push_back(slot);
+  }
+  while (!inFlight_.empty()) {
+    Operation& first = operations_[inFlight_.front()];
+    bool done = false;
+    if (Status tested = plugin_->test(first.request, &done); !tested) return tested;
+    if (!done) break;
+    first.request = nullptr;
+    first.over = true;
+    inFlight_.pop_front();
+  }
+  return Status::ok();
+}
+
+bool CollNetGroup::poll(size_t slot) {
+  if (failed() || operations_[slot].over) return true;
+  if (Status moved = progress(); !moved) fail(moved);
+  return failed() || operations_[slot].over;
+}
+
+void CollNetGroup::fail(const Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (error_) error_ = why;
+  }
+  failed_.store(true, std::memory_order_release);
+}
+
+Status CollNetGroup::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+Status CollNet::open(const std::string& name, uint64_t commId, std::unique_ptr<CollNet>* made) {
+  const auto failed = [&name](const Status& why) {
+    return Status(why.code(), "collnet plug-in \"" + name + "\": " + why.message());
+  };
+  std::shared_ptr<plugin::CollNetPlugin> plugin;
+  if (Status opened = plugin::openCollNetPlugin(name, &plugin); !opened) return failed(opened);
+  if (Status begun = plugin->init(commId); !begun) return failed(begun);
+  std::unique_ptr<CollNet> net(new CollNet(std::move(plugin)));
+  if (Status read = net->readOffer(); !read) return failed(read);
+  *made = std::move(net);
+  return Status::ok();
+}
+
+Status CollNet::readOffer() {
+  int count = 0;
+  if (Status counted = plugin_->devices(&count); !counted) return counted;
+  if (count < 1 || count > CollNetOffer::kMaxDevices) {
+    return {Code::System, "devices=" + std::to_string(count) + ", expected 1 to " +
+                              std::to_string(CollNetOffer::kMaxDevices) + "; does a switch here reduce?"};
+  }
+  offer_.plugin = plugin_->name();
+  offer_.gathers = plugin_->gathers();
+  offer_.maxBytes = SIZE_MAX;
+  for (int i = 0; i < count; ++i) {
+    plugin::DeviceProperties device;
+    if (Status read = plugin_->properties(i, &device); !read) return read;
+    if (!device.reachesHost || device.maxCollectiveBytes == 0) continue;
+    logMessage(LogLevel::Info, "net",
+               "collnet plugin=" + plugin_->name() + " file=" + plugin_->file() + " version=" +
+                   std::to_string(plugin_->version()) + " device=" + device.name + " pci=" + device.pciPath +
+                   " speed_mbps=" + std::to_string(device.speedMbps) + " gathers=" + (offer_.gathers ? "yes" : "no"));
+    devices_.push_back(i);
+    offer_.maxBytes = std::min(offer_.maxBytes, device.maxCollectiveBytes);
+    offer_.speedMbps += static_cast<uint32_t>(device.speedMbps);
+    offer_.latencyMicros = std::max(offer_.latencyMicros, device.latencyMicros);
+  }
+  if (devices_.empty()) return {Code::System, "none of its devices reaches memory of the host"};
+  offer_.devices = static_cast<int>(devices_.size());
+  for (int type = 0; type < kDataTypeCount; ++type) {
+    for (int op = 0; op < kReduceOpCount; ++op) {
+      bool supported = false;
+      Status asked = plugin_->supports(static_cast<DataType>(type), static_cast<ReduceOp>(op), &supported);
+      if (!asked) return asked;
+      if (supported) offer_.reductions[static_cast<size_t>(type)] |= static_cast<uint8_t>(1 << op);
+    }
+  }
+  return Status::ok();
+}
+
+CollNet::~CollNet() {
+  for (Place& place : places_) {
+    place.group.reset();
+    closeListener(place);
+  }
+  if (!stuck_) plugin_->finalize();
+}
+
+void CollNet::closeListener(Place& place) {
+  if (place.listener == nullptr || stuck_) return;
+  note(plugin_->closeListen(std::exchange(place.listener, nullptr)));
+}
+
+Status CollNet::listen(int group, CollNetHandle* handle) {
+  if (group < 0 || group >= offer_.devices) {
+    return Status::invalid("group=" + std::to_string(group) +
+                           ", expected one below devices=" + std::to_string(offer_.devices));
+  }
+  const auto at = static_cast<size_t>(group);
+  if (places_.size() <= at) places_.resize(at + 1);
+  Place& place = places_[at];
+  closeListener(place);
+  *handle = {};
+  return plugin_->listen(devices_[at], handle->data(), &place.listener);
+}
+
+Status CollNet::connect(int group, std::span<const CollNetHandle> handles, int member, int64_t timeoutNanos) {
+  const auto at = static_cast<size_t>(group);
+  const auto size = static_cast<int>(handles.size());
+  if (group < 0 || at >= places_.size() || places_[at].listener == nullptr || member < 0 || member >= size) {
+    return Status::invalid("group=" + std::to_string(group) + " member=" + std::to_string(member) +
+                           " members=" + std::to_string(size) + ", expected a group that listens, and a member of it");
+  }
+  Place& place = places_[at];
+  struct Call {
+    std::shared_ptr<plugin::CollNetPlugin> plugin;
+    std::vector<CollNetHandle> handles;
+    int member;
+    void* listener;
+    void* comm = nullptr;
+    Status status;
+  };
+  const auto call = std::make_shared<Call>(
+      Call{plugin_, {handles.begin(), handles.end()}, member, place.listener, nullptr, Status::ok()});
+  bool returned = false;
+  try {
+    returned = runWithin(timeoutNanos, "jccl-collnet", [call] {
+      std::vector<void*> pointers;
+      for (CollNetHandle& handle : call->handles) pointers.push_back(handle.data());
+      call->status = call->plugin->connect(pointers, call->member, call->listener, &call->comm);
+    });
+  } catch (const std::system_error& e) {
+    return {Code::System, std::string("collnet: no thread to connect with: ") + e.what()};
+  }
+  if (!returned) {
+    stuck_ = true;
+    return Status::transport("collnet plug-in " + plugin_->name() + " (" + plugin_->file() +
+                             "): connect has not returned for millis=" + std::to_string(timeoutNanos / 1'000'000) +
+                             "; is the switch reachable, and do all hosts run the plug-in?");
+  }
+  closeListener(place);
+  if (!call->status) return call->status;
+  place.group = std::make_unique<CollNetGroup>(plugin_, call->comm, size);
+  return Status::ok();
+}
+
+CollNetGroup* CollNet::group(int number) const {
+  const auto at = static_cast<size_t>(number);
+  return number < 0 || at >= places_.size() ? nullptr : places_[at].group.get();
+}
+
+Status CollNet::error() const {
+  for (const Place& place : places_) {
+    if (place.group == nullptr || !place.group->failed()) continue;
+    return place.group->error();
+  }
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,130 @@
+// Collective operations that the network does: a group has one rank of each host, and a communicator has a group for each device
+// that a host has for it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mapped_memory.h"
+#include "base/status.h"
+#include "base/types.h"
+#include "plugin/collnet_library.h"
+#include "plugin/net_abi.h"
+#include "transport/coll_net_offer.h"
+
+namespace jccl {
+
+using CollNetHandle = std::array<uint8_t, plugin::kHandleBytes>;
+
+// This rank's place in one group. Operations are begun in slots, each with memory to send from and to receive into; all members
+// begin the same ones in the same order. By one thread at a time, but for failed() and error().
+class CollNetGroup {
+ public:
+  // So many operations can be in flight.
+  static constexpr size_t kSlots = 4;
+
+  CollNetGroup(std::shared_ptr<plugin::CollNetPlugin> plugin, void* comm, int members)
+      : plugin_(std::move(plugin)), comm_(comm), members_(members) {}
+  // In bounded time: what the plug-in does not let go stays.
+  ~CollNetGroup();
+  CollNetGroup(const CollNetGroup&) = delete;
+  CollNetGroup& operator=(const CollNetGroup&) = delete;
+
+  int members() const { return members_; }
+
+  // Provides this much in each slot, while no operation is in flight. After an error the group has failed.
+  Status reserve(size_t sendBytes, size_t recvBytes);
+  uint8_t* sendMemory(size_t slot) { return memory_.base() + slot * slotBytes_; }
+  uint8_t* recvMemory(size_t slot) { return sendMemory(slot) + recvOffset_; }
+
+  void allReduce(size_t slot, size_t count, DataType type, ReduceOp op);
+  // `bytes` of each member.
+  void allGather(size_t slot, size_t bytes);
+  void reduceScatter(size_t slot, size_t bytes, DataType type, ReduceOp op);
+
+  // Moves what can move. Whether the slot's operation is over: its results are there, or the group has failed.
+  bool poll(size_t slot);
+
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Status error() const;
+
+ private:
+  enum class Kind : uint8_t { AllReduce, AllGather, ReduceScatter };
+  struct Operation {
+    Kind kind = Kind::AllReduce;
+    size_t amount = 0;
+    DataType type = DataType::Uint8;
+    ReduceOp op = ReduceOp::Sum;
+    bool over = true;
+    void* request = nullptr;
+  };
+
+  void begin(size_t slot, const Operation& operation);
+  Status provide(size_t sendBytes, size_t recvBytes);
+  Status issue(size_t slot);
+  Status progress();
+  void fail(const Status& why);
+  void release();
+
+  const std::shared_ptr<plugin::CollNetPlugin> plugin_;
+  void* const comm_;
+  const int members_;
+  MappedMemory memory_;
+  void* registration_ = nullptr;
+  size_t slotBytes_ = 0;
+  size_t recvOffset_ = 0;
+  std::array<Operation, kSlots> operations_;
+  std::deque<size_t> waiting_;  // slots whose operations the plug-in has not taken
+  std::deque<size_t> inFlight_;
+
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;  // of error_
+  Status error_;
+};
+
+// A communicator's plug-in and its groups. One thread at a time, but for error().
+class CollNet {
+ public:
+  // Opens the plug-in. An error says in one sentence why the network does not reduce.
+  static Status open(const std::string& plugin, uint64_t commId, std::unique_ptr<CollNet>* made);
+  ~CollNet();
+  CollNet(const CollNet&) = delete;
+  CollNet& operator=(const CollNet&) = delete;
+
+  const CollNetOffer& offer() const { return offer_; }
+
+  // Makes the handle by which the others connect to this rank in a group.
+  Status listen(int group, CollNetHandle* handle);
+  // Makes the group, in bounded time; `handles` are those of its members, and this is number `member`.
+  Status connect(int group, std::span<const CollNetHandle> handles, int member, int64_t timeoutNanos);
+  // Null where this rank is no member.
+  CollNetGroup* group(int number) const;
+
+  // The first error of any group.
+  Status error() const;
+
+ private:
+  struct Place {
+    void* listener = nullptr;
+    std::unique_ptr<CollNetGroup> group;
+  };
+  explicit CollNet(std::shared_ptr<plugin::CollNetPlugin> plugin) : plugin_(std::move(plugin)) {}
+  Status readOffer();
+  void closeListener(Place& place);
+
+  const std::shared_ptr<plugin::CollNetPlugin> plugin_;
+  CollNetOffer offer_;
+  std::vector<int> devices_;  // that reach memory of the host
+  std::vector<Place> places_;
+  bool stuck_ = false;  // the plug-in has not returned from connect
+};
+
+}  // namespace jccl

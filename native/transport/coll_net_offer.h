@@ -1,0 +1,39 @@
+// What a rank's plug-in offers of collective operations in the network, and what all ranks have in common.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/types.h"
+
+namespace jccl {
+
+struct CollNetOffer {
+  // Of more devices than this a rank uses no more.
+  static constexpr int kMaxDevices = 16;
+
+  std::string plugin;
+  int devices = 0;
+  bool gathers = false;
+  std::array<uint8_t, kDataTypeCount> reductions{};  // by type: a bit for each ReduceOp
+  size_t maxBytes = 0;                               // of one operation
+  uint32_t speedMbps = 0;                            // of all devices
+  float latencyMicros = 0;
+
+  bool reduces(DataType type, ReduceOp op) const {
+    return (reductions[static_cast<size_t>(type)] >> static_cast<int>(op) & 1) != 0;
+  }
+
+  std::vector<uint8_t> encode() const;
+  static Status decode(std::span<const uint8_t> wire, CollNetOffer* offer);
+
+  // What all can do, of offers by rank; an error names the rank that cannot.
+  static Status common(std::span<const std::vector<uint8_t>> offers, CollNetOffer* common);
+};
+
+}  // namespace jccl
