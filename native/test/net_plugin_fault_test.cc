@@ -45,7 +45,11 @@ std::string nameOf(const ::testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-std::vector<Case> inVersions(const std::vector<int>& versions, const std::vector<Case>& cases) {
+// Under a sanitizer the newest one is enough: what differs between versions is how a table is called.
+std::vector<Case> inVersions(std::vector<int> versions, const std::vector<Case>& cases) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  versions = {versions.back()};
+#endif
   std::vector<Case> all;
   for (const int version : versions) {
     for (const Case& one : cases) all.push_back({version, one.fault, one.parts});
@@ -198,7 +202,7 @@ TEST_P(FaultyPlugin, EndsTheOperationAndLeavesInTime) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, FaultyPlugin,
                          ::testing::ValuesIn(inVersions(
-                             {6, 9, 12},
+                             {6, 12},
                              {{0, "blocks=listen", {"listen has not returned for"}},
                               {0, "blocks=connect", {"connect has not returned for"}},
                               {0, "blocks=accept", {"accept has not returned for"}},
@@ -276,13 +280,13 @@ TEST_P(OddPlugin, DeliversEverything) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, OddPlugin,
-                         ::testing::ValuesIn(inVersions({6, 9, 12}, {{0, "late", {}},
-                                                                     {0, "partial", {}},
-                                                                     {0, "properties=noname", {}},
-                                                                     {0, "properties=speed", {}},
-                                                                     {0, "properties=latency", {}},
-                                                                     {0, "properties=maxcomms", {}},
-                                                                     {0, "properties=maxrecvs", {}}})),
+                         ::testing::ValuesIn(inVersions({6, 12}, {{0, "late", {}},
+                                                                  {0, "partial", {}},
+                                                                  {0, "properties=noname", {}},
+                                                                  {0, "properties=speed", {}},
+                                                                  {0, "properties=latency", {}},
+                                                                  {0, "properties=maxcomms", {}},
+                                                                  {0, "properties=maxrecvs", {}}})),
                          nameOf);
 
 // Whole communicators: the operation fails, and no communicator waits for its plug-in when it is closed.
@@ -363,7 +367,7 @@ TEST_P(GoodPlugin, WaitsForALatePeer) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
-INSTANTIATE_TEST_SUITE_P(None, GoodPlugin, ::testing::ValuesIn(inVersions({6, 12}, {{0, "none", {}}})), nameOf);
+INSTANTIATE_TEST_SUITE_P(None, GoodPlugin, ::testing::ValuesIn(inVersions({12}, {{0, "none", {}}})), nameOf);
 
 }  // namespace
 }  // namespace jccl
