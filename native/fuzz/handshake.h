@@ -1,6 +1,8 @@
 // What comes to the listener of data sockets, before and after the proof of the secret, and the addresses that a rank publishes.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -48,9 +50,21 @@ struct ListeningRank {
   int64_t now = 1'000'000'000'000;
 };
 
+// From one address after the other, as each has few ports, and keeps them for a minute.
+inline UniqueFd newPeer() {
+  constexpr uint32_t kAddresses = 200;
+  static uint32_t made = 0;
+  UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in from{};
+  from.sin_family = AF_INET;
+  from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + made++ % kAddresses);
+  if (::bind(peer.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) std::abort();
+  return peer;
+}
+
 inline void toListener(const uint8_t* data, size_t size, bool proves) {
   static ListeningRank rank;
-  UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd peer = newPeer();
   const SocketAddress to = rank.listener->addresses().front();
   if (::connect(peer.get(), to.get(), to.bytes()) != 0) std::abort();
   NetChallenge challenge;
