@@ -174,7 +174,7 @@ class NetPluginTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"init", "none"})
+    @ValueSource(strings = {"fails=init", "properties=nodevices"})
     void oneThatDoesNotBeginOrHasNoDeviceIsNotUsed(String fault) throws Exception {
         List<String> environment =
                 List.of("env", TestPlugins.environment(9), "JCCL_TEST_PLUGIN_FAULT=" + fault, "JCCL_IB_DISABLE=1");
