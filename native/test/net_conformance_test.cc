@@ -112,7 +112,8 @@ TEST_P(NetConformance, AKilledPeerIsNamedAtOnce) {
 }
 
 TEST_P(NetConformance, ARankThatEndsInTheMiddleEndsTheOther) {
-  Pair pair = pairOf();
+  // Or all of it could be on its way to a rank that ends: no failure of this one.
+  Pair pair = pairOf([](NetConfig& config) { config.sendBufferBytes = config.receiveBufferBytes = 1; });
   Producer producer(kShape);
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
