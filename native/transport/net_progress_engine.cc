@@ -182,7 +182,8 @@ int NetProgressEngine::runData() {
     work = pollCallbacks(monotonicNanos());
   }
   const bool busy = work > 0 || anyExpecting();
-  if (!hasEvents_ || (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents)) return work;
+  if (!hasEvents_.load(std::memory_order_relaxed) || (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents))
+    return work;
   pollsWithoutEvents_ = 0;
   if (dataEvents_.dispatch() > 0) work += pollCallbacks(monotonicNanos());
   return work;
@@ -241,7 +242,7 @@ void NetProgressEngine::lead(int64_t nanos) {
   leaderSleeps_.store(true);
   if (progress_.load() == seenProgress) {
     std::array<pollfd, 2> waited = {pollfd{dataEvents_.fd(), POLLIN, 0}, pollfd{leaderWake_.get(), POLLIN, 0}};
-    const timespec span = toTimespec(std::min(nanos, maxSleepNanos_));
+    const timespec span = toTimespec(std::min(nanos, maxSleepNanos_.load(std::memory_order_relaxed)));
     ::ppoll(waited.data(), waited.size(), &span, nullptr);
     if (waited[1].revents != 0) drainEvent(leaderWake_);
   }
@@ -310,14 +311,14 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
 int64_t NetProgressEngine::sleepOfServing(int64_t nanos, bool worked, int64_t nowNanos) {
   if (worked) idlePolls_ = 0;
   if (nowNanos - askedNanos_ >= kServeNanos) return nanos;
-  return ++idlePolls_ < kIdlePolls ? 0 : std::min(nanos, maxSleepNanos_);
+  return ++idlePolls_ < kIdlePolls ? 0 : std::min(nanos, maxSleepNanos_.load(std::memory_order_relaxed));
 }
 
 void NetProgressEngine::threadMain() {
   int64_t sleepNanos = 0;
   while (pollOnThread(&sleepNanos)) {
     const bool polls = threadPolls_.load(std::memory_order_relaxed);
-    if (polls) sleepNanos = std::min({sleepNanos, kMaxSleepNanos, maxSleepNanos_});
+    if (polls) sleepNanos = std::min({sleepNanos, kMaxSleepNanos, maxSleepNanos_.load(std::memory_order_relaxed)});
     if (sleepNanos == 0) {
       std::this_thread::yield();
       continue;

@@ -65,10 +65,10 @@ class NetProgressEngine final : public ProgressEngine {
   // A data callback that is called from the first use on. What it returns lives as long as the engine.
   FirstUse* addDormant(ProgressCallback* callback);
 
-  // No events report what callbacks of the data wait for: nobody sleeps for longer.
+  // No events report what callbacks of the data wait for: nobody sleeps for longer. The thread may run.
   void pollWithin(int64_t nanos) {
-    hasEvents_ = false;
-    maxSleepNanos_ = nanos;
+    hasEvents_.store(false, std::memory_order_relaxed);
+    maxSleepNanos_.store(nanos, std::memory_order_relaxed);
   }
 
   // How many data callbacks every poll calls.
@@ -131,8 +131,8 @@ class NetProgressEngine final : public ProgressEngine {
   std::atomic<uint32_t> firstUses_{0};  // of dormant callbacks
   uint32_t firstUsesSeen_ = 0;
   int pollsWithoutEvents_ = 0;
-  bool hasEvents_ = true;
-  int64_t maxSleepNanos_ = INT64_MAX;  // between polls of data
+  std::atomic<bool> hasEvents_{true};
+  std::atomic<int64_t> maxSleepNanos_{INT64_MAX};  // between polls of data
 
   std::atomic<uint32_t> progress_{0};  // the futex word: changes with every progress
   std::atomic<uint32_t> followers_{0};
