@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "plugin/collnet_abi.h"
-#include "plugin/plugin_file.h"
 #include "plugin/plugin_properties.h"
+#include "plugin/plugin_versions.h"
 
 namespace jccl::plugin {
 namespace {
 
-constexpr const char* kNetPrefix = "libnccl-net";
+constexpr PluginNames kNames = {"its network does not reduce", kNetPrefix, "ncclCollNetPlugin_v"};
 
 // By DataType.
 constexpr std::array<int, kDataTypeCount> kTypes = {kTypeInt8,    kTypeUint8,   kTypeInt32,      kTypeUint32,
@@ -41,11 +41,11 @@ int opOf(ReduceOp op) {
 
 template <int Version>
 class CollNetPluginOf final : public CollNetPlugin {
-  using Table = CollNetTable<Version>;
   using Count = typename CollNetSignatures<Version>::Count;
   using RegisteredSize = typename CollNetSignatures<Version>::RegisteredSize;
 
  public:
+  using Table = CollNetTable<Version>;
   CollNetPluginOf(const Table& table, const std::string& file)
       : CollNetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
 
@@ -222,37 +222,10 @@ class CollNetPluginOf final : public CollNetPlugin {
   void* context_ = nullptr;
 };
 
-// Those of a library, the newest first.
-template <int Version>
-Status choose(void* library, const std::string& file, std::string* incomplete, std::shared_ptr<CollNetPlugin>* plugin) {
-  if constexpr (Version < kOldestVersion) {
-    const std::string versions =
-        "ncclCollNetPlugin_v" + std::to_string(kOldestVersion) + " to _v" + std::to_string(kNewestVersion);
-    return {Code::System,
-            "file=" + file + ": " +
-                (incomplete->empty() ? "exports none of " + versions + "; its network does not reduce" : *incomplete)};
-  } else {
-    const std::string symbol = "ncclCollNetPlugin_v" + std::to_string(Version);
-    const auto* table = static_cast<const CollNetTable<Version>*>(symbolOf(library, symbol.c_str()));
-    if (table != nullptr) {
-      const char* missing = CollNetPluginOf<Version>::missing(*table);
-      if (missing == nullptr) {
-        *plugin = std::make_shared<CollNetPluginOf<Version>>(*table, file);
-        return Status::ok();
-      }
-      if (incomplete->empty()) *incomplete = symbol + " has no " + missing;
-    }
-    return choose<Version - 1>(library, file, incomplete, plugin);
-  }
-}
-
 }  // namespace
 
 Status openCollNetPlugin(const std::string& name, std::shared_ptr<CollNetPlugin>* plugin) {
-  return openPluginFile(name, kNetPrefix, [plugin](void* library, const std::string& file) {
-    std::string incomplete;
-    return choose<kNewestVersion>(library, file, &incomplete, plugin);
-  });
+  return openVersioned<CollNetPluginOf, kOldestVersion, kNewestVersion>(name, kNames, kNames.prefix, plugin);
 }
 
 }  // namespace jccl::plugin

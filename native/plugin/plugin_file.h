@@ -8,6 +8,9 @@
 
 namespace jccl::plugin {
 
+// What the libraries of network plug-ins are called, which may have tables of other kinds.
+inline constexpr const char* kNetPrefix = "libnccl-net";
+
 enum class PluginKind { Network, Tuning, Profiling };
 
 // The logger that plug-ins of a kind get: their lines come under net-plugin, tuner-plugin and profiler-plugin.

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "base/futex.h"
-#include "plugin/plugin_file.h"
 #include "plugin/plugin_properties.h"
+#include "plugin/plugin_versions.h"
 
 namespace jccl::plugin {
 namespace {
 
-constexpr const char* kNetPrefix = "libnccl-net";
+constexpr PluginNames kNames = {"it is no network plug-in, or of a version that is not known", kNetPrefix,
+                                "ncclNetPlugin_v"};
 // How many messages a version lets one request receive at most: so many sizes a plug-in may write.
 constexpr size_t kMaxReceives = 32;
 
@@ -57,10 +58,10 @@ class Initialised {
 
 template <int Version>
 class NetPluginOf final : public NetPlugin {
-  using Table = NetTable<Version>;
   using Size = typename NetSignatures<Version>::Size;
 
  public:
+  using Table = NetTable<Version>;
   NetPluginOf(const Table& table, const std::string& file)
       : NetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
 
@@ -260,38 +261,10 @@ class NetPluginOf final : public NetPlugin {
   CommConfig config_;
 };
 
-// Those of a library, the newest first.
-template <int Version>
-Status choose(void* library, const std::string& file, std::string* incomplete, std::shared_ptr<NetPlugin>* plugin) {
-  if constexpr (Version < kOldestVersion) {
-    const std::string versions =
-        "ncclNetPlugin_v" + std::to_string(kOldestVersion) + " to _v" + std::to_string(kNewestVersion);
-    return {Code::System, "file=" + file + ": " +
-                              (incomplete->empty() ? "exports none of " + versions +
-                                                         "; it is no network plug-in, or of a version that is not known"
-                                                   : *incomplete)};
-  } else {
-    const std::string symbol = "ncclNetPlugin_v" + std::to_string(Version);
-    const auto* table = static_cast<const NetTable<Version>*>(symbolOf(library, symbol.c_str()));
-    if (table != nullptr) {
-      const char* missing = NetPluginOf<Version>::missing(*table);
-      if (missing == nullptr) {
-        *plugin = std::make_shared<NetPluginOf<Version>>(*table, file);
-        return Status::ok();
-      }
-      if (incomplete->empty()) *incomplete = symbol + " has no " + missing;
-    }
-    return choose<Version - 1>(library, file, incomplete, plugin);
-  }
-}
-
 }  // namespace
 
 Status openNetPlugin(const std::string& name, std::shared_ptr<NetPlugin>* plugin) {
-  return openPluginFile(name, kNetPrefix, [plugin](void* library, const std::string& file) {
-    std::string incomplete;
-    return choose<kNewestVersion>(library, file, &incomplete, plugin);
-  });
+  return openVersioned<NetPluginOf, kOldestVersion, kNewestVersion>(name, kNames, kNames.prefix, plugin);
 }
 
 }  // namespace jccl::plugin

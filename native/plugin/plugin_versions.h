@@ -12,9 +12,9 @@ namespace jccl::plugin {
 
 // What the plug-ins of a kind are called.
 struct PluginNames {
-  const char* kind;    // in messages
-  const char* prefix;  // of libraries
-  const char* symbol;  // of tables, before the version's number
+  const char* absence;  // what it means that a library has no table, in messages
+  const char* prefix;   // of libraries
+  const char* symbol;   // of tables, before the version's number
 };
 
 // The adapter of a version has `Table`, `missing(const Table&)` (the first required function that is null) and a constructor of
@@ -43,8 +43,7 @@ template <template <int> class Adapter, int Oldest, int Newest, typename Interfa
 Status openVersioned(const std::string& name, const PluginNames& names, const char* prefix,
                      std::shared_ptr<Interface>* plugin) {
   const std::string none = std::string("exports none of ") + names.symbol + std::to_string(Oldest) + " to _v" +
-                           std::to_string(Newest) + "; it is no " + names.kind +
-                           " plug-in, or of a version that is not known";
+                           std::to_string(Newest) + "; " + names.absence;
   return openPluginFile(name, prefix, [&](void* library, const std::string& file) {
     return chooseVersion<Adapter, Oldest, Newest>(library, file, names, none, plugin);
   });

@@ -18,8 +18,8 @@ struct ProfilerPlugin::Events {
 
 namespace {
 
-constexpr PluginNames kNames = {"profiler", "libnccl-profiler", "ncclProfiler_v"};
-constexpr const char* kNetPrefix = "libnccl-net";
+constexpr PluginNames kNames = {"it is no profiler plug-in, or of a version that is not known", "libnccl-profiler",
+                                "ncclProfiler_v"};
 
 // A type of event is made where it is asked for, and where another that hangs below it is.
 constexpr int kCollMask = kProfileColl;
@@ -263,7 +263,7 @@ class ProfilerOf final : public ProfilerPlugin {
   }
 
   std::string failure(const char* function, Result result) const {
-    return describePlugin(kNames.kind, name(), file(), Version) + ": " + function + " returned " +
+    return describePlugin("profiler", name(), file(), Version) + ": " + function + " returned " +
            std::to_string(result) + " (" + textOf(result) + "); see what it logged";
   }
 

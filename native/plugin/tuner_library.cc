@@ -8,8 +8,8 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr PluginNames kNames = {"tuner", "libnccl-tuner", "ncclTunerPlugin_v"};
-constexpr const char* kNetPrefix = "libnccl-net";
+constexpr PluginNames kNames = {"it is no tuner plug-in, or of a version that is not known", "libnccl-tuner",
+                                "ncclTunerPlugin_v"};
 
 // Rows of the table of costs.
 constexpr int kCollNetChain = 3;
@@ -117,7 +117,7 @@ class TunerOf final : public TunerPlugin {
     return Status::ok();
   }
 
-  std::string description() const { return describePlugin(kNames.kind, name(), file(), Version); }
+  std::string description() const { return describePlugin("tuner", name(), file(), Version); }
 
   Status checked(const char* function, Result result) const {
     if (result == kSuccess) return Status::ok();
