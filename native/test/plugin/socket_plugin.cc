@@ -79,7 +79,7 @@ struct Handle {
 static_assert(sizeof(Handle) <= kHandleBytes);
 constexpr uint64_t kMagic = 0x706c7567696e;
 
-Logger logger = nullptr;
+std::atomic<Logger> logger{nullptr};  // set by each communicator
 
 std::atomic<uint64_t> calls{0};
 // In no order: a caller that asks in rounds would find the same one refused each time.
@@ -89,7 +89,8 @@ bool everyOther(uint64_t n) {
 }
 
 Result fail(Result result, const char* what) {
-  if (logger != nullptr) logger(kLogWarn, ~0UL, __FILE__, __LINE__, "NET/Test : %s: %s", what, std::strerror(errno));
+  if (const Logger log = logger; log != nullptr)
+    log(kLogWarn, ~0UL, __FILE__, __LINE__, "NET/Test : %s: %s", what, std::strerror(errno));
   return result;
 }
 
@@ -112,7 +113,7 @@ Result begin(Logger log) {
   logger = log;
   Faults::read();
   if (!Faults::enter("init")) return kInternalError;
-  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", kVersion);
+  log(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", kVersion);
   return kSuccess;
 }
 

@@ -87,7 +87,7 @@ struct Handle {
 };
 constexpr uint64_t kMagic = 0x737769746368;
 
-Logger logger = nullptr;
+std::atomic<Logger> logger{nullptr};  // set by each communicator
 std::atomic<uint64_t> calls{0};
 std::string fault;  // NOLINT(cert-err58-cpp): set before it is used
 
@@ -100,7 +100,8 @@ int numberOf(const char* variable, int otherwise) {
 }
 
 Result fail(Result result, const char* what) {
-  if (logger != nullptr) logger(kLogWarn, ~0UL, __FILE__, __LINE__, "COLL/Test : %s: %s", what, std::strerror(errno));
+  if (const Logger log = logger; log != nullptr)
+    log(kLogWarn, ~0UL, __FILE__, __LINE__, "COLL/Test : %s: %s", what, std::strerror(errno));
   return result;
 }
 
@@ -109,7 +110,7 @@ Result begin(Logger log) {
   const char* wanted = std::getenv("JCCL_TEST_COLLNET_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
   fault = wanted == nullptr ? "" : wanted;
   if (has("init")) return kSystemError;
-  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", kVersion);
+  log(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", kVersion);
   return kSuccess;
 }
 
