@@ -68,7 +68,7 @@ Result begin(void** context, int* mask, int rank, const std::string& more) {
   const std::string text = wanted();
   note("init rank=" + std::to_string(rank) + more);
   if (text == "init") return kSystemError;
-  while (text == "hangs") ::usleep(1000);
+  while (text == "hangs") ::pause();
   auto* made = new Context;
   made->rank = rank;
   made->fails = text == "fails";
@@ -177,7 +177,7 @@ Result recordEventState(void* event, int state, void* /*arguments*/) {
 }
 
 Result finish(void* context) {
-  while (static_cast<Context*>(context)->stays) ::usleep(1000);
+  while (static_cast<Context*>(context)->stays) ::pause();
   note("finalize rank=" + std::to_string(static_cast<Context*>(context)->rank));
   delete static_cast<Context*>(context);
   return kSuccess;

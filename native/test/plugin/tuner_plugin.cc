@@ -83,7 +83,7 @@ Result begin(void** context, size_t ranks, size_t nodes, Logger logger, const st
     delete made;
     return kSystemError;
   }
-  while (made->is("hangs")) ::usleep(1000);
+  while (made->is("hangs")) ::pause();
   *context = made;
   return kSuccess;
 }
