@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.CommandProcess.Result;
 import io.jccl.cli.topo.Reports;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 /** The command from the outside: exit status, standard output, standard error. */
 @Timeout(180)
@@ -86,6 +89,23 @@ class CommandTest {
         Result none = run("help", "nonsense");
         assertThat(none.status()).isEqualTo(2);
         assertThat(none.err()).contains("nonsense");
+    }
+
+    /** A percent sign that is not escaped makes picocli say so on standard error, and leave line breaks out. */
+    @Test
+    void everyHelpTextIsFormatted() {
+        PrintStream standard = System.err;
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        try {
+            CommandLine jccl = Main.commandLine();
+            for (CommandLine command : jccl.getSubcommands().values()) {
+                assertThat(command.getUsageMessage()).doesNotContain("%%", "%n");
+            }
+        } finally {
+            System.setErr(standard);
+        }
+        assertThat(err.toString(StandardCharsets.UTF_8)).isEmpty();
     }
 
     @ParameterizedTest

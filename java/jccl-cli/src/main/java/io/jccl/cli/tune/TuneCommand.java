@@ -44,7 +44,7 @@ import picocli.CommandLine.Spec;
             "Ranks of this host time all_reduce with every algorithm and protocol over each transport, in rounds. What "
                     + "cannot be measured, or contradicts itself, stays as it was, with a note on standard error. With "
                     + "--verify it measures instead, for each collective and size, how much slower the automatic choice is "
-                    + "than the best algorithm and protocol, and in how many cases it is more than 10 % slower.",
+                    + "than the best algorithm and protocol, and in how many cases it is more than 10 %% slower.",
             ""
         },
         footer = {
