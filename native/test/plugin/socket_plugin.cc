@@ -21,6 +21,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "plugin/net_abi.h"
 #include "test/plugin/faults.h"
@@ -37,6 +38,8 @@ constexpr Result kInvalidArgument = 4;
 constexpr Result kRemoteError = 6;
 constexpr size_t kMaxRequests = kVersion == 6 ? 8 : 32;
 constexpr size_t kMaxMessageBytes = size_t{1} << 30;
+// What is sent stays in the cache until it is received.
+constexpr int kSendBufferBytes = 256 * 1024;
 
 struct Comm;
 
@@ -59,6 +62,7 @@ struct Comm {
   Comm(int socket, bool sends) : socket(socket), sends(sends) {
     const int on = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
   }
   ~Comm() { ::close(socket); }
 
@@ -66,6 +70,9 @@ struct Comm {
   const bool sends;
   std::array<Request, kMaxRequests> requests;
   std::deque<Request*> queue;
+  uint64_t nextHeader = 0;     // of the message behind the first one,
+  size_t nextHeaderBytes = 0;  // as far as it has come with that one
+  bool full = false;           // the kernel has not taken everything
   uint64_t messages = 0;
   int regions = 0;
 };
@@ -264,43 +271,68 @@ Result post(void* rawComm, void* data, size_t bytes, void* memory, void** reques
   return kSuccess;
 }
 
+// The header of a message has come. False: it is none.
+bool takeHeader(Request& request, Result* result) {
+  if (request.header > request.bytes) {
+    errno = EMSGSIZE;
+    *result = fail(kInternalError, "a message that is too long");
+    return false;
+  }
+  request.bytes = request.header;
+  request.done = request.bytes == 0;
+  return true;
+}
+
 // Moves what the kernel takes, or has, of the first request; false: nothing.
 bool move(Request& request, Result* result) {
-  const bool sends = request.comm->sends;
+  Comm& comm = *request.comm;
+  // Not at each byte that becomes free, but when the kernel finds that there is enough.
+  if (pollfd waited{comm.socket, POLLOUT, 0}; comm.full && ::poll(&waited, 1, 0) == 0) return false;
+  constexpr size_t kHeaderBytes = sizeof request.header;
+  if (!comm.sends && request.moved == 0 && comm.nextHeaderBytes > 0) {
+    request.header = comm.nextHeader;
+    request.moved = std::exchange(comm.nextHeaderBytes, 0);
+    if (request.moved == kHeaderBytes) return takeHeader(request, result);
+  }
   std::array<iovec, 2> parts{};
   size_t count = 0;
-  if (request.moved < sizeof request.header) {
-    parts[count++] = {reinterpret_cast<uint8_t*>(&request.header) + request.moved,
-                      sizeof request.header - request.moved};
+  if (request.moved < kHeaderBytes) {
+    parts[count++] = {reinterpret_cast<uint8_t*>(&request.header) + request.moved, kHeaderBytes - request.moved};
   }
-  const size_t inData = request.moved < sizeof request.header ? 0 : request.moved - sizeof request.header;
+  const size_t inData = request.moved < kHeaderBytes ? 0 : request.moved - kHeaderBytes;
   // What follows the header of a message that comes is only known with it.
-  if (sends || count == 0) parts[count++] = {request.data + inData, request.bytes - inData};
+  const size_t missing = request.bytes - inData;
+  if (comm.sends || count == 0) parts[count++] = {request.data + inData, missing};
+  if (!comm.sends && count == 1 && request.moved >= kHeaderBytes) {
+    parts[count++] = {&comm.nextHeader, sizeof comm.nextHeader};
+  }
   if (Faults::has("partial")) {
     for (iovec& part : parts) part.iov_len = std::min<size_t>(part.iov_len, 1000);
+    if (!comm.sends) count = 1;
   }
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = count;
-  const ssize_t moved = sends ? ::sendmsg(request.comm->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
-                              : ::recvmsg(request.comm->socket, &message, MSG_DONTWAIT);
-  if (moved < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (moved <= 0) {
-    if (moved == 0) errno = ECONNRESET;
-    *result = fail(kRemoteError, sends ? "sendmsg" : "recvmsg");
+  ssize_t moved = comm.sends ? ::sendmsg(comm.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
+                             : ::recvmsg(comm.socket, &message, MSG_DONTWAIT);
+  if (moved < 0 && (errno == EAGAIN || errno == EINTR)) {
+    comm.full = comm.sends;
     return false;
   }
-  request.moved += static_cast<size_t>(moved);
-  if (!sends && request.moved == sizeof request.header) {
-    if (request.header > request.bytes) {
-      errno = EMSGSIZE;
-      *result = fail(kInternalError, "a message that is too long");
-      return false;
-    }
-    request.bytes = request.header;
+  if (moved <= 0) {
+    if (moved == 0) errno = ECONNRESET;
+    *result = fail(kRemoteError, comm.sends ? "sendmsg" : "recvmsg");
+    return false;
   }
-  request.done = request.moved >= sizeof request.header && request.moved == sizeof request.header + request.bytes;
-  return true;
+  if (!comm.sends && request.moved >= kHeaderBytes && static_cast<size_t>(moved) > missing) {
+    comm.nextHeaderBytes = static_cast<size_t>(moved) - missing;
+    moved = static_cast<ssize_t>(missing);
+  }
+  request.moved += static_cast<size_t>(moved);
+  if (!comm.sends && request.moved == kHeaderBytes) return takeHeader(request, result);
+  request.done = request.moved == kHeaderBytes + request.bytes;
+  comm.full = comm.sends && !request.done;
+  return !comm.full;
 }
 
 Result progress(Comm& comm) {
