@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/code.h"
@@ -12,8 +13,11 @@
 
 namespace jccl {
 
-// One thread makes the calls, any thread checks on them. A call that takes longer than the limit is left behind: its thread
-// never comes back from it, and what that thread uses belongs to nobody else, for ever.
+// Of the calling thread: nobody needs it to come back from a call.
+inline thread_local bool canBeLeftBehind = false;
+
+// One thread at a time makes a call, any thread checks on it. A call that takes longer than the limit is left behind: its
+// thread never comes back from it, and what that thread uses belongs to nobody else, for ever.
 //
 //     enter ──> in the call ──> leave: goes on
 //                    └── isStuck() after the limit: left behind; leave() does not return
@@ -29,6 +33,7 @@ class CallWatch {
   auto around(const char* function, Call call) {
     const uint64_t state = state_.load(std::memory_order_relaxed) + 1;
     function_.store(function, std::memory_order_relaxed);
+    thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     state_.store(state, std::memory_order_release);
     const auto result = call();
     uint64_t expected = state;
@@ -38,6 +43,9 @@ class CallWatch {
 
   // Whether a call has taken longer than `limitNanos` since this object was first asked about it. Then it is left behind.
   bool isStuck(int64_t nowNanos, int64_t limitNanos);
+
+  // Whether that call is the thread's; only once it is stuck.
+  bool holds(std::thread::id thread) const { return thread_.load(std::memory_order_relaxed) == thread; }
 
   // Why it is stuck; only then.
   Status error() const;
@@ -52,6 +60,7 @@ class CallWatch {
   const std::string who_;
   std::atomic<uint64_t> state_{0};  // counts; odd: in a call
   std::atomic<const char*> function_{""};
+  std::atomic<std::thread::id> thread_{};
   std::mutex mutex_;  // of those who check
   uint64_t seen_ = 0;
   int64_t seenNanos_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 namespace jccl {
 
@@ -43,6 +44,11 @@ class ProgressEngine {
   // After a failure: once it returns, no user memory that the network was given (ZeroCopySlot) is touched any
   // more.
   virtual void revoke() {}
+
+  // Whether its calls may not return. Then threads that can be left behind (CallWatch) move it, or its own, and others only wait.
+  virtual bool mayBlock() const { return false; }
+  // Whether a call has not returned in time, and holds this thread for ever.
+  virtual bool holds(std::thread::id /*thread*/) { return false; }
 
   // Whether a connection has failed for good: waiting for it is in vain.
   virtual bool failed() const { return false; }

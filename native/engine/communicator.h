@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,6 +26,7 @@
 #include "engine/staging.h"
 #include "engine/store_policy.h"
 #include "engine/transfer_history.h"
+#include "engine/worker.h"
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
@@ -77,7 +79,7 @@ class Communicator {
   // The peer is behind a network; proxies work on the two memories, on the first perhaps only once it has been used.
   Status connectNet(int peer, int channel, const ConnectionMemory& send, const ConnectionMemory& recv,
                     FirstUse* firstUse = nullptr);
-  void setProgress(ProgressEngine* progress);
+  Status setProgress(ProgressEngine* progress);
   // The memory of a connected pair, for kernels of a GPU; then no operation may run over it here.
   StagedEnds connectionEnds(int peer, int channel);
   TransportKind transportOf(int peer) const { return transports_[peer]; }
@@ -122,6 +124,13 @@ class Communicator {
 
  private:
   Code refuse(std::string why);
+  template <typename Body>
+  Code onOperationThread(Body body);
+  Code runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
+               int64_t timeoutNanos, const Part& part);
+  Code runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
+                const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part);
+  Code runPointToPointHere(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
   void enter(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation, bool inPlace);
   Code execute(Operation& operation, int64_t timeoutNanos);
@@ -155,6 +164,9 @@ class Communicator {
   int collNetGroups_ = 0;
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 
+  std::unique_ptr<Worker> operationThread_;  // where calls of the network may block; else the caller's runs operations
+  std::function<void()> operationBody_;
+  bool operationThreadLeft_ = false;  // a call holds it
   std::unique_ptr<Workers> workers_;
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;

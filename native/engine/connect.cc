@@ -59,11 +59,13 @@ StagedEnds Communicator::connectionEnds(int peer, int channel) {
           recv.memory.block, recv.memory.head, recv.memory.deviceSlots};
 }
 
-void Communicator::setProgress(ProgressEngine* progress) {
+Status Communicator::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
-  if (progress == nullptr) return;
   control_.onlyNetwork = localPeers_ == 0;
   control_.policy.addNetwork(progress->hasEvents());
+  if (!progress->mayBlock() || operationThread_ != nullptr) return Status::ok();
+  operationThread_ = std::make_unique<Worker>(progress, 2 * config_.sharing() <= config_.shared());
+  return operationThread_->open("jccl-ch0", [this] { operationBody_(); });
 }
 
 Status Communicator::setRing(int channel, const std::vector<int>& order) {

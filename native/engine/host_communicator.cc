@@ -229,8 +229,7 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
     if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
     if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1], firstUse); !status) return status;
   }
-  communicator_->setProgress(net_);
-  return Status::ok();
+  return communicator_->setProgress(net_);
 }
 
 Status HostCommunicator::setPaths(const std::vector<NetPath>& paths) {

@@ -22,8 +22,37 @@ constexpr size_t kMinFillingBytes = 4u << 20;
 
 }  // namespace
 
+// Where calls of the network may block, a thread that can be left behind runs the operation from its beginning to its end:
+// one handover for an operation, instead of one for each message.
+template <typename Body>
+Code Communicator::onOperationThread(Body body) {
+  if (__builtin_expect(operationThread_ == nullptr, 1)) return body();
+  if (operationThreadLeft_) return failure();
+  Code code = Code::Ok;
+  operationBody_ = [&code, &body] { code = body(); };
+  operationThread_->start();
+  if (operationThread_->join()) return code;
+  operationThreadLeft_ = true;
+  control_.fail(Code::Transport);
+  return failure();
+}
+
 Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
                        int64_t timeoutNanos, const Part& part) {
+  return onOperationThread([&] { return runHere(code, choice, send, recv, count, root, timeoutNanos, part); });
+}
+
+Code Communicator::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
+                        const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
+  return onOperationThread([&] { return runVHere(code, choice, send, recv, counts, root, timeoutNanos, part); });
+}
+
+Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
+  return onOperationThread([&] { return runPointToPointHere(tasks, timeoutNanos); });
+}
+
+Code Communicator::runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count,
+                           int root, int64_t timeoutNanos, const Part& part) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
   if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
   Operation operation = operationOf(code, adjustChoice(choice, code, true), reinterpret_cast<const void*>(send),
@@ -34,8 +63,8 @@ Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, 
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                        const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
+Code Communicator::runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
+                            const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
   if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return refuse(status.message());
   Operation operation = operationOf(code, adjustChoice(choice, code, false), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
@@ -50,7 +79,7 @@ Code Communicator::runV(OperationCode code, const Choice& choice, uint64_t send,
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
+Code Communicator::runPointToPointHere(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
   if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
   if (Status status = checkConnected(tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
@@ -259,7 +288,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
   const int channels = operation.choice.channels;
   if (__builtin_expect(channels > 1, 0)) {
     if (workers_ == nullptr) {
-      workers_ = std::make_unique<Workers>([this](int channel) {
+      workers_ = std::make_unique<Workers>(control_.progress, [this](int channel) {
         Transfer transfer = transferInFlight_;
         channels_[channel]->run(*inFlight_, transfer);
       });
@@ -274,7 +303,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
     transferInFlight_ = transfer;
     workers_->start(channels);
     channels_[0]->run(operation, transfer);
-    workers_->join(channels);
+    if (!workers_->join(channels)) control_.fail(Code::Transport);
     inFlight_ = nullptr;
   } else {
     channels_[0]->run(operation, transfer);

@@ -149,7 +149,7 @@ TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   Communicator communicator(config, segment.base());
   EchoingNetwork network(communicator.segmentShape().connection);
   ASSERT_TRUE(communicator.connectNet(1, 0, network.out(), network.in()).isOk());
-  communicator.setProgress(&network);
+  ASSERT_TRUE(communicator.setProgress(&network).isOk());
   ASSERT_TRUE(communicator.setRing(0, {0, 1}).isOk());
 
   // Not in place: there the operation itself writes over what it sends, and waits for that.

@@ -86,7 +86,13 @@ void NetProgressEngine::serveByThread(CallWatch& watch, int64_t limitNanos) {
 
 bool NetProgressEngine::run(std::function<void()> task) {
   if (!servedByThread()) {
-    const std::lock_guard lock(mutex_);
+    // What holds another thread holds the mutex, too.
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (watch_ == nullptr) lock.lock();
+    while (!lock.owns_lock() && !lock.try_lock()) {
+      if (isStuck()) return false;
+      std::this_thread::yield();
+    }
     task();
     return true;
   }

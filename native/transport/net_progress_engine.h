@@ -26,8 +26,9 @@ namespace jccl {
 //     the engine's thread  sleeps on the control events (listening, dialling, introductions) and serves those alone;
 //                          after kick() with data left, it also polls the data, until none is left or a caller polls
 //
-// Where calls of the network may block (serveByThread), the thread alone makes them: it polls the data while callers poll, and
-// until nothing is left, and it runs what callers have to do with connections. Callers only wait for it, and not for ever.
+// Where calls of the network may block (serveByThread), only threads make them that can be left behind (CallWatch): the engine's,
+// and those that run operations, which poll as above. For other callers the engine's thread polls the data while they poll, and
+// until nothing is left, and it runs what they have to do with connections. They only wait for it, and not for ever.
 //
 // Callers that wait: one of them (the leader) sleeps in ppoll on the data events, the others on a futex that every
 // progress wakes. A caller whose connection another thread has served is thus woken at once.
@@ -41,13 +42,13 @@ class NetProgressEngine final : public ProgressEngine {
   // poll() is. `last` runs as the last task, see run().
   void stop(const std::function<void()>& last = [] {});
 
-  // From now on, before anything is added. A call that takes longer than the limit holds the thread for ever.
+  // From now on, before anything is added. A call that takes longer than the limit holds its thread for ever.
   void serveByThread(CallWatch& watch, int64_t limitNanos);
-  // Whether a call holds the thread. Then nothing that callbacks use may be touched any more.
+  // Whether a call holds its thread. Then nothing that callbacks use may be touched any more.
   bool isStuck() { return watch_ != nullptr && watch_->isStuck(monotonicNanos(), limitNanos_); }
 
-  // Runs the task as callbacks run: under the mutex, and on the thread where that alone may. False: a call holds the thread, or
-  // it has ended, and the task has not ended, nor will it.
+  // Runs the task as callbacks run: under the mutex, and on the engine's thread where the caller may not. False: a call holds a
+  // thread, or the engine's has ended, and the task has not ended, nor will it.
   bool run(std::function<void()> task);
   // The same without waiting for it where the thread runs it; in order with others, and before the thread polls again.
   void post(std::function<void()> task);
@@ -106,7 +107,7 @@ class NetProgressEngine final : public ProgressEngine {
     std::atomic<uint32_t> done{0};
   };
 
-  bool servedByThread() const { return watch_ != nullptr && !stopped_; }
+  bool servedByThread() const { return watch_ != nullptr && !stopped_ && !canBeLeftBehind; }
   std::shared_ptr<Task> passToThread(std::function<void()> task);
   int pollByThread();
   void askThread();

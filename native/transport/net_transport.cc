@@ -44,7 +44,7 @@ Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTranspor
   if (!made->net_->hasEvents()) engine.pollWithin(kPollNanos);
   if (CallWatch* watch = made->net_->watch(); watch != nullptr) {
     engine.serveByThread(*watch, config.peerTimeoutNanos);
-    made->servedByThread_ = true;
+    made->mayBlock_ = true;
   }
   *transport = std::move(made);
   return Status::ok();
@@ -66,16 +66,18 @@ void NetTransport::end(NetTransport* transport) {
 
 void NetTransport::run(const std::function<void()>& task) {
   engine_.run(task);
-  noteStuck();
+  isStuck();
 }
 
-void NetTransport::noteStuck() {
-  if (isStuck() && !errors_.isSet()) errors_.set(net_->watch()->error(), -1);
+bool NetTransport::isStuck() {
+  if (!mayBlock_ || !engine_.isStuck()) return false;
+  if (!errors_.isSet()) errors_.set(net_->watch()->error(), -1);
+  return true;
 }
 
 int NetTransport::poll() {
   const int work = engine_.poll();
-  noteStuck();
+  isStuck();
   return work;
 }
 
@@ -322,7 +324,6 @@ void NetTransport::close(int64_t flushNanos) {
     userMemory_ = {};
     if (net_ != nullptr) net_->close();
   });
-  noteStuck();
   if (!isStuck()) return;
   int peer = -1;
   logMessage(LogLevel::Error, "net", "left behind: " + error(&peer).message());

@@ -94,8 +94,11 @@ class NetTransport final : public ProgressEngine {
   bool failed() const override { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }
 
-  // Whether a call of the network will never return. What it was given stays with it: `kept` as well.
-  bool isStuck() { return servedByThread_ && engine_.isStuck(); }
+  bool mayBlock() const override { return mayBlock_; }
+  bool holds(std::thread::id thread) override { return isStuck() && net_->watch()->holds(thread); }
+
+  // Whether a call of the network will never return; it has failed then. What it was given stays with it: `kept` as well.
+  bool isStuck();
   void keep(std::shared_ptr<const void> kept) { kept_.push_back(std::move(kept)); }
 
   // Waits until everything published has left (at most so long; 0 for an aborted communicator), sends all
@@ -118,7 +121,6 @@ class NetTransport final : public ProgressEngine {
   explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
   // As the engine does; on a network that is stuck nothing runs.
   void run(const std::function<void()>& task);
-  void noteStuck();
   Status checkKey(int peer, int channel) const;
   SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
@@ -137,7 +139,7 @@ class NetTransport final : public ProgressEngine {
   std::map<Key, FirstUse*> dormant_;                  // senders that are polled from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
-  bool servedByThread_ = false;                              // see NetProgressEngine
+  bool mayBlock_ = false;                                    // see NetProgressEngine
   bool closed_ = false;
   std::vector<std::shared_ptr<const void>> kept_;
 };

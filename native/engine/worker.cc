@@ -1,0 +1,83 @@
+#include "engine/worker.h"
+
+#include <sched.h>
+
+#include <system_error>
+#include <utility>
+
+#include "base/call_watch.h"
+#include "base/futex.h"
+#include "base/thread.h"
+
+namespace jccl {
+namespace {
+
+constexpr int kPolls = 2000;
+constexpr int kYields = 20;
+// How often those who wait look whether a call holds the thread.
+constexpr int64_t kLookNanos = 5'000'000;
+
+}  // namespace
+
+// Whether `word` is soon no longer `value`.
+bool Worker::changesSoon(const std::atomic<uint32_t>& word, uint32_t value) const {
+  for (int i = hasCore_ ? kPolls : 1; i > 0; --i) {
+    if (word.load(std::memory_order_acquire) != value) return true;
+  }
+  for (int i = 0; i < kYields; ++i) {
+    sched_yield();
+    if (word.load(std::memory_order_acquire) != value) return true;
+  }
+  return false;
+}
+
+Worker::~Worker() {
+  if (!thread_.joinable()) return;
+  if (isHeld()) {
+    thread_.detach();
+    return;
+  }
+  stop_.store(true, std::memory_order_relaxed);
+  start();
+  thread_.join();
+}
+
+Status Worker::open(const std::string& name, std::function<void()> job) {
+  job_ = std::move(job);
+  try {
+    thread_ = startQuietThread(name.c_str(), [this] { loop(); });
+  } catch (const std::system_error& error) {
+    return Status::system("pthread_create", "thread=" + name, error.code().value());
+  }
+  return Status::ok();
+}
+
+void Worker::start() {
+  posted_.fetch_add(1, std::memory_order_release);
+  futexWake(posted_);
+}
+
+bool Worker::isHeld() const { return network_ != nullptr && network_->holds(thread_.get_id()); }
+
+bool Worker::join() {
+  const uint32_t target = posted_.load(std::memory_order_relaxed);
+  for (uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != target;) {
+    if (changesSoon(finished_, seen)) continue;
+    if (isHeld()) return false;
+    futexWaitFor(finished_, seen, kLookNanos);
+  }
+  return true;
+}
+
+void Worker::loop() {
+  canBeLeftBehind = network_ != nullptr;
+  for (uint32_t done = 0;; ++done) {
+    while (!changesSoon(posted_, done)) futexWait(posted_, done);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    job_();
+    finished_.store(done + 1, std::memory_order_release);
+    futexWake(finished_);
+  }
+}
+
+}  // namespace jccl

@@ -1,0 +1,48 @@
+// A thread that runs jobs for another one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/progress_engine.h"
+#include "base/status.h"
+
+namespace jccl {
+
+// It polls for its next job for a short while and then sleeps on a futex, as does whoever waits for it; it never attaches to the
+// JVM. A call of the network may hold it for ever: then whoever waits for it goes on without it.
+class Worker {
+ public:
+  // `network` is null where there is none, and else outlives this. `hasCore`: it need not wait for a core until the other thread
+  // sleeps or yields.
+  explicit Worker(ProgressEngine* network, bool hasCore = true) : network_(network), hasCore_(hasCore) {}
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // `job` is run once for each start().
+  Status open(const std::string& name, std::function<void()> job);
+
+  void start();
+
+  // Returns when the job has ended. It does so by itself: its waits are bounded. False: it never will.
+  bool join();
+
+ private:
+  void loop();
+  bool isHeld() const;
+  bool changesSoon(const std::atomic<uint32_t>& word, uint32_t value) const;
+
+  ProgressEngine* const network_;
+  const bool hasCore_;
+  std::function<void()> job_;
+  alignas(64) std::atomic<uint32_t> posted_{0};  // futex word: jobs given
+  std::atomic<uint32_t> finished_{0};            // futex word: jobs done
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace jccl

@@ -1,0 +1,65 @@
+// Threads that run jobs for others, and what becomes of one that a call holds.
+#include "engine/worker.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace jccl {
+namespace {
+
+// A network one of whose calls holds a thread.
+class HoldingNetwork final : public ProgressEngine {
+ public:
+  int poll() override { return 0; }
+  void waitForEvents(int64_t /*nanos*/) override {}
+  void kick() override {}
+  bool mayBlock() const override { return true; }
+  bool holds(std::thread::id thread) override { return held.load() == thread; }
+
+  std::atomic<std::thread::id> held{};
+};
+
+TEST(WorkerTest, RunsEachJobOnItsThread) {
+  for (const bool hasCore : {true, false}) {
+    Worker worker(nullptr, hasCore);
+    int jobs = 0;
+    std::thread::id thread;
+    ASSERT_TRUE(worker
+                    .open("jccl-test",
+                          [&] {
+                            ++jobs;
+                            thread = std::this_thread::get_id();
+                          })
+                    .isOk());
+    for (int i = 1; i <= 1000; ++i) {
+      worker.start();
+      ASSERT_TRUE(worker.join());
+      ASSERT_EQ(i, jobs);
+    }
+    EXPECT_NE(std::this_thread::get_id(), thread);
+  }
+}
+
+TEST(WorkerTest, IsLeftInACallThatHoldsIt) {
+  static HoldingNetwork network;  // the thread stays, and so does what it uses
+  Worker worker(&network);
+  std::atomic<bool> goes{true};
+  ASSERT_TRUE(worker
+                  .open("jccl-test",
+                        [&goes] {
+                          if (goes.load()) return;
+                          network.held.store(std::this_thread::get_id());
+                          for (;;) ::pause();
+                        })
+                  .isOk());
+  worker.start();
+  ASSERT_TRUE(worker.join());
+  goes.store(false);
+  worker.start();
+  EXPECT_FALSE(worker.join());
+}
+
+}  // namespace
+}  // namespace jccl
