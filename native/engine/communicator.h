@@ -124,6 +124,8 @@ class Communicator {
 
  private:
   Code refuse(std::string why);
+  Status openOperationThread();
+  Worker::Holds holds();
   template <typename Body>
   Code onOperationThread(Body body);
   Code runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
@@ -161,10 +163,11 @@ class Communicator {
   std::vector<Segment> peerSegments_;
   int localPeers_ = 0;
   CollNetOffer collNet_;  // of all ranks
+  std::vector<CollNetGroup*> ownCollNetGroups_;
   int collNetGroups_ = 0;
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 
-  std::unique_ptr<Worker> operationThread_;  // where calls of the network may block; else the caller's runs operations
+  std::unique_ptr<Worker> operationThread_;  // where calls of a network may block; else the caller's runs operations
   std::function<void()> operationBody_;
   bool operationThreadLeft_ = false;  // a call holds it
   std::unique_ptr<Workers> workers_;

@@ -63,9 +63,22 @@ Status Communicator::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
   control_.onlyNetwork = localPeers_ == 0;
   control_.policy.addNetwork(progress->hasEvents());
-  if (!progress->mayBlock() || operationThread_ != nullptr) return Status::ok();
-  operationThread_ = std::make_unique<Worker>(progress, 2 * config_.sharing() <= config_.shared());
+  return progress->mayBlock() ? openOperationThread() : Status::ok();
+}
+
+Status Communicator::openOperationThread() {
+  if (operationThread_ != nullptr) return Status::ok();
+  operationThread_ = std::make_unique<Worker>(holds(), 2 * config_.sharing() <= config_.shared());
   return operationThread_->open("jccl-ch0", [this] { operationBody_(); });
+}
+
+// Whether a call of a network holds a thread for ever.
+Worker::Holds Communicator::holds() {
+  return [this](std::thread::id thread) {
+    return (control_.progress != nullptr && control_.progress->holds(thread)) ||
+           std::any_of(ownCollNetGroups_.begin(), ownCollNetGroups_.end(),
+                       [thread](CollNetGroup* group) { return group->holds(thread); });
+  };
 }
 
 Status Communicator::setRing(int channel, const std::vector<int>& order) {
@@ -93,7 +106,10 @@ Status Communicator::setCollNet(const CollNetSetup& setup) {
   collNet_ = setup.common;
   collNetGroups_ = groups;
   control_.onlyNetwork = false;  // nor do the network's events report what this does
-  return Status::ok();
+  for (const CollNetSetup::Group& group : setup.groups) {
+    if (group.own != nullptr) ownCollNetGroups_.push_back(group.own);
+  }
+  return ownCollNetGroups_.empty() ? Status::ok() : openOperationThread();
 }
 
 Status Communicator::setTree(int channel, int up, const std::vector<int>& down) {

@@ -5,9 +5,17 @@
 #include "engine/host_communicator.h"
 
 namespace jccl {
+namespace {
+
+// The communicator can do without.
+constexpr int64_t kMaxOpenNanos = 20'000'000'000;
+
+}  // namespace
 
 Status HostCommunicator::offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer) {
-  if (Status opened = CollNet::open(plugin, config_.communicator.token[0], &collNet_); !opened) return opened;
+  const NetConfig net = netConfig();
+  const CollNetLimits limits = {std::min(net.connectTimeoutNanos, kMaxOpenNanos), net.peerTimeoutNanos};
+  if (Status opened = CollNet::open(plugin, config_.communicator.token[0], limits, &collNet_); !opened) return opened;
   *offer = collNet_->offer().encode();
   return Status::ok();
 }

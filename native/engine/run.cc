@@ -22,7 +22,7 @@ constexpr size_t kMinFillingBytes = 4u << 20;
 
 }  // namespace
 
-// Where calls of the network may block, a thread that can be left behind runs the operation from its beginning to its end:
+// Where calls of a network may block, a thread that can be left behind runs the operation from its beginning to its end:
 // one handover for an operation, instead of one for each message.
 template <typename Body>
 Code Communicator::onOperationThread(Body body) {
@@ -288,7 +288,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
   const int channels = operation.choice.channels;
   if (__builtin_expect(channels > 1, 0)) {
     if (workers_ == nullptr) {
-      workers_ = std::make_unique<Workers>(control_.progress, [this](int channel) {
+      workers_ = std::make_unique<Workers>(holds(), [this](int channel) {
         Transfer transfer = transferInFlight_;
         channels_[channel]->run(*inFlight_, transfer);
       });

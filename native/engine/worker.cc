@@ -57,7 +57,7 @@ void Worker::start() {
   futexWake(posted_);
 }
 
-bool Worker::isHeld() const { return network_ != nullptr && network_->holds(thread_.get_id()); }
+bool Worker::isHeld() const { return holds_ != nullptr && holds_(thread_.get_id()); }
 
 bool Worker::join() {
   const uint32_t target = posted_.load(std::memory_order_relaxed);
@@ -70,7 +70,7 @@ bool Worker::join() {
 }
 
 void Worker::loop() {
-  canBeLeftBehind = network_ != nullptr;
+  canBeLeftBehind = holds_ != nullptr;
   for (uint32_t done = 0;; ++done) {
     while (!changesSoon(posted_, done)) futexWait(posted_, done);
     if (stop_.load(std::memory_order_relaxed)) return;

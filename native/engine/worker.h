@@ -6,19 +6,21 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
-#include "base/progress_engine.h"
 #include "base/status.h"
 
 namespace jccl {
 
 // It polls for its next job for a short while and then sleeps on a futex, as does whoever waits for it; it never attaches to the
-// JVM. A call of the network may hold it for ever: then whoever waits for it goes on without it.
+// JVM. A call of a network may hold it for ever: then whoever waits for it goes on without it.
 class Worker {
  public:
-  // `network` is null where there is none, and else outlives this. `hasCore`: it need not wait for a core until the other thread
-  // sleeps or yields.
-  explicit Worker(ProgressEngine* network, bool hasCore = true) : network_(network), hasCore_(hasCore) {}
+  using Holds = std::function<bool(std::thread::id)>;
+
+  // `holds` says whether a call holds a thread for ever; null: none does. `hasCore`: the thread need not wait for a core until
+  // another one sleeps or yields.
+  explicit Worker(Holds holds, bool hasCore = true) : holds_(std::move(holds)), hasCore_(hasCore) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -36,7 +38,7 @@ class Worker {
   bool isHeld() const;
   bool changesSoon(const std::atomic<uint32_t>& word, uint32_t value) const;
 
-  ProgressEngine* const network_;
+  const Holds holds_;
   const bool hasCore_;
   std::function<void()> job_;
   alignas(64) std::atomic<uint32_t> posted_{0};  // futex word: jobs given

@@ -7,7 +7,7 @@ namespace jccl {
 Status Workers::provide(int channels) {
   while (static_cast<int>(workers_.size()) < channels - 1) {
     const int channel = static_cast<int>(workers_.size()) + 1;
-    auto worker = std::make_unique<Worker>(network_);
+    auto worker = std::make_unique<Worker>(holds_);
     Status opened = worker->open("jccl-ch" + std::to_string(channel), [this, channel] { job_(channel); });
     if (!opened) return opened;
     workers_.push_back(std::move(worker));

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/progress_engine.h"
 #include "base/status.h"
 #include "engine/worker.h"
 
@@ -16,7 +15,7 @@ namespace jccl {
 class Workers {
  public:
   // `job(channel)` runs the share of a channel of the operation in flight.
-  Workers(ProgressEngine* network, std::function<void(int channel)> job) : network_(network), job_(std::move(job)) {}
+  Workers(Worker::Holds holds, std::function<void(int channel)> job) : holds_(std::move(holds)), job_(std::move(job)) {}
 
   // Makes sure that channels 1 .. channels-1 have a thread.
   Status provide(int channels);
@@ -28,7 +27,7 @@ class Workers {
   bool join(int channels);
 
  private:
-  ProgressEngine* const network_;
+  const Worker::Holds holds_;
   std::function<void(int)> job_;
   std::vector<std::unique_ptr<Worker>> workers_;  // [i] serves channel i + 1
 };

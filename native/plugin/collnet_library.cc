@@ -2,11 +2,10 @@
 
 #include <array>
 #include <climits>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "plugin/collnet_abi.h"
+#include "plugin/initialised.h"
 #include "plugin/plugin_properties.h"
 #include "plugin/plugin_versions.h"
 
@@ -76,13 +75,7 @@ class CollNetPluginOf final : public CollNetPlugin {
     if constexpr (Version >= 11) {
       return checked("init", table_.init(&context_, commId, pluginLogger()));
     } else {
-      // Of these versions once in a process.
-      static std::mutex mutex;
-      static auto* begun = new std::map<const Table*, Result>;
-      const std::lock_guard lock(mutex);
-      const auto [found, isFirst] = begun->try_emplace(&table_, kSuccess);
-      if (isFirst) found->second = table_.init(pluginLogger());
-      return checked("init", found->second);
+      return checked("init", Initialised::of(&table_).once([&] { return table_.init(pluginLogger()); }));
     }
   }
 

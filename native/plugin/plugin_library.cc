@@ -1,14 +1,11 @@
 #include "plugin/plugin_library.h"
 
 #include <array>
-#include <atomic>
 #include <climits>
-#include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "base/futex.h"
+#include "plugin/initialised.h"
 #include "plugin/plugin_properties.h"
 #include "plugin/plugin_versions.h"
 
@@ -23,38 +20,6 @@ constexpr size_t kMaxReceives = 32;
 Result ignoreEvent(void** /*event*/, int /*type*/, void* /*parent*/, int64_t /*pluginId*/, void* /*data*/) {
   return kSuccess;
 }
-
-// Before version 11 a plug-in is initialised once in a process, whatever uses it: others refuse a second time. Whoever comes while
-// that goes on waits for it; outside of any lock, as it may not return.
-class Initialised {
- public:
-  static Initialised& of(const void* table) {
-    static auto* all = new std::map<const void*, Initialised>;  // threads that a plug-in holds may outlive statics
-    static auto* mutex = new std::mutex;
-    const std::lock_guard lock(*mutex);
-    return (*all)[table];
-  }
-
-  // A failure may be tried again.
-  template <typename Init>
-  Result once(Init init) {
-    uint32_t before = kNot;
-    while (!state_.compare_exchange_strong(before, kRunning)) {
-      if (before == kDone) return kSuccess;
-      futexWait(state_, kRunning);
-      before = kNot;
-    }
-    const Result result = init();
-    state_.store(result == kSuccess ? kDone : kNot);
-    futexWake(state_);
-    return result;
-  }
-
- private:
-  static constexpr uint32_t kNot = 0, kRunning = 1, kDone = 2;
-
-  std::atomic<uint32_t> state_{kNot};
-};
 
 template <int Version>
 class NetPluginOf final : public NetPlugin {

@@ -73,14 +73,15 @@ class SwitchProcess {
 class CollNetRanks {
  public:
   CollNetRanks(const std::vector<int>& hosts, int groups, const char* plugin,
-               const std::function<void(CommunicatorConfig&)>& adjust = {})
+               const std::function<void(CommunicatorConfig&)>& adjust = {},
+               const CollNetLimits& limits = {kTimeoutNanos, kTimeoutNanos})
       : ranks(static_cast<int>(hosts.size()), groups, adjust) {
     const size_t size = hosts.size();
     const int last = *std::max_element(hosts.begin(), hosts.end());
     std::vector<std::vector<uint8_t>> offers(size);
     for (size_t rank = 0; rank < size; ++rank) {
       check(ranks[static_cast<int>(rank)].setHosts(hosts));
-      check(CollNet::open(plugin, 7, &nets.emplace_back()));
+      check(CollNet::open(plugin, 7, limits, &nets.emplace_back()));
       offers[rank] = nets.back()->offer().encode();
     }
     check(CollNetOffer::common(offers, &common));

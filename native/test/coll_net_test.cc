@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kCounts[] = {0, 1, 7, 250, 3001, 20'000};
 
+constexpr CollNetLimits kLimits = {kTimeoutNanos, kTimeoutNanos};
+constexpr int64_t kBriefNanos = 150'000'000;
+
 int32_t valueOf(int rank, size_t i) { return static_cast<int32_t>((rank + 1) * 1000 + i % 997); }
 
 int32_t sumOf(int size, size_t i) {
@@ -38,7 +41,7 @@ Code run(Communicator& communicator, OperationCode code, Choice choice, Guarded&
 // A fault of the plug-in, for as long as this lives.
 class Fault {
  public:
-  explicit Fault(const char* name) { ::setenv("JCCL_TEST_COLLNET_FAULT", name, 1); }
+  explicit Fault(const std::string& name) { ::setenv("JCCL_TEST_COLLNET_FAULT", name.c_str(), 1); }
   ~Fault() { ::unsetenv("JCCL_TEST_COLLNET_FAULT"); }
   Fault(const Fault&) = delete;
   Fault& operator=(const Fault&) = delete;
@@ -91,7 +94,7 @@ TEST(CollNetLibrary, SaysWhatIsMissing) {
 std::string whyNotOpened(const char* fault) {
   const Fault set(fault);
   std::unique_ptr<CollNet> net;
-  return CollNet::open(collNetPlugin(12), 1, &net).message();
+  return CollNet::open(collNetPlugin(12), 1, kLimits, &net).message();
 }
 
 TEST(CollNetLibrary, APluginThatHasNothingToOfferSaysSo) {
@@ -404,6 +407,37 @@ TEST_F(CollNet4, AnAbortEndsIt) {
   for (const auto& [code, text] : ends) EXPECT_EQ(Code::Aborted, code) << text;
 }
 
+// Whoever runs the operation leaves the thread there, with the group and its memory.
+TEST_F(CollNet4, ACallThatDoesNotReturnEndsTheOperationInTime) {
+  for (const std::string call : {"regMr", "iallreduce", "test"}) {
+    const Fault blocks("blocks=" + call);
+    const int64_t start = monotonicNanos();
+    CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12), {}, {kTimeoutNanos, kBriefNanos});
+    const auto ends = failures(net, 0);
+    EXPECT_LT(monotonicNanos() - start, kTimeoutNanos);
+    EXPECT_TRUE(ends[0].first == Code::Transport || ends[2].first == Code::Transport) << call;
+    for (const auto& [code, text] : ends) EXPECT_TRUE(code == Code::Transport || code == Code::Aborted) << text;
+    const std::string why = net.nets[0]->error().message() + net.nets[2]->error().message();
+    EXPECT_NE(std::string::npos, why.find(": " + call + " has not returned for ")) << why;
+  }
+}
+
+TEST_F(CollNet4, APluginThatDoesNotOpenOrCloseIsLeftInTime) {
+  std::unique_ptr<CollNet> net;
+  CollNetHandle handle{};
+  const CollNetLimits brief = {kBriefNanos, kTimeoutNanos};
+  for (const std::string call : {"init", "devices"}) {
+    const Fault blocks("blocks=" + call);
+    const Status opened = CollNet::open(collNetPlugin(12), 1, brief, &net);
+    EXPECT_NE(std::string::npos, opened.message().find("has not returned for millis=150")) << opened.message();
+  }
+  const Fault blocks("blocks=listen");
+  ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, brief, &net).isOk());
+  const Status listening = net->listen(0, &handle);
+  EXPECT_NE(std::string::npos, listening.message().find("listen has not returned for millis=150"))
+      << listening.message();
+}
+
 TEST_F(CollNet4, AKilledSwitchEndsTheOperation) {
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   const auto ends = failures(net, kTimeoutNanos, [&](int round) {
@@ -434,16 +468,16 @@ TEST_F(CollNet4, AGroupThatDoesNotConnectIsAnErrorInBoundedTime) {
   CollNetHandle handle{};
   {
     const Fault refuses("refuses");
-    ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, &net).isOk());
+    ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, kLimits, &net).isOk());
     ASSERT_TRUE(net->listen(0, &handle).isOk());
     const Status refused = net->connect(0, std::array{handle, handle}, 0, kTimeoutNanos);
     EXPECT_EQ(Code::Transport, refused.code());
     EXPECT_NE(std::string::npos, refused.message().find("connect returned 2 (system error)")) << refused.message();
     EXPECT_EQ(nullptr, net->group(0));
   }
-  const Fault blocks("blocks");
+  const Fault blocks("blocks=connect");
   ::setenv("JCCL_TEST_COLLNET_BLOCK_MS", "1000", 1);
-  ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, &net).isOk());
+  ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, kLimits, &net).isOk());
   ASSERT_TRUE(net->listen(0, &handle).isOk());
   const Status late = net->connect(0, std::array{handle, handle}, 0, 100'000'000);
   EXPECT_NE(std::string::npos, late.message().find("connect has not returned for millis=100")) << late.message();
@@ -454,7 +488,7 @@ TEST_F(CollNet4, AGroupThatDoesNotConnectIsAnErrorInBoundedTime) {
 TEST_F(CollNet4, WrongPlacesAreRefused) {
   std::unique_ptr<CollNet> net;
   CollNetHandle handle{};
-  ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, &net).isOk());
+  ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, kLimits, &net).isOk());
   EXPECT_EQ(Code::Invalid, net->listen(1, &handle).code());
   EXPECT_EQ(Code::Invalid, net->connect(0, std::array{handle, handle}, 0, kTimeoutNanos).code());
   ASSERT_TRUE(net->listen(0, &handle).isOk());

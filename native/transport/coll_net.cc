@@ -5,9 +5,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/limited_run.h"
 #include "base/log.h"
 #include "base/page.h"
+#include "plugin/plugin_file.h"
 
 namespace jccl {
 namespace {
@@ -20,7 +22,34 @@ void note(const Status& status) {
 
 size_t wholePages(size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes() * pageBytes(); }
 
+// Runs a call of a plug-in that may not return: all that it uses is its own.
+Status runBounded(const std::string& what, int64_t nanos, std::function<Status()> call, bool* returned) {
+  const auto result = std::make_shared<Status>();
+  *returned = true;
+  try {
+    *returned = runWithin(nanos, "jccl-collnet", [result, call = std::move(call)] { *result = call(); });
+  } catch (const std::system_error& e) {
+    return {Code::System, what + ": no thread to call it with: " + e.what()};
+  }
+  if (*returned) return *result;
+  return Status::transport(what + " has not returned for millis=" + std::to_string(nanos / 1'000'000) +
+                           "; is the switch reachable, and do all hosts run the plug-in?");
+}
+
+std::string describe(const plugin::CollNetPlugin& plugin) {
+  return plugin::describePlugin("collnet", plugin.name(), plugin.file(), plugin.version());
+}
+
 }  // namespace
+
+CollNetGroup::CollNetGroup(std::shared_ptr<plugin::CollNetPlugin> plugin, void* comm, int members, int64_t limitNanos)
+    : plugin_(std::move(plugin)), comm_(comm), members_(members), limitNanos_(limitNanos), watch_(describe(*plugin_)) {}
+
+bool CollNetGroup::isStuck() {
+  if (!watch_.isStuck(monotonicNanos(), limitNanos_)) return false;
+  if (!failed()) fail(watch_.error());
+  return true;
+}
 
 CollNetGroup::~CollNetGroup() {
   // What is in flight after a failure still uses the memory: it goes when the plug-in has let go of it.
@@ -32,25 +61,21 @@ CollNetGroup::~CollNetGroup() {
   };
   const auto left = std::make_shared<Left>(Left{plugin_, comm_, registration_, std::move(memory_)});
   bool closed = false;
-  try {
-    closed = runWithin(kCloseNanos, "jccl-collnet", [left] {
-      if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
-      note(left->plugin->closeColl(left->comm));
-      left->memory = MappedMemory();
-    });
-  } catch (const std::system_error& e) {
-    logMessage(LogLevel::Warn, "net", std::string("collnet: no thread to close a group with: ") + e.what());
-  }
-  if (!closed) {
-    logMessage(LogLevel::Warn, "net",
-               "collnet plug-in " + plugin_->name() + " (" + plugin_->file() +
-                   ") has not closed its group for millis=" + std::to_string(kCloseNanos / 1'000'000) +
-                   "; its memory stays");
-  }
+  note(runBounded(
+      describe(*plugin_) + ": closing a group, whose memory stays,", kCloseNanos,
+      [left] {
+        if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
+        note(left->plugin->closeColl(left->comm));
+        left->memory = MappedMemory();
+        return Status::ok();
+      },
+      &closed));
 }
 
 void CollNetGroup::release() {
-  if (registration_ != nullptr) note(plugin_->deregister(comm_, registration_));
+  if (registration_ != nullptr) {
+    note(watch_.around("deregMr", [&] { return plugin_->deregister(comm_, registration_); }));
+  }
   registration_ = nullptr;
   memory_ = MappedMemory();
   slotBytes_ = recvOffset_ = 0;
@@ -69,7 +94,9 @@ Status CollNetGroup::provide(size_t sendBytes, size_t recvBytes) {
   release();
   const size_t bytes = kSlots * (send + recv);
   if (Status mapped = MappedMemory::mapAnonymous(bytes, memory_); !mapped) return mapped;
-  if (Status known = plugin_->registerMemory(comm_, memory_.base(), bytes, &registration_); !known) return known;
+  Status known =
+      watch_.around("regMr", [&] { return plugin_->registerMemory(comm_, memory_.base(), bytes, &registration_); });
+  if (!known) return known;
   slotBytes_ = send + recv;
   recvOffset_ = send;
   return Status::ok();
@@ -100,11 +127,16 @@ Status CollNetGroup::issue(size_t slot) {
   const plugin::CollNetPlugin::Data recv{recvMemory(slot), registration_};
   switch (one.kind) {
     case Kind::AllReduce:
-      return plugin_->allReduce(comm_, send, recv, one.amount, one.type, one.op, &one.request);
+      return watch_.around("iallreduce", [&] {
+        return plugin_->allReduce(comm_, send, recv, one.amount, one.type, one.op, &one.request);
+      });
     case Kind::AllGather:
-      return plugin_->allGather(comm_, send, recv, one.amount, members_, &one.request);
+      return watch_.around("iallgather",
+                           [&] { return plugin_->allGather(comm_, send, recv, one.amount, members_, &one.request); });
     case Kind::ReduceScatter:
-      return plugin_->reduceScatter(comm_, send, recv, one.amount, members_, one.type, one.op, &one.request);
+      return watch_.around("ireducescatter", [&] {
+        return plugin_->reduceScatter(comm_, send, recv, one.amount, members_, one.type, one.op, &one.request);
+      });
   }
   return Status::internal("collnet: an unknown operation");
 }
@@ -121,7 +153,8 @@ Status CollNetGroup::progress() {
   while (!inFlight_.empty()) {
     Operation& first = operations_[inFlight_.front()];
     bool done = false;
-    if (Status tested = plugin_->test(first.request, &done); !tested) return tested;
+    Status tested = watch_.around("test", [&] { return plugin_->test(first.request, &done); });
+    if (!tested) return tested;
     if (!done) break;
     first.request = nullptr;
     first.over = true;
@@ -149,16 +182,24 @@ Status CollNetGroup::error() const {
   return error_;
 }
 
-Status CollNet::open(const std::string& name, uint64_t commId, std::unique_ptr<CollNet>* made) {
-  const auto failed = [&name](const Status& why) {
-    return Status(why.code(), "collnet plug-in \"" + name + "\": " + why.message());
-  };
-  std::shared_ptr<plugin::CollNetPlugin> plugin;
-  if (Status opened = plugin::openCollNetPlugin(name, &plugin); !opened) return failed(opened);
-  if (Status begun = plugin->init(commId); !begun) return failed(begun);
-  std::unique_ptr<CollNet> net(new CollNet(std::move(plugin)));
-  if (Status read = net->readOffer(); !read) return failed(read);
-  *made = std::move(net);
+Status CollNet::open(const std::string& name, uint64_t commId, const CollNetLimits& limits,
+                     std::unique_ptr<CollNet>* made) {
+  const auto opened = std::make_shared<std::unique_ptr<CollNet>>();
+  bool returned = false;
+  const Status result = runBounded(
+      "its init or what its devices are", limits.openNanos,
+      [name, commId, limits, opened] {
+        std::shared_ptr<plugin::CollNetPlugin> plugin;
+        if (Status found = plugin::openCollNetPlugin(name, &plugin); !found) return found;
+        if (Status begun = plugin->init(commId); !begun) return begun;
+        std::unique_ptr<CollNet> net(new CollNet(std::move(plugin), limits));
+        if (Status read = net->readOffer(); !read) return read;
+        *opened = std::move(net);
+        return Status::ok();
+      },
+      &returned);
+  if (!result) return {result.code(), "collnet plug-in \"" + name + "\": " + result.message()};
+  *made = std::move(*opened);
   return Status::ok();
 }
 
@@ -200,15 +241,36 @@ Status CollNet::readOffer() {
 
 CollNet::~CollNet() {
   for (Place& place : places_) {
+    if (place.group != nullptr && place.group->isStuck()) {
+      static auto* left = new std::vector<CollNetGroup*>;  // for leak checkers
+      static std::mutex mutex;
+      const std::lock_guard lock(mutex);
+      note(place.group->error());
+      left->push_back(place.group.release());
+      stuck_ = true;
+    }
     place.group.reset();
     closeListener(place);
   }
-  if (!stuck_) plugin_->finalize();
+  if (stuck_) return;
+  note(bounded("finalize", kCloseNanos, [plugin = plugin_] {
+    plugin->finalize();
+    return Status::ok();
+  }));
+}
+
+Status CollNet::bounded(const char* function, int64_t nanos, std::function<Status()> call) {
+  bool returned = false;
+  Status result = runBounded(describe(*plugin_) + ": " + function, nanos, std::move(call), &returned);
+  stuck_ = stuck_ || !returned;
+  return result;
 }
 
 void CollNet::closeListener(Place& place) {
   if (place.listener == nullptr || stuck_) return;
-  note(plugin_->closeListen(std::exchange(place.listener, nullptr)));
+  note(bounded("closeListen", kCloseNanos, [plugin = plugin_, listener = std::exchange(place.listener, nullptr)] {
+    return plugin->closeListen(listener);
+  }));
 }
 
 Status CollNet::listen(int group, CollNetHandle* handle) {
@@ -220,8 +282,18 @@ Status CollNet::listen(int group, CollNetHandle* handle) {
   if (places_.size() <= at) places_.resize(at + 1);
   Place& place = places_[at];
   closeListener(place);
-  *handle = {};
-  return plugin_->listen(devices_[at], handle->data(), &place.listener);
+  struct Made {
+    CollNetHandle handle{};
+    void* listener = nullptr;
+  };
+  const auto made = std::make_shared<Made>();
+  Status listening = bounded("listen", limits_.openNanos, [plugin = plugin_, device = devices_[at], made] {
+    return plugin->listen(device, made->handle.data(), &made->listener);
+  });
+  if (!listening) return listening;
+  *handle = made->handle;
+  place.listener = made->listener;
+  return Status::ok();
 }
 
 Status CollNet::connect(int group, std::span<const CollNetHandle> handles, int member, int64_t timeoutNanos) {
@@ -238,29 +310,17 @@ Status CollNet::connect(int group, std::span<const CollNetHandle> handles, int m
     int member;
     void* listener;
     void* comm = nullptr;
-    Status status;
   };
-  const auto call = std::make_shared<Call>(
-      Call{plugin_, {handles.begin(), handles.end()}, member, place.listener, nullptr, Status::ok()});
-  bool returned = false;
-  try {
-    returned = runWithin(timeoutNanos, "jccl-collnet", [call] {
-      std::vector<void*> pointers;
-      for (CollNetHandle& handle : call->handles) pointers.push_back(handle.data());
-      call->status = call->plugin->connect(pointers, call->member, call->listener, &call->comm);
-    });
-  } catch (const std::system_error& e) {
-    return {Code::System, std::string("collnet: no thread to connect with: ") + e.what()};
-  }
-  if (!returned) {
-    stuck_ = true;
-    return Status::transport("collnet plug-in " + plugin_->name() + " (" + plugin_->file() +
-                             "): connect has not returned for millis=" + std::to_string(timeoutNanos / 1'000'000) +
-                             "; is the switch reachable, and do all hosts run the plug-in?");
-  }
+  const auto call =
+      std::make_shared<Call>(Call{plugin_, {handles.begin(), handles.end()}, member, place.listener, nullptr});
+  Status connected = bounded("connect", timeoutNanos, [call] {
+    std::vector<void*> pointers;
+    for (CollNetHandle& one : call->handles) pointers.push_back(one.data());
+    return call->plugin->connect(pointers, call->member, call->listener, &call->comm);
+  });
   closeListener(place);
-  if (!call->status) return call->status;
-  place.group = std::make_unique<CollNetGroup>(plugin_, call->comm, size);
+  if (!connected) return connected;
+  place.group = std::make_unique<CollNetGroup>(plugin_, call->comm, size, limits_.callNanos);
   return Status::ok();
 }
 

@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/call_watch.h"
 #include "base/mapped_memory.h"
 #include "base/status.h"
 #include "base/types.h"
@@ -24,15 +27,21 @@ namespace jccl {
 
 using CollNetHandle = std::array<uint8_t, plugin::kHandleBytes>;
 
+// How long calls of a plug-in may take.
+struct CollNetLimits {
+  int64_t openNanos;  // that open it, and make a handle
+  int64_t callNanos;  // of a group, for an operation
+};
+
 // This rank's place in one group. Operations are begun in slots, each with memory to send from and to receive into; all members
-// begin the same ones in the same order. By one thread at a time, but for failed() and error().
+// begin the same ones in the same order. By one thread at a time, that can be left behind (CallWatch), but for holds(), failed()
+// and error().
 class CollNetGroup {
  public:
   // So many operations can be in flight.
   static constexpr size_t kSlots = 4;
 
-  CollNetGroup(std::shared_ptr<plugin::CollNetPlugin> plugin, void* comm, int members)
-      : plugin_(std::move(plugin)), comm_(comm), members_(members) {}
+  CollNetGroup(std::shared_ptr<plugin::CollNetPlugin> plugin, void* comm, int members, int64_t limitNanos);
   // In bounded time: what the plug-in does not let go stays.
   ~CollNetGroup();
   CollNetGroup(const CollNetGroup&) = delete;
@@ -52,6 +61,10 @@ class CollNetGroup {
 
   // Moves what can move. Whether the slot's operation is over: its results are there, or the group has failed.
   bool poll(size_t slot);
+
+  // Whether a call has not returned in time, and holds the thread for ever. Then the group has failed, and stays.
+  bool holds(std::thread::id thread) { return isStuck() && watch_.holds(thread); }
+  bool isStuck();
 
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status error() const;
@@ -77,6 +90,8 @@ class CollNetGroup {
   const std::shared_ptr<plugin::CollNetPlugin> plugin_;
   void* const comm_;
   const int members_;
+  const int64_t limitNanos_;
+  CallWatch watch_;
   MappedMemory memory_;
   void* registration_ = nullptr;
   size_t slotBytes_ = 0;
@@ -94,7 +109,8 @@ class CollNetGroup {
 class CollNet {
  public:
   // Opens the plug-in. An error says in one sentence why the network does not reduce.
-  static Status open(const std::string& plugin, uint64_t commId, std::unique_ptr<CollNet>* made);
+  static Status open(const std::string& plugin, uint64_t commId, const CollNetLimits& limits,
+                     std::unique_ptr<CollNet>* made);
   ~CollNet();
   CollNet(const CollNet&) = delete;
   CollNet& operator=(const CollNet&) = delete;
@@ -116,15 +132,18 @@ class CollNet {
     void* listener = nullptr;
     std::unique_ptr<CollNetGroup> group;
   };
-  explicit CollNet(std::shared_ptr<plugin::CollNetPlugin> plugin) : plugin_(std::move(plugin)) {}
+  CollNet(std::shared_ptr<plugin::CollNetPlugin> plugin, const CollNetLimits& limits)
+      : plugin_(std::move(plugin)), limits_(limits) {}
   Status readOffer();
+  Status bounded(const char* function, int64_t nanos, std::function<Status()> call);
   void closeListener(Place& place);
 
   const std::shared_ptr<plugin::CollNetPlugin> plugin_;
+  const CollNetLimits limits_;
   CollNetOffer offer_;
   std::vector<int> devices_;  // that reach memory of the host
   std::vector<Place> places_;
-  bool stuck_ = false;  // the plug-in has not returned from connect
+  bool stuck_ = false;  // the plug-in has not returned from a call
 };
 
 }  // namespace jccl

@@ -3,8 +3,8 @@
 // devices there are.
 //
 // JCCL_TEST_COLLNET_FAULT makes it another: "late" has no space for every second request and answers every third question only;
-// "refuses" connects no group, and "blocks" not until JCCL_TEST_COLLNET_BLOCK_MS have passed; "fails" takes no operation after some
-// good ones; "error" ends one with an error; "stuck" completes none; "sums" reduces float32 sums alone; "init" and "none" have
+// "refuses" connects no group; "blocks=CALL" does not return from that call until JCCL_TEST_COLLNET_BLOCK_MS have passed, where the
+// call is of an operation after some good ones; "fails" takes no operation after these; "error" ends one with an error; "stuck" completes none; "sums" reduces float32 sums alone; "init" and "none" have
 // nothing to offer.
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -99,6 +99,11 @@ int numberOf(const char* variable, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
+void enter(const char* call) {
+  if (fault == std::string("blocks=") + call)
+    std::this_thread::sleep_for(std::chrono::milliseconds(numberOf("JCCL_TEST_COLLNET_BLOCK_MS", kBlocked)));
+}
+
 Result fail(Result result, const char* what) {
   if (const Logger log = logger; log != nullptr)
     log(kLogWarn, ~0UL, __FILE__, __LINE__, "COLL/Test : %s: %s", what, std::strerror(errno));
@@ -109,12 +114,14 @@ Result begin(Logger log) {
   logger = log;
   const char* wanted = std::getenv("JCCL_TEST_COLLNET_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
   fault = wanted == nullptr ? "" : wanted;
+  enter("init");
   if (has("init")) return kSystemError;
   log(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", kVersion);
   return kSuccess;
 }
 
 Result devices(int* count) {
+  enter("devices");
   *count = has("none") ? 0 : numberOf("JCCL_TEST_COLLNET_DEVICES", 1);
   return kSuccess;
 }
@@ -147,6 +154,7 @@ Result getProperties(int device, Properties<Version>* properties) {
 char listener = 0;
 
 Result listenAt(void* rawHandle, void** listenComm) {
+  enter("listen");
   std::random_device random;
   const Handle handle{kMagic, static_cast<uint64_t>(random()) << 32 | random()};
   std::memcpy(rawHandle, &handle, sizeof handle);
@@ -171,8 +179,7 @@ Result connect(void* handles[], int ranks, int rank, void* /*listenComm*/, void*
   std::memcpy(&first, handles[0], sizeof first);
   if (first.magic != kMagic || rank < 0 || rank >= ranks) return kInvalidArgument;
   if (has("refuses")) return kSystemError;
-  if (has("blocks"))
-    std::this_thread::sleep_for(std::chrono::milliseconds(numberOf("JCCL_TEST_COLLNET_BLOCK_MS", kBlocked)));
+  enter("connect");
   auto comm = std::make_unique<Comm>();
   comm->members = static_cast<uint64_t>(ranks);
   comm->member = static_cast<uint64_t>(rank);
@@ -201,6 +208,7 @@ Result reduceSupport(int type, int op, int* supported) {
 
 Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
   if (type != kPointerHost) return kInvalidArgument;
+  enter("regMr");
   const auto begin = reinterpret_cast<uintptr_t>(data);
   *memory = new Region{static_cast<Comm*>(comm), begin, begin + static_cast<size_t>(bytes)};
   ++static_cast<Comm*>(comm)->regions;
@@ -235,6 +243,7 @@ Result post(void* rawComm, const SwitchRequest& header, const Memory& send, cons
   *request = nullptr;
   if (has("late") && everyOther(2)) return kSuccess;
   if (++comm->operations > kGoodOperations && has("fails")) return kInternalError;
+  if (comm->operations > kGoodOperations) enter("iallreduce");
   const auto free = std::find_if(comm->requests.begin(), comm->requests.end(),
                                  [](const Request& one) { return one.comm == nullptr; });
   if (free == comm->requests.end()) return kSuccess;
@@ -337,6 +346,7 @@ Result test(void* rawRequest, int* done, int* size) {
   if (comm == nullptr) return kInvalidArgument;
   *done = 0;
   if (has("late") && everyOther(3)) return kSuccess;
+  if (comm->operations > kGoodOperations) enter("test");
   if (has("stuck") && comm->operations > kGoodOperations) return kSuccess;
   if (has("error") && comm->operations > kGoodOperations) return kRemoteError;
   const Result moved = request->done ? kSuccess : progress(*comm);
@@ -348,6 +358,7 @@ Result test(void* rawRequest, int* done, int* size) {
 }
 
 Result closeColl(void* rawComm) {
+  enter("closeColl");
   std::unique_ptr<Comm> comm(static_cast<Comm*>(rawComm));
   if (comm->regions == 0) return kSuccess;
   errno = EBUSY;
