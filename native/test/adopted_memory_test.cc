@@ -17,6 +17,7 @@
 #include "base/page.h"
 #include "engine/shared_heap.h"
 #include "test/forbidden_calls.h"
+#include "test/sanitized.h"
 #include "transport/shm_server.h"
 
 namespace jccl {
@@ -45,9 +46,7 @@ size_t smaps(const void* begin, const void* end, const std::string& field) {
 class AdoptedMemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's allocator gives no memory a mapping of its own";
-#endif
+    if (test::kSanitized) GTEST_SKIP() << "a sanitizer's allocator gives no memory a mapping of its own";
     ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
     ASSERT_TRUE(ShmRegistry::acquire(&registry_).isOk());
     allocate();

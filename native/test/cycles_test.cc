@@ -15,6 +15,7 @@
 #include "test/faulty_net.h"
 #include "test/net_pair.h"
 #include "test/rank_threads.h"
+#include "test/sanitized.h"
 #include "test/test_plugins.h"
 #include "test/verbs_objects.h"
 #include "transport/net_ib.h"
@@ -24,7 +25,7 @@ namespace {
 
 constexpr int kRanks = 3;
 constexpr int kChannels = 2;
-constexpr int kDefaultCycles = 15;
+constexpr int kDefaultCycles = kSanitized ? 5 : 15;
 constexpr int kDefaultCyclesOverVerbs = 4;  // on an emulated processor, where each takes seconds
 constexpr int kWarmUp = 3;                  // the first make what stays for the life of the process
 constexpr int64_t kSettlingNanos = 3'000'000'000;

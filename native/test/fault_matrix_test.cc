@@ -12,12 +12,13 @@
 #include "base/clock.h"
 #include "engine/host_communicator.h"
 #include "test/fault_scenario.h"
+#include "test/sanitized.h"
 #include "test/test_plugins.h"
 
 namespace jccl::test {
 namespace {
 
-constexpr int kDefaultRuns = 12;
+constexpr int kDefaultRuns = test::kSanitized ? 3 : 12;
 constexpr int64_t kTimeLimitNanos = 60'000'000'000;    // of an operation where nothing breaks
 constexpr int64_t kBriefTimeLimitNanos = 800'000'000;  // where something does
 constexpr int64_t kLatenessNanos = 10'000'000'000;     // how much later than that a loaded host may be

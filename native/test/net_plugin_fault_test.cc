@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "test/net_ranks.h"
 #include "test/net_scenarios.h"
+#include "test/sanitized.h"
 #include "test/test_plugins.h"
 #include "transport/net_plugin.h"
 
@@ -48,9 +49,7 @@ std::string nameOf(const ::testing::TestParamInfo<Case>& info) {
 
 // Under a sanitizer the newest one is enough: what differs between versions is how a table is called.
 std::vector<Case> inVersions(std::vector<int> versions, const std::vector<Case>& cases) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  versions = {versions.back()};
-#endif
+  if (test::kSanitized) versions = {versions.back()};
   std::vector<Case> all;
   for (const int version : versions) {
     for (const Case& one : cases) all.push_back({version, one.fault, one.parts});

@@ -9,18 +9,6 @@
 namespace jccl {
 namespace {
 
-// A network one of whose calls holds a thread.
-class HoldingNetwork final : public ProgressEngine {
- public:
-  int poll() override { return 0; }
-  void waitForEvents(int64_t /*nanos*/) override {}
-  void kick() override {}
-  bool mayBlock() const override { return true; }
-  bool holds(std::thread::id thread) override { return held.load() == thread; }
-
-  std::atomic<std::thread::id> held{};
-};
-
 TEST(WorkerTest, RunsEachJobOnItsThread) {
   for (const bool hasCore : {true, false}) {
     Worker worker(nullptr, hasCore);
@@ -43,14 +31,14 @@ TEST(WorkerTest, RunsEachJobOnItsThread) {
 }
 
 TEST(WorkerTest, IsLeftInACallThatHoldsIt) {
-  static HoldingNetwork network;  // the thread stays, and so does what it uses
-  Worker worker(&network);
+  static std::atomic<std::thread::id> held;  // the thread stays, and so does what it uses
+  Worker worker([](std::thread::id thread) { return held.load() == thread; });
   std::atomic<bool> goes{true};
   ASSERT_TRUE(worker
                   .open("jccl-test",
                         [&goes] {
                           if (goes.load()) return;
-                          network.held.store(std::this_thread::get_id());
+                          held.store(std::this_thread::get_id());
                           for (;;) ::pause();
                         })
                   .isOk());

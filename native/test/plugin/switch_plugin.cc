@@ -21,7 +21,9 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -89,9 +91,20 @@ constexpr uint64_t kMagic = 0x737769746368;
 
 std::atomic<Logger> logger{nullptr};  // set by each communicator
 std::atomic<uint64_t> calls{0};
-std::string fault;  // NOLINT(cert-err58-cpp): set before it is used
+// Set by each communicator, and read by threads of earlier ones that are still in a call.
+std::atomic<const std::string*> fault{nullptr};
 
-bool has(const char* name) { return fault == name; }
+void chooseFault() {
+  static auto* kept = new std::set<std::string>;
+  static auto* mutex = new std::mutex;
+  const char* wanted = std::getenv("JCCL_TEST_COLLNET_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
+  const std::lock_guard lock(*mutex);
+  fault.store(&*kept->insert(wanted == nullptr ? "" : wanted).first);
+}
+bool has(const std::string& name) {
+  const std::string* chosen = fault.load();
+  return chosen != nullptr && *chosen == name;
+}
 bool everyOther(uint64_t n) { return calls.fetch_add(1, std::memory_order_relaxed) % n != 0; }
 
 int numberOf(const char* variable, int otherwise) {
@@ -100,7 +113,7 @@ int numberOf(const char* variable, int otherwise) {
 }
 
 void enter(const char* call) {
-  if (fault == std::string("blocks=") + call)
+  if (has(std::string("blocks=") + call))
     std::this_thread::sleep_for(std::chrono::milliseconds(numberOf("JCCL_TEST_COLLNET_BLOCK_MS", kBlocked)));
 }
 
@@ -112,8 +125,7 @@ Result fail(Result result, const char* what) {
 
 Result begin(Logger log) {
   logger = log;
-  const char* wanted = std::getenv("JCCL_TEST_COLLNET_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
-  fault = wanted == nullptr ? "" : wanted;
+  chooseFault();
   enter("init");
   if (has("init")) return kSystemError;
   log(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", kVersion);
