@@ -3,7 +3,9 @@ package io.jccl.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.perf.RankProcesses;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -42,6 +44,24 @@ final class CommandProcess {
                 .doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ")
                 .doesNotContain("WARNING: A restricted method");
         return new Result(process.exitValue(), out, err);
+    }
+
+    /** Runs the command in this process, for what starts none and loads nothing: in a tenth of the time. */
+    static Result runHere(String... arguments) {
+        PrintStream out = System.out;
+        PrintStream err = System.err;
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        ByteArrayOutputStream reported = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        System.setErr(new PrintStream(reported, true, StandardCharsets.UTF_8));
+        try {
+            int status = Main.commandLine().execute(arguments);
+            return new Result(
+                    status, printed.toString(StandardCharsets.UTF_8), reported.toString(StandardCharsets.UTF_8));
+        } finally {
+            System.setOut(out);
+            System.setErr(err);
+        }
     }
 
     /** The command before it is started. Its standard error goes to the file "err". */

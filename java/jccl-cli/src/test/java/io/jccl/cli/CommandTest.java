@@ -4,10 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.CommandProcess.Result;
 import io.jccl.cli.topo.Reports;
-import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -23,7 +21,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import picocli.CommandLine;
 
 /** The command from the outside: exit status, standard output, standard error. */
 @Timeout(180)
@@ -68,8 +65,8 @@ class CommandTest {
                 "run --elastic 2:3 -n 4 -- true | elastic=2:3 ranks=4 restarts=10: expected MIN:MAX",
                 "run --elastic 2:3 --restarts -1 -- true | restarts=-1: expected"
             })
-    void wrongUsageIsReportedAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {
-        Result result = run(command.split(" "));
+    void wrongUsageIsReportedAndIsStatusTwo(String command, String message) {
+        Result result = CommandProcess.runHere(command.split(" "));
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains(message).contains("--help");
         assertThat(result.out()).isEmpty();
@@ -94,25 +91,17 @@ class CommandTest {
     /** A percent sign that is not escaped makes picocli say so on standard error, and leave line breaks out. */
     @Test
     void everyHelpTextIsFormatted() {
-        PrintStream standard = System.err;
-        ByteArrayOutputStream err = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
-        try {
-            CommandLine jccl = Main.commandLine();
-            for (CommandLine command : jccl.getSubcommands().values()) {
-                assertThat(command.getUsageMessage()).doesNotContain("%%", "%n");
-            }
-        } finally {
-            System.setErr(standard);
+        for (String command : Main.commandLine().getSubcommands().keySet()) {
+            Result help = CommandProcess.runHere(command, "--help");
+            assertThat(help.err()).isEmpty();
+            assertThat(help.out()).contains("Usage: jccl " + command).doesNotContain("%%", "%n");
         }
-        assertThat(err.toString(StandardCharsets.UTF_8)).isEmpty();
     }
 
     @ParameterizedTest
     @CsvSource({"docter, doctor", "perf_test, perf", "topology, topo"})
-    void aSubcommandThatIsMisspeltIsAnsweredWithTheNearest(String given, String nearest)
-            throws IOException, InterruptedException {
-        Result result = run(given);
+    void aSubcommandThatIsMisspeltIsAnsweredWithTheNearest(String given, String nearest) {
+        Result result = CommandProcess.runHere(given);
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains("'" + given + "'").containsPattern("Did you mean: .*\\b" + nearest + "\\b");
         assertThat(result.out()).isEmpty();
