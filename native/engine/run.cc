@@ -34,6 +34,7 @@ Code Communicator::onOperationThread(Body body) {
   if (operationThread_->join()) return code;
   operationThreadLeft_ = true;
   control_.fail(Code::Transport);
+  if (control_.progress != nullptr) control_.progress->revoke();
   return failure();
 }
 
