@@ -35,7 +35,7 @@ class CallWatch {
     function_.store(function, std::memory_order_relaxed);
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     state_.store(state, std::memory_order_release);
-    const auto result = call();
+    auto result = call();
     uint64_t expected = state;
     if (!state_.compare_exchange_strong(expected, state + 1, std::memory_order_acq_rel)) stayForEver();
     return result;

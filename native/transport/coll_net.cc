@@ -36,6 +36,14 @@ Status runBounded(const std::string& what, int64_t nanos, std::function<Status()
                            "; is the switch reachable, and do all hosts run the plug-in?");
 }
 
+// It belongs to the thread that a call holds.
+void leave(std::unique_ptr<CollNetGroup> group) {
+  static auto* left = new std::vector<std::unique_ptr<CollNetGroup>>;  // for leak checkers
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  left->push_back(std::move(group));
+}
+
 std::string describe(const plugin::CollNetPlugin& plugin) {
   return plugin::describePlugin("collnet", plugin.name(), plugin.file(), plugin.version());
 }
@@ -242,11 +250,8 @@ Status CollNet::readOffer() {
 CollNet::~CollNet() {
   for (Place& place : places_) {
     if (place.group != nullptr && place.group->isStuck()) {
-      static auto* left = new std::vector<CollNetGroup*>;  // for leak checkers
-      static std::mutex mutex;
-      const std::lock_guard lock(mutex);
       note(place.group->error());
-      left->push_back(place.group.release());
+      leave(std::move(place.group));
       stuck_ = true;
     }
     place.group.reset();
