@@ -42,6 +42,8 @@ class Channel {
   Status setCollNet(const CollNetSetup::Group& group, size_t maxBytes);
   // Whether an operation with one count can go that way; the same on all ranks.
   bool collNetFits(Algorithm algorithm, OperationCode code) const;
+  // Null where this rank leads its host in none.
+  CollNetGroup* ownCollNetGroup() const { return collNet_.own; }
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }

@@ -163,7 +163,6 @@ class Communicator {
   std::vector<Segment> peerSegments_;
   int localPeers_ = 0;
   CollNetOffer collNet_;  // of all ranks
-  std::vector<CollNetGroup*> ownCollNetGroups_;
   int collNetGroups_ = 0;
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 

@@ -1,4 +1,6 @@
 // How a communicator gets its connections, rings and trees.
+#include <algorithm>
+
 #include "engine/communicator.h"
 #include "engine/plan_arguments.h"
 
@@ -76,8 +78,10 @@ Status Communicator::openOperationThread() {
 Worker::Holds Communicator::holds() {
   return [this](std::thread::id thread) {
     return (control_.progress != nullptr && control_.progress->holds(thread)) ||
-           std::any_of(ownCollNetGroups_.begin(), ownCollNetGroups_.end(),
-                       [thread](CollNetGroup* group) { return group->holds(thread); });
+           std::any_of(channels_.begin(), channels_.end(), [thread](const auto& channel) {
+             CollNetGroup* group = channel->ownCollNetGroup();
+             return group != nullptr && group->holds(thread);
+           });
   };
 }
 
@@ -106,10 +110,9 @@ Status Communicator::setCollNet(const CollNetSetup& setup) {
   collNet_ = setup.common;
   collNetGroups_ = groups;
   control_.onlyNetwork = false;  // nor do the network's events report what this does
-  for (const CollNetSetup::Group& group : setup.groups) {
-    if (group.own != nullptr) ownCollNetGroups_.push_back(group.own);
-  }
-  return ownCollNetGroups_.empty() ? Status::ok() : openOperationThread();
+  const bool leads = std::any_of(setup.groups.begin(), setup.groups.end(),
+                                 [](const CollNetSetup::Group& group) { return group.own != nullptr; });
+  return leads ? openOperationThread() : Status::ok();
 }
 
 Status Communicator::setTree(int channel, int up, const std::vector<int>& down) {
