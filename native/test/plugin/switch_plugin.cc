@@ -4,8 +4,8 @@
 //
 // JCCL_TEST_COLLNET_FAULT makes it another: "late" has no space for every second request and answers every third question only;
 // "refuses" connects no group; "blocks=CALL" does not return from that call until JCCL_TEST_COLLNET_BLOCK_MS have passed, where the
-// call is of an operation after some good ones; "fails" takes no operation after these; "error" ends one with an error; "stuck" completes none; "sums" reduces float32 sums alone; "init" and "none" have
-// nothing to offer.
+// call is of an operation after some good ones; "fails" takes no operation after these; "error" ends one with an error; "stuck"
+// completes none; "sums" reduces float32 sums alone; "init" and "none" have nothing to offer.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -370,7 +370,6 @@ Result test(void* rawRequest, int* done, int* size) {
 }
 
 Result closeColl(void* rawComm) {
-  enter("closeColl");
   std::unique_ptr<Comm> comm(static_cast<Comm*>(rawComm));
   if (comm->regions == 0) return kSuccess;
   errno = EBUSY;
