@@ -5,13 +5,27 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/thread.h"
 
 namespace jccl {
+
+// How often those who wait for foreign code look whether it holds its thread.
+constexpr int64_t kLookNanos = 5'000'000;
+
+// Keeps for ever what a call that has been left behind still uses, where leak checkers find it.
+template <typename T>
+void leaveBehind(T* used) {
+  static auto* left = new std::vector<T*>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  left->push_back(used);
+}
 
 // Runs `body` on a thread of its own and waits for it, for at most `limitNanos`. False: it has not ended, and goes on without
 // its caller, so that `body` owns all that it uses.

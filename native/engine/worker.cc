@@ -7,6 +7,7 @@
 
 #include "base/call_watch.h"
 #include "base/futex.h"
+#include "base/limited_run.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr int kPolls = 2000;
 constexpr int kYields = 20;
-// How often those who wait look whether a call holds the thread.
-constexpr int64_t kLookNanos = 5'000'000;
 
 }  // namespace
 

@@ -23,25 +23,16 @@ void note(const Status& status) {
 size_t wholePages(size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes() * pageBytes(); }
 
 // Runs a call of a plug-in that may not return: all that it uses is its own.
-Status runBounded(const std::string& what, int64_t nanos, std::function<Status()> call, bool* returned) {
+Status runBounded(const std::string& what, int64_t nanos, std::function<Status()> call, bool* isStuck = nullptr) {
   const auto result = std::make_shared<Status>();
-  *returned = true;
   try {
-    *returned = runWithin(nanos, "jccl-collnet", [result, call = std::move(call)] { *result = call(); });
+    if (runWithin(nanos, "jccl-collnet", [result, call = std::move(call)] { *result = call(); })) return *result;
   } catch (const std::system_error& e) {
     return {Code::System, what + ": no thread to call it with: " + e.what()};
   }
-  if (*returned) return *result;
+  if (isStuck != nullptr) *isStuck = true;
   return Status::transport(what + " has not returned for millis=" + std::to_string(nanos / 1'000'000) +
                            "; is the switch reachable, and do all hosts run the plug-in?");
-}
-
-// It belongs to the thread that a call holds.
-void leave(std::unique_ptr<CollNetGroup> group) {
-  static auto* left = new std::vector<std::unique_ptr<CollNetGroup>>;  // for leak checkers
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  left->push_back(std::move(group));
 }
 
 std::string describe(const plugin::CollNetPlugin& plugin) {
@@ -68,16 +59,12 @@ CollNetGroup::~CollNetGroup() {
     MappedMemory memory;
   };
   const auto left = std::make_shared<Left>(Left{plugin_, comm_, registration_, std::move(memory_)});
-  bool closed = false;
-  note(runBounded(
-      describe(*plugin_) + ": closing a group, whose memory stays,", kCloseNanos,
-      [left] {
-        if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
-        note(left->plugin->closeColl(left->comm));
-        left->memory = MappedMemory();
-        return Status::ok();
-      },
-      &closed));
+  note(runBounded(describe(*plugin_) + ": closing a group, whose memory stays,", kCloseNanos, [left] {
+    if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
+    note(left->plugin->closeColl(left->comm));
+    left->memory = MappedMemory();
+    return Status::ok();
+  }));
 }
 
 void CollNetGroup::release() {
@@ -193,10 +180,8 @@ Status CollNetGroup::error() const {
 Status CollNet::open(const std::string& name, uint64_t commId, const CollNetLimits& limits,
                      std::unique_ptr<CollNet>* made) {
   const auto opened = std::make_shared<std::unique_ptr<CollNet>>();
-  bool returned = false;
-  const Status result = runBounded(
-      "its init or what its devices are", limits.openNanos,
-      [name, commId, limits, opened] {
+  const Status result =
+      runBounded("its init or what its devices are", limits.openNanos, [name, commId, limits, opened] {
         std::shared_ptr<plugin::CollNetPlugin> plugin;
         if (Status found = plugin::openCollNetPlugin(name, &plugin); !found) return found;
         if (Status begun = plugin->init(commId); !begun) return begun;
@@ -204,8 +189,7 @@ Status CollNet::open(const std::string& name, uint64_t commId, const CollNetLimi
         if (Status read = net->readOffer(); !read) return read;
         *opened = std::move(net);
         return Status::ok();
-      },
-      &returned);
+      });
   if (!result) return {result.code(), "collnet plug-in \"" + name + "\": " + result.message()};
   *made = std::move(*opened);
   return Status::ok();
@@ -251,7 +235,7 @@ CollNet::~CollNet() {
   for (Place& place : places_) {
     if (place.group != nullptr && place.group->isStuck()) {
       note(place.group->error());
-      leave(std::move(place.group));
+      leaveBehind(place.group.release());
       stuck_ = true;
     }
     place.group.reset();
@@ -265,10 +249,7 @@ CollNet::~CollNet() {
 }
 
 Status CollNet::bounded(const char* function, int64_t nanos, std::function<Status()> call) {
-  bool returned = false;
-  Status result = runBounded(describe(*plugin_) + ": " + function, nanos, std::move(call), &returned);
-  stuck_ = stuck_ || !returned;
-  return result;
+  return runBounded(describe(*plugin_) + ": " + function, nanos, std::move(call), &stuck_);
 }
 
 void CollNet::closeListener(Place& place) {

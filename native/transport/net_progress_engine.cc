@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/limited_run.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -21,8 +22,6 @@ constexpr int kCallsPerPoll = 4;
 constexpr int kMaxPollsWithoutEvents = 8;
 // For so long after it was last asked, the thread that serves callers looks for data.
 constexpr int64_t kServeNanos = 1'000'000;
-// How often callers that wait for it look whether a call holds it.
-constexpr int64_t kLookNanos = 5'000'000;
 // So many polls in a row find nothing before it sleeps.
 constexpr int kIdlePolls = 16;
 

@@ -1,9 +1,9 @@
 #include "transport/net_transport.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "transport/net_socket.h"
 
@@ -55,10 +55,7 @@ NetTransport::~NetTransport() { close(0); }
 void NetTransport::end(NetTransport* transport) {
   transport->close(0);
   if (transport->isStuck()) {
-    static auto* left = new std::vector<NetTransport*>;  // for leak checkers
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    left->push_back(transport);
+    leaveBehind(transport);
     return;
   }
   delete transport;
