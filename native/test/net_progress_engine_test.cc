@@ -73,6 +73,17 @@ TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
   engine.stop();
 }
 
+// As completions do that a poll did not read: events are asked for once a poll finds nothing.
+TEST(NetProgressEngine, TheThreadPollsControlWorkToItsEndWithoutEvents) {
+  NetProgressEngine engine;
+  PartsOfWork callback;
+  callback.add(100);
+  ASSERT_TRUE(engine.start().isOk());
+  engine.addControl(&callback);
+  EXPECT_TRUE(becomes([&] { return callback.left() == 0; })) << "left=" << callback.left();
+  engine.stop();
+}
+
 TEST(NetProgressEngine, AKickOfAnIdleEngineIsDrivenToItsEnd) {
   NetProgressEngine engine;
   PartsOfWork callback;

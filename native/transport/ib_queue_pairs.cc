@@ -239,6 +239,10 @@ Status IbQueuePairs::progress(int64_t nowNanos, Listener& listener, int* work) {
   Status living = control_->progress(work);
   // Completions first: what has arrived is delivered also when the other end has just ended.
   if (Status collected = collect(listener, work); !collected) {
+    if (living) {
+      control_->onEvents(0);  // its FIN may have come since
+      living = control_->progress(work);
+    }
     if (control_->ended() && living) return Status::ok();  // it has sent its FIN; nothing was lost that it had taken
     return living ? collected : Status::transport(living.message() + "; " + collected.message());
   }

@@ -307,6 +307,7 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
     for (const ProgressCallback* callback : data_) next = std::min(next, callback->nextDeadlineNanos());
     *sleepNanos = next == INT64_MAX ? INT64_MAX : std::max<int64_t>(next - now, 0);
     if (watch_ != nullptr) *sleepNanos = sleepOfServing(*sleepNanos, work > 0, now);
+    if (work > 0) *sleepNanos = 0;  // there may be more, of which no event speaks yet
   }
   if (work > 0) noteProgress();
   return true;
