@@ -126,7 +126,7 @@ class CollectiveKernel {
       plan.order = channel.ringOrder;
       plan.size = launch.size;
       plan.position = channel.ringPosition;
-      plan.chunkCount = ringChunkCountOf(collective, shared.transfer.sliceCount);
+      plan.chunkCount = chunkCountOf(collective, shared.transfer.sliceCount);
       ring::share(work.count, simt::blockIndex(), work.choice.channels, plan.begin, plan.count);
     }
     simt::syncBlock();

@@ -83,11 +83,12 @@ template <class Primitives>
 JCCL_FN void directAllGather(Primitives& p, const DirectPlan& plan, const PartPlan& parts) {
   const ring::Part own = ring::partOf(parts, plan.rank);
   const ring::Part input = ring::shareOfPart(parts, plan.rank);
-  p.copy(input.begin, own.begin, own.count);
   const size_t largest = ring::largestPart(parts, plan.size);
   size_t done = 0;
   do {
-    p.send(input.begin + ring::smaller(own.count, done), ring::clampTo(own.count, done, plan.chunkCount));
+    const size_t skip = ring::smaller(own.count, done);
+    const size_t size = ring::clampTo(own.count, done, plan.chunkCount);
+    p.copySend(input.begin + skip, own.begin + skip, size);
     JCCL_NO_UNROLL
     for (int link = 0; link < plan.size - 1; ++link) {
       const ring::Part part = ring::partOf(parts, plan.peerOf(link));
@@ -117,12 +118,11 @@ JCCL_FN void directReduceScatter(Primitives& p, const DirectPlan& plan, const Pa
 
 template <class Primitives>
 JCCL_FN void directBroadcast(Primitives& p, const DirectPlan& plan, int root) {
-  if (plan.rank == root) p.copy(plan.begin, plan.begin, plan.count);
   size_t done = 0;
   do {
     const size_t size = ring::clampTo(plan.count, done, plan.chunkCount);
     if (plan.rank == root) {
-      p.send(plan.begin + done, size);
+      p.copySend(plan.begin + done, plan.begin + done, size);
     } else {
       p.recvFrom(plan.linkOf(root), plan.begin + done, size);
     }

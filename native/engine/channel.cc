@@ -101,7 +101,7 @@ void Channel::runRing(const Operation& operation, const Transfer& transfer) {
   uint8_t* space = nullptr;
   if (!scratch<P>(neighbours, transfer, space)) return;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
-  const size_t chunkCount = ringChunkCountOf(operation.code.collective, transfer.sliceCount);
+  const size_t chunkCount = chunkCountOf(operation.code.collective, transfer.sliceCount);
   RingPlan plan{ringOrder_.data(), size_, ringPosition_, chunkCount, 0, 0};
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   switch (operation.code.collective) {
@@ -154,7 +154,7 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   DirectPlan plan;
   plan.rank = rank_;
   plan.size = size_;
-  plan.chunkCount = transfer.sliceCount;
+  plan.chunkCount = chunkCountOf(operation.code.collective, transfer.sliceCount);
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   if (transfer.zeroCopy && allNet()) plan.ahead = kReceivesAhead;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);

@@ -174,11 +174,22 @@ class HostPrimitives {
 
   void combine(void* const* destinations, int destinationCount, const void* const* sources, int sourceCount,
                size_t count, uint32_t bytes, const PostOp& post, unsigned streaming) {
-    if (sourceCount == 1 && destinationCount == 1 && streaming == 0 && post.divisor == 1) {
-      std::memcpy(destinations[0], sources[0], bytes);
-      return;
-    }
+    if (sourceCount == 1 && streaming == 0 && post.divisor == 1)
+      return copyToAll(destinations, destinationCount, sources[0], bytes);
     transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, streaming);
+  }
+
+  // A block after the other, so that all copies but the first read what is in the cache.
+  static void copyToAll(void* const* destinations, int destinationCount, const void* source, size_t bytes) {
+    constexpr size_t kBlockBytes = 16 * 1024;
+    size_t done = 0;
+    do {
+      const size_t block = destinationCount == 1 ? bytes : std::min(bytes - done, kBlockBytes);
+      for (int i = 0; i < destinationCount; ++i) {
+        std::memcpy(static_cast<uint8_t*>(destinations[i]) + done, static_cast<const uint8_t*>(source) + done, block);
+      }
+      done += block;
+    } while (done < bytes);
   }
 
   // LL and LL128: chunks are unpacked into scratch when they are reduced, straight to the output when they are not. Links
