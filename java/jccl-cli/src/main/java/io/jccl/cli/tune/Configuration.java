@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * A combination of settings that executes an operation.
@@ -55,16 +54,11 @@ record Configuration(String name, Map<String, String> settings, boolean sharedMe
     static List<Configuration> allForced(TransportKind transport, List<Long> sizes) {
         List<Configuration> configurations = new ArrayList<>();
         for (Algorithm algorithm : HostCosts.ALGORITHMS) {
-            configurations.addAll(allForced(transport, algorithm, sizes));
+            for (Protocol protocol : Protocol.values()) {
+                configurations.add(forced(transport, algorithm, protocol, sizes));
+            }
         }
         return configurations;
-    }
-
-    /** An algorithm with every protocol. */
-    static List<Configuration> allForced(TransportKind transport, Algorithm algorithm, List<Long> sizes) {
-        return Stream.of(Protocol.values())
-                .map(protocol -> forced(transport, algorithm, protocol, sizes))
-                .toList();
     }
 
     Configuration named(String newName) {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /**
  * The runs that a tuning profile, or a verification, is made from.
@@ -111,12 +112,20 @@ record MeasurementPlan(
         return shared(runs, seconds);
     }
 
+    /** What ranks send where an operation has this protocol: host ranks know only SIMPLE between hosts. */
+    static Protocol sent(TransportKind transport, Protocol protocol) {
+        return transport == TransportKind.SOCKET ? Protocol.SIMPLE : protocol;
+    }
+
     private MeasurementRun verification(TransportKind transport, int ranks, Collective collective) {
         CostModel model = new CostModel(host.costs(), host.shape(transport, ranks, 1));
         List<Configuration> configurations = new ArrayList<>();
         for (Algorithm algorithm : HostCosts.ALGORITHMS) {
             if (model.exists(collective, algorithm)) {
-                configurations.addAll(Configuration.allForced(transport, algorithm, sizes));
+                Stream.of(Protocol.values())
+                        .filter(protocol -> protocol == sent(transport, protocol))
+                        .forEach(protocol ->
+                                configurations.add(Configuration.forced(transport, algorithm, protocol, sizes)));
             }
         }
         configurations.add(Configuration.automatic(transport, sizes));

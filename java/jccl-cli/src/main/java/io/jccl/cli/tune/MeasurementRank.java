@@ -24,7 +24,13 @@ final class MeasurementRank {
      */
     private static final int WARMUP_ROUNDS = 25;
 
-    /** Initialises the communicators one after the other. */
+    /**
+     * After so many rounds the communicators are made anew: where the kernel and the caches put a connection may make it slower or
+     * faster than its equals for as long as it lives.
+     */
+    private static final int ROUNDS_OF_A_COMMUNICATOR = 6;
+
+    /** Initialises the communicators one after the other; the index counts them. */
     @FunctionalInterface
     interface CommunicatorFactory {
         Communicator create(int index, CommunicatorConfig config);
@@ -32,28 +38,25 @@ final class MeasurementRank {
 
     private final MeasurementRun run;
     private final Progress progress;
+    private final CommunicatorFactory factory;
+    /** Of each configuration. */
     private final List<Communicator> communicators = new ArrayList<>();
+
+    private int made;
     /** By size, then by configuration. */
     private final Map<Long, Map<Integer, Times>> times = new TreeMap<>();
 
-    MeasurementRank(MeasurementRun run, Progress progress) {
+    MeasurementRank(MeasurementRun run, Progress progress, CommunicatorFactory factory) {
         this.run = run;
         this.progress = progress;
-    }
-
-    /** How many communicators a run has. */
-    static int communicators(MeasurementRun run) {
-        return run.configurations().size() + 1;
+        this.factory = factory;
     }
 
     /** Initialises the communicators, times all configurations until the time is up, and closes them. */
-    List<Times> run(CommunicatorFactory factory) {
+    List<Times> run() {
         show("initialisation", 0);
-        try {
-            Communicator lead = initialise(factory, 0, Configuration.automatic(run.transport(), List.of()));
-            for (int configuration = 0; configuration < run.configurations().size(); configuration++) {
-                initialise(factory, configuration + 1, run.configurations().get(configuration));
-            }
+        try (Communicator lead = initialise(Configuration.automatic(run.transport(), List.of()))) {
+            run.configurations().forEach(configuration -> communicators.add(initialise(configuration)));
             List<Long> sizes = run.sizes();
             try (Timing timing = new Timing(lead, sizes.get(sizes.size() - 1), run.secondsEach())) {
                 rounds(timing);
@@ -79,15 +82,25 @@ final class MeasurementRank {
                 : all;
     }
 
-    private Communicator initialise(CommunicatorFactory factory, int index, Configuration configuration) {
-        Communicator communicator = factory.create(index, configuration.config());
-        communicators.add(communicator);
-        return communicator;
+    private Communicator initialise(Configuration configuration) {
+        return factory.create(made++, configuration.config());
     }
 
-    private void warmUp(Timing timing) {
+    /** Shared buffers belong to the communicator that they were allocated with, so those that use them stay. */
+    private void renew(Timing timing) {
+        for (int index = 0; index < communicators.size(); index++) {
+            Configuration configuration = run.configurations().get(index);
+            if (!configuration.sharedMemory()) {
+                communicators.get(index).close();
+                communicators.set(index, initialise(configuration));
+            }
+        }
+        warmUp(timing, 1);
+    }
+
+    private void warmUp(Timing timing, int rounds) {
         long smallest = run.sizes().get(0);
-        for (int round = 0; round < WARMUP_ROUNDS; round++) {
+        for (int round = 0; round < rounds; round++) {
             show("warm-up", 0);
             for (int configuration = 0; configuration < run.configurations().size(); configuration++) {
                 micros(timing, configuration, smallest);
@@ -97,17 +110,20 @@ final class MeasurementRank {
 
     private double micros(Timing timing, int configuration, long bytes) {
         return timing.micros(
-                communicators.get(configuration + 1),
+                communicators.get(configuration),
                 run.collective(),
                 bytes,
                 run.configurations().get(configuration).sharedMemory());
     }
 
     private void rounds(Timing timing) {
-        warmUp(timing);
+        warmUp(timing, WARMUP_ROUNDS);
         long begin = System.nanoTime();
         double spent = 0;
         for (int round = 0; spent * (round + 1) <= run.seconds() * Math.max(1, round); round++) {
+            if (round > 0 && round % ROUNDS_OF_A_COMMUNICATOR == 0) {
+                renew(timing);
+            }
             for (long bytes : run.sizes()) {
                 show("round " + (round + 1) + ", " + ByteSizes.format(bytes), secondsSince(begin));
                 time(timing, bytes, round);

@@ -8,9 +8,10 @@ import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Progress;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
@@ -35,10 +36,9 @@ public final class MeasurementRankCommand implements Callable<Integer> {
         MeasurementRun run = MeasurementProcesses.read(runFile, MeasurementRun.class);
         int rank = LauncherEnvironment.find(System.getenv()).map(Launch::rank).orElse(0);
         Progress progress = new Progress(System.err, run.progress() && rank == 0);
-        MeasurementRank mine = new MeasurementRank(run, progress);
         List<Times> times = run.threads()
-                ? runThreads(run, mine)
-                : mine.run((index, config) -> Communicator.fromEnvironment(config));
+                ? runThreads(run, progress)
+                : new MeasurementRank(run, progress, (index, config) -> Communicator.fromEnvironment(config)).run();
         if (rank == 0) {
             MeasurementProcesses.write(timesFile, times.toArray(Times[]::new));
         }
@@ -46,19 +46,19 @@ public final class MeasurementRankCommand implements Callable<Integer> {
     }
 
     /** The first failure ends the command, and with it the process: the other ranks need not be stopped. */
-    private static List<Times> runThreads(MeasurementRun run, MeasurementRank first)
+    private static List<Times> runThreads(MeasurementRun run, Progress progress)
             throws InterruptedException, ExecutionException {
-        List<UniqueId> ids = new ArrayList<>();
-        for (int i = 0; i < MeasurementRank.communicators(run); i++) {
-            ids.add(UniqueId.create());
-        }
+        Map<Integer, UniqueId> ids = new ConcurrentHashMap<>();
         ExecutorService threads = Executors.newFixedThreadPool(run.ranks(), MeasurementRankCommand::daemon);
         ExecutorCompletionService<List<Times>> ended = new ExecutorCompletionService<>(threads);
         for (int i = 0; i < run.ranks(); i++) {
             int rank = i;
-            MeasurementRank mine = rank == 0 ? first : new MeasurementRank(run, new Progress(System.err, false));
-            ended.submit(
-                    () -> mine.run((index, config) -> Communicator.init(ids.get(index), rank, run.ranks(), config)));
+            Progress shown = rank == 0 ? progress : new Progress(System.err, false);
+            ended.submit(() -> new MeasurementRank(run, shown, (index, config) -> {
+                        UniqueId id = ids.computeIfAbsent(index, any -> UniqueId.create());
+                        return Communicator.init(id, rank, run.ranks(), config);
+                    })
+                    .run());
         }
         List<Times> times = List.of();
         for (int i = 0; i < run.ranks(); i++) {

@@ -82,15 +82,15 @@ final class Slowdown {
             Times best = best(forced);
             Map<String, Double> micros = new LinkedHashMap<>();
             forced.forEach(some -> micros.put(name(run, some), some.median()));
-            Choice choice = host.choice(shape, run.configurations().get(automatic), run.collective(), bytes);
+            String name = name(run, host.choice(shape, run.configurations().get(automatic), run.collective(), bytes));
             rows.add(new Row(
                     title(run),
                     bytes,
-                    name(choice),
+                    name,
                     chosen.median(),
                     name(run, best),
                     best.median(),
-                    (ratio(withForced(chosen, forced, run, choice), best) - 1) * PERCENT,
+                    (ratio(withForced(chosen, forced, run, name), best) - 1) * PERCENT,
                     micros,
                     repeatable(forced)));
         }
@@ -101,14 +101,15 @@ final class Slowdown {
         return run.configurations().get(times.configuration()).name();
     }
 
-    private static String name(Choice choice) {
-        return choice.algorithm().label() + "/" + choice.protocol().label();
+    private static String name(MeasurementRun run, Choice choice) {
+        return choice.algorithm().label() + "/"
+                + MeasurementPlan.sent(run.transport(), choice.protocol()).label();
     }
 
     /** The automatic choice executes what the form of its name does when that is forced: the mean of both has less noise. */
-    private static Times withForced(Times automatic, List<Times> forced, MeasurementRun run, Choice choice) {
+    private static Times withForced(Times automatic, List<Times> forced, MeasurementRun run, String name) {
         return forced.stream()
-                .filter(some -> name(run, some).equals(name(choice)))
+                .filter(some -> name(run, some).equals(name))
                 .findFirst()
                 .map(same -> byRound(automatic, same, (one, other) -> (one + other) / 2))
                 .orElse(automatic);
