@@ -30,6 +30,8 @@ public final class CostModel implements TimeModel {
 
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
+    /** From 64 and 256 bytes by LL128 and SIMPLE between two ranks. */
+    private static final double HOP_OF_ONE_AHEAD = 0.4;
     /** The native library's limit: kMaxFanout peers of a rank. */
     private static final int MAX_DIRECT_RANKS = 64;
 
@@ -110,11 +112,8 @@ public final class CostModel implements TimeModel {
         Algorithm measured = isCollNet(algorithm) ? Algorithm.DIRECT : algorithm;
         LinkCost local = costs.link(shape.localTransport(), measured, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, measured, protocol);
-        // Between two ranks a hop of a ring is one of direct: what their rows differ by is noise.
-        boolean sameHop = shape.ranks() == 2 && algorithm == Algorithm.RING && collective != Collective.ALL_REDUCE;
-        Algorithm hops = sameHop ? Algorithm.DIRECT : measured;
-        double localHop = costs.link(shape.localTransport(), hops, protocol).hopMicros();
-        double netHop = costs.link(TransportKind.SOCKET, hops, protocol).hopMicros();
+        double localHop = local.hopMicros() * (runsAhead(collective, algorithm) ? HOP_OF_ONE_AHEAD : 1);
+        double netHop = net.hopMicros();
         double timeSlice = timeSliceMicros();
         double nanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes);
         double inNetworkNanos = 0;
@@ -133,6 +132,11 @@ public final class CostModel implements TimeModel {
                 + cost.netHops() * netHop
                 + cost.steps() * (costs.get(General.STEP_US) + timeSlice / OperationCost.SLOTS)
                 + Math.max(inNetworkNanos, cost.bytes() * nanosPerByte / parallel(channels)) / 1000;
+    }
+
+    /** With a core of its own, who sends one way is ahead of who receives, and the hops of operations overlap. */
+    private boolean runsAhead(Collective collective, Algorithm algorithm) {
+        return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective) && !oversubscribed();
     }
 
     /** What the network does overlaps with what leaders do for their hosts; it has every byte once. */
@@ -180,31 +184,27 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * Data beyond some size is not staged to all peers at once; and from one rank to one other a ring moves what direct
-     * does, with a step more.
+     * Data beyond some size is not staged to all peers at once, unless a ring staged as much; and between two ranks a ring moves
+     * what direct does, in an all-reduce alone in other parts.
      */
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
-        if (algorithm == Algorithm.RING && isRooted(collective) && shape.ranks() == 2) {
+        if (algorithm == Algorithm.RING && shape.ranks() == 2 && collective != Collective.ALL_REDUCE) {
             return !worthComparing(collective, Algorithm.DIRECT, bytes);
         }
         boolean zeroCopySend = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
         General limit = zeroCopySend
                 ? General.ZERO_COPY_SEND_DIRECT_MAX_BYTES
-                : oversubscribed() && collective != Collective.BROADCAST
+                : oversubscribed() && !OperationCost.isRooted(collective)
                         ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES
                         : General.DIRECT_MAX_BYTES;
         return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit) * sharers(collective);
     }
 
-    private static boolean isRooted(Collective collective) {
-        return collective == Collective.BROADCAST || collective == Collective.REDUCE;
-    }
-
     /** How many ranks stage together what each stages for every other in an all-reduce. */
     private int sharers(Collective collective) {
         return switch (collective) {
-            case ALL_GATHER, REDUCE_SCATTER, REDUCE -> oversubscribed() ? shape.ranks() : 1;
+            case ALL_GATHER, REDUCE_SCATTER -> oversubscribed() ? shape.ranks() : 1;
             default -> 1;
         };
     }
@@ -272,16 +272,18 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * How many times longer a byte of the busiest rank takes. Ranks that all forward share their cores. Where all send all they
-     * have to all others, caches are too small besides. Where one rank sends, or receives, all, the others only do the
-     * other half of the work, as fast as it or, on few cores, one after the other.
+     * How many times longer a byte of the busiest rank takes than in an all-reduce with a core for each rank. Ranks that all
+     * forward share their cores. Where all send all they have to all others, caches are too small besides. Where one rank sends,
+     * or receives, all, the others do the other half of the work, meanwhile or, on few cores, one after the other.
      */
     private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
+        if (algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective)) {
+            return Math.max(0.5, 1.0 / shape.cores());
+        }
         if (!oversubscribed() || algorithm != Algorithm.DIRECT) {
             return shape.ranksPerCore();
         }
         return switch (collective) {
-            case BROADCAST, REDUCE -> Math.max(0.5, 1.0 / shape.cores());
             case ALL_GATHER, REDUCE_SCATTER -> shape.ranksPerCore();
             default -> shape.ranksPerCore()
                     * (OperationCost.isTwoShot(collective, algorithm, shape, bytes)

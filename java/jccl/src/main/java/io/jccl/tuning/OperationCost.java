@@ -124,9 +124,13 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                 };
     }
 
+    static boolean isRooted(Collective collective) {
+        return collective == Collective.BROADCAST || collective == Collective.REDUCE;
+    }
+
     /** Into the leader, between leaders, out of the leader, a chunk after the other; the way to a root has one hop less. */
     private static OperationCost byHosts(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
-        boolean rooted = collective == Collective.BROADCAST || collective == Collective.REDUCE;
+        boolean rooted = isRooted(collective);
         int messages = shape.hosts() - 1;
         int peers = messages + shape.localRanks() - 1;
         double data = collective == Collective.BARRIER ? 1 : share;
@@ -169,9 +173,13 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                     default -> share / shape.ranks();
                 };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
-        boolean far = !shape.oneHost();
-        double netHops = far ? netHops(Math.max(1, shape.ranks() - shape.localRanks())) : 0;
-        return new OperationCost(far ? 0 : 1, netHops, chunks * peers, toEach * peers);
+        if (!shape.oneHost()) {
+            double netHops = netHops(Math.max(1, shape.ranks() - shape.localRanks()));
+            return new OperationCost(0, netHops, chunks * peers, toEach * peers);
+        }
+        // Where data flows one way, the other end works on the last chunk when the busiest rank is done.
+        double last = isRooted(collective) ? Math.min(chunkBytes, toEach) : 0;
+        return new OperationCost(1, 0, chunks * peers, toEach * peers + last);
     }
 
     private static double netPart(CommunicatorShape shape, int hops) {
