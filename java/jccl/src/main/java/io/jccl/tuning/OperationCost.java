@@ -173,13 +173,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                     default -> share / shape.ranks();
                 };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
-        if (!shape.oneHost()) {
-            double netHops = netHops(Math.max(1, shape.ranks() - shape.localRanks()));
-            return new OperationCost(0, netHops, chunks * peers, toEach * peers);
-        }
-        // Where data flows one way, the other end works on the last chunk when the busiest rank is done.
-        double last = isRooted(collective) ? Math.min(chunkBytes, toEach) : 0;
-        return new OperationCost(1, 0, chunks * peers, toEach * peers + last);
+        boolean far = !shape.oneHost();
+        double netHops = far ? netHops(Math.max(1, shape.ranks() - shape.localRanks())) : 0;
+        return new OperationCost(far ? 0 : 1, netHops, chunks * peers, toEach * peers);
     }
 
     private static double netPart(CommunicatorShape shape, int hops) {
