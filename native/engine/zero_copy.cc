@@ -63,7 +63,7 @@ bool isDivided(Collective collective) {
 }  // namespace
 
 ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, Waiter& waiter) {
-  ++sequence_;
+  if (++sequence_ <= declaredTo_) return Result::NotShared;
   if (!publish(operation)) return Result::NotShared;
   bool shared = true;
   const bool collected = collect(operation, waiter, shared);
@@ -77,6 +77,22 @@ ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& trans
 size_t ZeroCopy::largeBufferBytes(const Operation& operation) const {
   const bool isPair = isExchange(operation.code.collective) && operation.counts == nullptr;
   return operation.bytes * (isPair ? size_ : 1);
+}
+
+void ZeroCopy::publish(int peer, uint64_t sequence, const BufferLocations& own) {
+  peers_[peer].bufferExchangeOf(rank_).descriptors[sequence % 2].publish(sequence, own);
+}
+
+// Peers take an operation for ordinary where the descriptor of a later one is in its place.
+void ZeroCopy::declareOrdinary() {
+  declaredTo_ = sequence_ + std::min(ordinary_ / kOrdinaryShare, kMaxDeclared);
+  ordinary_ += declaredTo_ - sequence_;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    publish(peer, declaredTo_, {});
+    publish(peer, declaredTo_ - 1, {});
+    peers_[peer].events().notifyIfWaiting();
+  }
 }
 
 // Publishes where our buffers are. Returns whether all peers can use them.
@@ -97,6 +113,11 @@ bool ZeroCopy::publish(const Operation& operation) {
       recvOffset = sendOffset;
     }
   }
+  ordinary_ = shared ? 0 : ordinary_ + 1;
+  if (ordinary_ > kOrdinaryShare) {
+    declareOrdinary();
+    return false;
+  }
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     const bool samePlace = kinds_[peer] == TransportKind::P2p;
@@ -106,7 +127,7 @@ bool ZeroCopy::publish(const Operation& operation) {
       own.sendOffset = reinterpret_cast<uint64_t>(operation.send);
       own.recvOffset = reinterpret_cast<uint64_t>(operation.recv);
     }
-    peers_[peer].bufferExchangeOf(rank_).descriptors[sequence_ % 2].publish(sequence_, own);
+    publish(peer, sequence_, own);
     peers_[peer].events().notifyIfWaiting();
   }
   return shared;
@@ -128,13 +149,13 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
       shared = false;
       continue;
     }
+    if (!theirs.shared) {
+      shared = false;  // perhaps declared before the peer knew the operation: slots will tell a mismatch
+      continue;
+    }
     if (theirs.fingerprint != operation.fingerprint) {
       waiter.fail(Code::Mismatch, placeOf(peer));
       return false;
-    }
-    if (!theirs.shared) {
-      shared = false;
-      continue;
     }
     if (!shared) continue;
     const auto find = [&](uint64_t segment, uint64_t offset) {

@@ -3,7 +3,9 @@
 // It works when every rank can address every rank's buffers: ranks are threads of one process, or buffers are in
 // memory that JCCL shares between processes. Ranks agree per operation: each writes a buffer-exchange descriptor into
 // every peer's segment: where its buffers are, or that they are ordinary. A rank with ordinary buffers goes through
-// slots at once; the others read all descriptors first, and all come to the same answer.
+// slots at once; the others read all descriptors first, and all come to the same answer. A rank that has had ordinary
+// buffers for a while declares the buffers of its next operations ordinary, whatever they turn out to be: for these it
+// writes nothing.
 //
 //     publish descriptors -> wait for all -> work on the own part in all ranks' buffers -> completion flags -> wait for all
 //
@@ -69,8 +71,14 @@ class ZeroCopy {
     uint8_t* recv = nullptr;
   };
 
+  // Of the operations that a rank declares ordinary in advance: a share of those that were, and so many at most.
+  static constexpr uint64_t kOrdinaryShare = 4;
+  static constexpr uint64_t kMaxDeclared = 64;
+
   size_t largeBufferBytes(const Operation& operation) const;
   bool publish(const Operation& operation);
+  void publish(int peer, uint64_t sequence, const BufferLocations& own);
+  void declareOrdinary();
   bool collect(const Operation& operation, Waiter& waiter, bool& shared);
   bool work(const Operation& operation, const Transfer& transfer, Waiter& waiter);
   bool workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control);
@@ -91,7 +99,9 @@ class ZeroCopy {
   std::vector<Segment> peers_;
   std::vector<TransportKind> kinds_;
   BufferResolver* resolver_ = nullptr;
-  uint64_t sequence_ = 0;  // counts only operations in place
+  uint64_t sequence_ = 0;    // counts only operations in place
+  uint64_t ordinary_ = 0;    // with ordinary buffers, one after the other
+  uint64_t declaredTo_ = 0;  // all operations to this one are declared ordinary
   std::vector<Buffers> buffers_ = std::vector<Buffers>(size_);
 };
 

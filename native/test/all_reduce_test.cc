@@ -1,5 +1,8 @@
 // All-reduce: algorithms x protocols x ranks x counts x alignment x in place, compared bit for bit.
+#include <algorithm>
+#include <random>
 #include <tuple>
+#include <vector>
 
 #include "test/rank_threads.h"
 #include "test/sanitized.h"
@@ -183,6 +186,7 @@ class SomeBuffers final : public BufferResolver {
   uint8_t* resolve(int, uint64_t, uint64_t offset, size_t) override { return reinterpret_cast<uint8_t*>(offset); }
   bool isRunning(int) override { return true; }
   void isolate(int, void*, size_t, int64_t) override { ADD_FAILURE() << "nothing fails here"; }
+  void share(bool shares) { shares_ = shares; }
 
  private:
   bool shares_;
@@ -208,6 +212,46 @@ TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
       }
     });
   }
+}
+
+// Each rank changes between ordinary and shared buffers at other times. All come to the same answer in every operation, also
+// where a rank has declared its buffers ordinary in advance; and once all share for good, they are used in place.
+TEST(AllReduceZeroCopy, RanksThatChangeTheirBuffersAgree) {
+  constexpr int kRanks = 3, kOperations = 1500, kSharedFrom = 1300;
+  constexpr size_t kCount = 50;
+  RankThreads threads(kRanks, 1, {}, TransportKind::Shm);
+  std::vector<SomeBuffers> buffers(kRanks, SomeBuffers(true));
+  std::vector<std::vector<bool>> used(kRanks, std::vector<bool>(kOperations));
+  for (int rank = 0; rank < kRanks; ++rank) threads[rank].setBufferResolver(&buffers[static_cast<size_t>(rank)]);
+  threads.run([&](Communicator& communicator) {
+    const auto rank = static_cast<size_t>(communicator.rank());
+    std::minstd_rand random(static_cast<unsigned>(rank) + 1);
+    size_t next = 0;
+    bool shares = false;
+    for (size_t i = 0; i < kOperations; ++i) {
+      if (i == next) {
+        shares = !shares || i >= kSharedFrom;
+        next = i + 1 + random() % (random() % 3 == 0 ? 200 : 5);
+      }
+      buffers[rank].share(shares || i >= kSharedFrom);
+      Guarded buffer(kCount * sizeof(int32_t));
+      for (size_t at = 0; at < kCount; ++at) buffer.set<int32_t>(at, static_cast<int32_t>(i + rank * at));
+      ASSERT_EQ(communicator.run({Collective::AllReduce, DataType::Int32, ReduceOp::Sum},
+                                 choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy),
+                                 buffer.address(), buffer.address(), kCount, 0, kTimeoutNanos),
+                Code::Ok)
+          << communicator.lastError();
+      for (size_t at = 0; at < kCount; ++at) {
+        ASSERT_EQ(buffer.get<int32_t>(at), static_cast<int32_t>(kRanks * i + 3 * at)) << "operation " << i;
+      }
+      used[rank][i] = (communicator.lastChoice().flags & Choice::kZeroCopyUsed) != 0;
+    }
+  });
+  EXPECT_EQ(used[0], used[1]);
+  EXPECT_EQ(used[0], used[2]);
+  EXPECT_TRUE(used[0][0]);
+  EXPECT_TRUE(std::all_of(used[0].begin() + kSharedFrom + 65, used[0].end(), [](bool one) { return one; }));
+  EXPECT_GT(std::count(used[0].begin(), used[0].begin() + kSharedFrom, true), 20);
 }
 
 // A rank that only sends, from ordinary buffers, waits for nobody: it gets ahead of ranks that wait for its descriptors.
