@@ -150,7 +150,7 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
       continue;
     }
     if (!theirs.shared) {
-      shared = false;  // perhaps declared before the peer knew the operation: slots will tell a mismatch
+      shared = false;  // perhaps declared before the peer knew the operation: the checks of slots find a mismatch
       continue;
     }
     if (theirs.fingerprint != operation.fingerprint) {

@@ -75,7 +75,7 @@ public final class ChaosMain {
     }
 
     private void run(LongStream seeds, int lanes) throws InterruptedException {
-        boolean hasHosts = transports.contains(TransportKind.SOCKET)
+        boolean hasHosts = transports.stream().anyMatch(Round::joinsHosts)
                 && SimulatedHosts.reasonUnavailable()
                         .map(reason -> {
                             System.out.println("left out: partitions, because " + reason);

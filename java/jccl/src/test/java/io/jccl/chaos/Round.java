@@ -67,9 +67,9 @@ record Round(
         int victimCount = random.nextInt(3) == 0 ? 2 : 1;
         int size = victimCount == 2 ? 5 : 3 + random.nextInt(3);
         int processes = phase == Phase.REFORM ? size + 1 : size;
-        int hosts = transport == TransportKind.SOCKET && random.nextBoolean() ? 2 : 1;
+        int hosts = joinsHosts(transport) && random.nextBoolean() ? 2 : 1;
         if (fault.isPartition()) {
-            transport = TransportKind.SOCKET;
+            transport = transports.contains(TransportKind.PLUGIN) ? TransportKind.PLUGIN : TransportKind.SOCKET;
             hosts = size;
         }
         SortedSet<Integer> victims = new TreeSet<>();
@@ -95,6 +95,11 @@ record Round(
         return new Round(seed, size, transport, hosts, phase, fault, victims, staggered, delay * slowness, amount);
     }
 
+    /** Whether ranks on simulated hosts may be joined by it. */
+    static boolean joinsHosts(TransportKind transport) {
+        return transport == TransportKind.SOCKET || transport == TransportKind.PLUGIN;
+    }
+
     /** How many processes there are: the ranks, and behind them the one that joins. */
     int processes() {
         return phase == Phase.REFORM ? size + 1 : size;
@@ -118,6 +123,9 @@ record Round(
                         HEARTBEAT_TIMEOUT
                                         .multipliedBy((long) patient * slowness)
                                         .toMillis() + "ms");
+        if (transport != TransportKind.PLUGIN) {
+            config.setting("JCCL_NET_PLUGIN", "none"); // the environment names the one of the other rounds
+        }
         if (hosts > 1) {
             return config.hostId("host" + rank * hosts / size).build(); // the transports follow
         }
