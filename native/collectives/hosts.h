@@ -43,13 +43,12 @@ void hostsAllReduce(Primitives& inward, Primitives& outward, const HostsPlan& pl
 // members.
 template <class Primitives>
 void hostsBroadcast(Primitives& p, const HostsPlan& plan, bool isRoot) {
-  if (isRoot) p.copy(plan.begin, plan.begin, plan.count);
   size_t done = 0;
   do {
     const size_t size = ring::clampTo(plan.count, done, plan.chunkCount);
     const size_t at = plan.begin + done;
     if (isRoot) {
-      p.send(at, size);
+      p.copySend(at, at, size);
     } else if (plan.hasMembers) {
       p.recvCopySend(at, size);
     } else {

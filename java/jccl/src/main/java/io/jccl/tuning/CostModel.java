@@ -136,7 +136,12 @@ public final class CostModel implements TimeModel {
 
     /** With a core of its own, who sends one way is ahead of who receives, and the hops of operations overlap. */
     private boolean runsAhead(Collective collective, Algorithm algorithm) {
-        return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective) && !oversubscribed();
+        return isRootedDirect(collective, algorithm) && !oversubscribed();
+    }
+
+    /** Whether one rank sends to all others, or gets from them, without others between. */
+    private static boolean isRootedDirect(Collective collective, Algorithm algorithm) {
+        return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective);
     }
 
     /** What the network does overlaps with what leaders do for their hosts; it has every byte once. */
@@ -277,7 +282,7 @@ public final class CostModel implements TimeModel {
      * or receives, all, the others do the other half of the work, meanwhile or, on few cores, one after the other.
      */
     private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
-        if (algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective)) {
+        if (isRootedDirect(collective, algorithm)) {
             return Math.max(0.5, 1.0 / shape.cores());
         }
         if (!oversubscribed() || algorithm != Algorithm.DIRECT) {
