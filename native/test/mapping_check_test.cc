@@ -18,6 +18,7 @@ struct Without {
   std::vector<test::ForbiddenCall> calls;
   bool tellsFilesApart;  // also where they are mapped at exactly the same addresses
 };
+std::ostream& operator<<(std::ostream& out, const Without& without) { return out << without.name; }
 
 class MappingCheckTest : public ::testing::TestWithParam<Without> {
  protected:
