@@ -14,6 +14,11 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
     jccl_test_program(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
     target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated)
+    foreach(library IN LISTS jccl_reducing)
+      string(TOUPPER ${library} name)
+      target_compile_definitions(jccl_cuda_emulated_test PRIVATE ${name}="$<TARGET_FILE:${library}>")
+      add_dependencies(jccl_cuda_emulated_test ${library})
+    endforeach()
     set_source_files_properties(cuda/test/transactions_test.cc PROPERTIES COMPILE_DEFINITIONS
       JCCL_TRANSACTIONS="${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/transactions.txt")
     # Where the toolkit is: its declarations are compared with ours.

@@ -204,6 +204,28 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectSt
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setChain(JNIEnv*, jclass, jlong handle,
+                                                                                jint channel, jint up, jint down,
+                                                                                jint after, jint before) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).setChain(channel, {up, down, after, before})); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectCollNet(JNIEnv* env, jclass, jlong handle,
+                                                                                      jlongArray rows, jlong memory) {
+  const std::unique_ptr<std::shared_ptr<const void>> shared(reinterpret_cast<std::shared_ptr<const void>*>(memory));
+  return guardedCode([&]() -> jint {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, rows, numbers) || numbers.empty()) return static_cast<jint>(Code::Invalid);
+    std::vector<StagedEnds> ends;
+    for (size_t at = 1; at + 4 <= numbers.size(); at += 4) {
+      const auto place = [&](size_t i) { return reinterpret_cast<uint8_t*>(numbers[at + i]); };
+      ends.push_back({place(0), place(1), nullptr, place(2), place(3), nullptr});
+    }
+    const auto& common = *reinterpret_cast<const CollNetOffer*>(numbers[0]);
+    return codeOf(communicatorOf(handle).connectCollNet(ends, common, std::move(*shared)));
+  });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_controls(JNIEnv*, jclass, jlong handle) {
   return reinterpret_cast<jlong>(&communicatorOf(handle).controls());
 }

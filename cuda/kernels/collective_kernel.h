@@ -81,6 +81,7 @@ class CollectiveKernel {
         failed = ring(launch, work, channel, block, shared);
         break;
       case Algorithm::Tree:
+      case Algorithm::CollNetChain:
         failed = tree(launch, work, channel, block, shared);
         break;
       case Algorithm::Direct:
@@ -89,7 +90,6 @@ class CollectiveKernel {
       case Algorithm::Nvls:
         break;  // a kernel of its own
       case Algorithm::CollNetDirect:
-      case Algorithm::CollNetChain:
         break;  // of host ranks alone
     }
     if (failed) return false;
@@ -107,7 +107,8 @@ class CollectiveKernel {
     const uint64_t operation = operationsOf(channel) + 1;
     const uint64_t print = work.fingerprint ^ fingerprintOf(operation, work.code, work.count, work.root);
     const Reduction reduction = reductionOf(type, work.code.op, divisor);
-    shared.transfer = DeviceTransfer{work.send, work.recv, element, slice, reduction, narrow(print)};
+    const uint32_t reduced = static_cast<uint32_t>(type) | static_cast<uint32_t>(work.code.op) << 8;
+    shared.transfer = DeviceTransfer{work.send, work.recv, element, slice, reduction, narrow(print), reduced};
     shared.block.staging = shared.staging;
     shared.parts.make(work.counts, work.displacements, work.count, size_t{simt::blockIndex()},
                       size_t{work.choice.channels});
@@ -155,14 +156,23 @@ class CollectiveKernel {
     return primitives.failed();
   }
 
+  // Of a tree over all ranks, or of a host's chain, whose root is a network that reduces.
   JCCL_DEVICE static bool tree(const Launch& launch, const Work& work, const DeviceChannel& channel, Block& block,
                                Shared& shared) {
-    const bool root = channel.treeUp < 0;
-    const int children = channel.treeChildren;
-    // The children first, then the parent.
-    const auto peerOf = [&](int i) { return i < children ? channel.treeDown[i] : channel.treeUp; };
+    const bool chain = P == Protocol::Simple && work.choice.algorithm == Algorithm::CollNetChain;
+    const int parent = chain ? channel.chainUp : channel.treeUp;
+    const bool root = parent < 0;
+    const int children = !chain ? channel.treeChildren : channel.chainDown < 0 ? 0 : 1;
+    const int32_t* below = chain ? &channel.chainDown : channel.treeDown;
+    // The children first, then the parent; then, of a chain's leader, the leaders of other hosts.
     const int links = children + (root ? 0 : 1);
-    block.open(links, peerOf, peerOf);
+    const bool leads = chain && parent == launch.size;
+    const auto peerOf = [&](int i, int leader) { return i < children ? below[i] : i < links ? parent : leader; };
+    block.open(
+        links + (leads ? 1 : 0), [&](int i) { return peerOf(i, channel.leaderAfter); },
+        [&](int i) { return peerOf(i, channel.leaderBefore); });
+    // That all hosts are in this operation nothing in the network checks.
+    if (leads && !compareWithLeaders(launch, shared, LinkRange{0, 0, links, 1, 0})) return true;
     if (Block::thread() == 0) {
       shared.primitives.make(shared.block, launch.shape, shared.transfer,
                              LinkRange{0, children, root ? 0 : children, root ? children : 1, 0});
@@ -178,7 +188,24 @@ class CollectiveKernel {
     Primitives& up = shared.primitives.get();
     Primitives& down = shared.down.get();
     treeAllReduce(up, down, shared.tree.get());
-    return up.failed() || down.failed();
+    if (up.failed() || down.failed()) return true;
+    return leads && !compareWithLeaders(launch, shared, LinkRange{links, 1, 0, 0, 0});
+  }
+
+  // Sends an empty chunk to a leader, or gets one: whether it is of the same operation.
+  JCCL_DEVICE static bool compareWithLeaders(const Launch& launch, Shared& shared, const LinkRange& link) {
+    simt::syncBlock();
+    if (Block::thread() == 0) shared.primitives.make(shared.block, launch.shape, shared.transfer, link);
+    simt::syncBlock();
+    Primitives& primitives = shared.primitives.get();
+    if (link.sendCount != 0) {
+      primitives.send(0, 0);
+    } else {
+      primitives.recv(0, 0);
+    }
+    const bool same = !primitives.failed();
+    simt::syncBlock();
+    return same;
   }
 
   JCCL_DEVICE static bool direct(const Launch& launch, const Work& work, Block& block, Shared& shared) {

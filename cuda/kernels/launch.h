@@ -19,13 +19,19 @@ constexpr int kMaxTreeLinks = 3;
 
 // A rank's part in one channel; a grid has a block per channel.
 struct DeviceChannel {
-  LinkEnd* sends;            // by peer
-  LinkEnd* recvs;            // by peer
+  LinkEnd* sends;            // by peer, and to a network that reduces
+  LinkEnd* recvs;            // likewise
   const int32_t* ringOrder;  // [i]: the rank i places after this one
   int32_t ringPosition;      // of this rank, counted from rank 0 along the ring
   int32_t treeUp;            // -1: root
   int32_t treeDown[kMaxTreeLinks];
   int32_t treeChildren;
+  // Towards the leader in the chain of a host to a network that reduces, which is the end behind those of all ranks; and away
+  // from it, or -1. Of a leader: those with which it compares operations.
+  int32_t chainUp;
+  int32_t chainDown;
+  int32_t leaderAfter;
+  int32_t leaderBefore;
   uint64_t operations;     // how many collectives this channel has run; the same on all ranks
   ProgressRecord* record;  // mapped host memory
 };

@@ -38,6 +38,7 @@ struct DeviceTransfer {
   size_t sliceCount;  // elements per step, at most a slot's payload
   Reduction reduction;
   uint32_t fingerprint;
+  uint32_t reduced;  // what a network reduces, as SlotHeader has it: type, reduction << 8
 };
 
 template <Protocol P, class E, class Faults = NoFaults, int FlagBits = 32>
@@ -244,7 +245,7 @@ class DevicePrimitives {
       wireBytes = (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes * kLL128LineBytes;
     }
     uint8_t* header = headerOf<uint8_t>(link);
-    simt::storePeer<1>(header + kHeaderProtocol, static_cast<uint8_t>(P));
+    simt::storePeer<4>(header + kHeaderProtocol, static_cast<uint32_t>(P) | transfer_.reduced << 8);
     simt::storePeer<8>(header + kHeaderCheck, check | uint64_t{wireBytes} << 32);
   }
 

@@ -38,6 +38,7 @@
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
+#include "transport/coll_net_offer.h"
 
 namespace jccl::device {
 
@@ -76,6 +77,8 @@ class DeviceCommunicator {
 
   Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
+  // Of the first channels, where a network may reduce.
+  Status setChain(int channel, const CollNetChain& chain) { return noted(plan_.setChain(channel, chain)); }
   // What the peers need; makes the segment.
   Status connectInfo(std::vector<uint8_t>& info);
   // The descriptor of the segment that connectInfo made, which the caller passes to its peers and closes; -1 if there is none.
@@ -98,6 +101,10 @@ class DeviceCommunicator {
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
                        std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
+  // A network reduces on the first channels: the ends of those whose chain this rank leads, by channel, and what all ranks'
+  // plug-ins can do. On all ranks, or on none.
+  Status connectCollNet(const std::vector<StagedEnds>& ends, const CollNetOffer& common,
+                        std::shared_ptr<const void> memory);
   // This rank's GPU is to forward so many connections for ranks of its host, before connectInfo; their slots, once that has
   // been called, for this rank's adapter; and those of a peer, as this GPU reaches them: null where it does not.
   void setForwarded(int connections) { plan_.setForwarded(connections); }
@@ -216,6 +223,8 @@ class DeviceCommunicator {
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
+  bool collNetReduces(OperationCode code) const;
+  Status registerStaged(const StagedEnds& ends);
   Status checkReach(DeviceOperation& operation);
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
   Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
@@ -263,6 +272,8 @@ class DeviceCommunicator {
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
   StagedMemory staged_;
+  std::vector<StagedEnds> collNet_;  // by channel
+  CollNetOffer collNetOffer_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;
   bool allInProcess_ = true;   // whose memory is used

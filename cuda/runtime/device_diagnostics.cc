@@ -93,8 +93,13 @@ std::vector<ChannelWait> DeviceCommunicator::waiting() const {
     const ProgressRecord& record = records_[channel];
     const uint64_t sequence = __atomic_load_n(&record.sequence, __ATOMIC_ACQUIRE);
     if (sequence == 0) continue;
-    waits.push_back({channel, ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED)), sequence - 1,
-                     static_cast<int64_t>(__atomic_load_n(&record.waitedNanos, __ATOMIC_RELAXED))});
+    WaitPlace place = ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED));
+    if (place.peer == config_.size) {  // the network's place
+      place.peer = plan_.chain(channel).leaderAfter;
+      place.waitFor = WaitFor::CollNet;
+    }
+    waits.push_back(
+        {channel, place, sequence - 1, static_cast<int64_t>(__atomic_load_n(&record.waitedNanos, __ATOMIC_RELAXED))});
   }
   return waits;
 }

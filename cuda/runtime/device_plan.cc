@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <new>
 
-#include "engine/plan_arguments.h"
-
 namespace jccl::device {
 namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kMaxPage = 64 * 1024;  // of a host: an adapter's driver takes whole ones
+
+constexpr LinkEnd kNoEnd = {nullptr, nullptr, nullptr, 0, 0, TransportKind::None, true, false};
 
 size_t pages(size_t bytes, size_t page = kPage) { return (bytes + page - 1) / page * page; }
 
@@ -24,6 +24,7 @@ DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const
       rings_(channels),
       positions_(channels, 0),
       trees_(channels),
+      chains_(channels),
       staged_(size, false) {}
 
 Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
@@ -45,6 +46,13 @@ Status DevicePlan::setTree(int channel, int up, const std::vector<int>& down) {
   return Status::ok();
 }
 
+Status DevicePlan::setChain(int channel, const CollNetChain& chain) {
+  if (Status status = checkChain(channel, chain, rank_, size_, channels_); !status) return status;
+  chains_[channel] = chain;
+  place();
+  return Status::ok();
+}
+
 void DevicePlan::setStaged(int peer) {
   staged_[peer] = true;
   place();
@@ -59,6 +67,10 @@ bool DevicePlan::uses(int peer, int channel) const {
   if (channel < openChannels_) return true;
   const std::vector<int>& ring = rings_[channel];
   if (!ring.empty() && (ring[1 % size_] == peer || ring[size_ - 1] == peer)) return true;
+  const CollNetChain& chain = chains_[channel];
+  for (const int one : {chain.up, chain.down, chain.leaderAfter, chain.leaderBefore}) {
+    if (one == peer) return true;
+  }
   const Tree& tree = trees_[channel];
   return tree.up == peer || std::find(tree.down.begin(), tree.down.end(), peer) != tree.down.end();
 }
@@ -87,44 +99,37 @@ void DevicePlan::setForwarded(int connections) {
 // The channels, then the ends of connections by channel, direction and peer, then the rings.
 size_t DevicePlan::tableBytes() const {
   const size_t pairs = static_cast<size_t>(channels_) * size_;
-  return pages(channels_ * sizeof(DeviceChannel)) + pages(2 * pairs * sizeof(LinkEnd)) + pages(pairs * sizeof(int32_t));
+  return pages(channels_ * sizeof(DeviceChannel)) + pages(2 * channels_ * endsOfChannel() * sizeof(LinkEnd)) +
+         pages(pairs * sizeof(int32_t));
 }
 
 void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
-                       ProgressRecord* records) const {
-  const size_t pairs = static_cast<size_t>(channels_) * size_;
+                       const std::vector<StagedEnds>& network, ProgressRecord* records) const {
   const size_t linksAt = pages(channels_ * sizeof(DeviceChannel));
-  const size_t ringsAt = linksAt + pages(2 * pairs * sizeof(LinkEnd));
+  const size_t ringsAt = linksAt + pages(2 * channels_ * endsOfChannel() * sizeof(LinkEnd));
   auto* links = reinterpret_cast<LinkEnd*>(staging + linksAt);
   auto* orders = reinterpret_cast<int32_t*>(staging + ringsAt);
+  const auto stagedEnd = [&](uint8_t* block, uint8_t* slots, void* head, TransportKind transport) {
+    if (slots == nullptr) slots = block + shape_.simpleOffset();
+    return LinkEnd{block, slots, static_cast<uint64_t*>(head), 0, 0, transport, false, false};
+  };
   for (int c = 0; c < channels_; ++c) {
-    const size_t sends = 2 * static_cast<size_t>(c) * size_, recvs = sends + size_;
+    const size_t sends = 2 * static_cast<size_t>(c) * endsOfChannel(), recvs = sends + endsOfChannel();
+    const StagedEnds reducing = static_cast<size_t>(c) < network.size() ? network[c] : StagedEnds();
+    links[sends + size_] = links[recvs + size_] = kNoEnd;
+    if (reducing.sendBlock != nullptr) {
+      links[sends + size_] = stagedEnd(reducing.sendBlock, nullptr, reducing.sendHead, TransportKind::Net);
+      links[recvs + size_] = stagedEnd(reducing.recvBlock, nullptr, reducing.recvHead, TransportKind::Net);
+    }
     for (int peer = 0; peer < size_; ++peer) {
-      links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, nullptr, 0, 0, TransportKind::None, true, false};
+      links[sends + peer] = links[recvs + peer] = kNoEnd;
       if (peer == rank_) continue;
       const TransportKind transport = peers[peer].transport;
       if (!peers[peer].staged.empty()) {
         if (!uses(peer, c)) continue;
         const StagedEnds& ends = peers[peer].staged[c];
-        const auto slotsOf = [&](uint8_t* block, uint8_t* onDevice) {
-          return onDevice != nullptr ? onDevice : block + shape_.simpleOffset();
-        };
-        links[sends + peer] = {ends.sendBlock,
-                               slotsOf(ends.sendBlock, ends.sendSlots),
-                               static_cast<uint64_t*>(ends.sendHead),
-                               0,
-                               0,
-                               transport,
-                               false,
-                               false};
-        links[recvs + peer] = {ends.recvBlock,
-                               slotsOf(ends.recvBlock, ends.recvSlots),
-                               static_cast<uint64_t*>(ends.recvHead),
-                               0,
-                               0,
-                               transport,
-                               false,
-                               false};
+        links[sends + peer] = stagedEnd(ends.sendBlock, ends.sendSlots, ends.sendHead, transport);
+        links[recvs + peer] = stagedEnd(ends.recvBlock, ends.recvSlots, ends.recvHead, transport);
         continue;
       }
       uint8_t* ours = segment + offsets_[static_cast<size_t>(peer) * channels_ + c];
@@ -143,6 +148,11 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
     channel.ringPosition = positions_[c];
     channel.treeUp = trees_[c].up;
     for (const int child : trees_[c].down) channel.treeDown[channel.treeChildren++] = child;
+    const CollNetChain& chain = chains_[c];
+    channel.chainUp = chain.leads() ? size_ : chain.up;
+    channel.chainDown = chain.down;
+    channel.leaderAfter = chain.leaderAfter;
+    channel.leaderBefore = chain.leaderBefore;
     channel.record = records + c;
     new (staging + c * sizeof(DeviceChannel)) DeviceChannel(channel);
   }

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "cuda/kernels/launch.h"
 #include "cuda/runtime/device_heap.h"
+#include "engine/plan_arguments.h"
 #include "engine/staging.h"
 
 namespace jccl::device {
@@ -29,6 +30,8 @@ class DevicePlan {
 
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
+  Status setChain(int channel, const CollNetChain& chain);
+  const CollNetChain& chain(int channel) const { return chains_[channel]; }
   bool complete() const;
   bool hasTrees() const { return hasTrees_; }
   int openChannels() const { return openChannels_; }
@@ -68,10 +71,11 @@ class DevicePlan {
   // The peer's memory is not reached, and neither ours by it: it needs no block in the segment.
   void setStaged(int peer);
 
-  // Writes what the kernels read into `memory`, device memory of tableBytes(), through `staging`, which is as large.
+  // Writes what the kernels read into `memory`, device memory of tableBytes(), through `staging`, which is as large. `network`:
+  // of one that reduces, by channel, as far as there are.
   size_t tableBytes() const;
   void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
-             ProgressRecord* records) const;
+             const std::vector<StagedEnds>& network, ProgressRecord* records) const;
   DeviceChannel* channelsIn(uint8_t* memory) const { return reinterpret_cast<DeviceChannel*>(memory); }
 
  private:
@@ -82,6 +86,9 @@ class DevicePlan {
   };
 
   void place();
+  size_t endsOfChannel() const {
+    return static_cast<size_t>(size_) + 1;
+  }  // in each direction: of all peers, and the network
 
   int rank_, size_, channels_, openChannels_;
   ConnectionShape shape_;
@@ -89,6 +96,7 @@ class DevicePlan {
   std::vector<int> positions_;           // of this rank, counted from rank 0 along the ring
   std::vector<Tree> trees_;
   bool hasTrees_ = false;
+  std::vector<CollNetChain> chains_;
   std::vector<bool> staged_;
   std::vector<uint64_t> offsets_;
   int forwarded_ = 0;

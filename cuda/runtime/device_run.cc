@@ -36,7 +36,18 @@ bool DeviceCommunicator::inPlaceFits(Collective collective) const {
           collective == Collective::ReduceScatter);
 }
 
+bool DeviceCommunicator::collNetReduces(OperationCode code) const {
+  return !collNet_.empty() && code.collective == Collective::AllReduce && collNetOffer_.reduces(code.type, code.op) &&
+         collNetOffer_.maxBytes >= sizeOf(code.type);
+}
+
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
+  if (choice.algorithm == Algorithm::CollNetChain && collNetReduces(code)) {
+    const auto groups = static_cast<uint8_t>(std::min<size_t>(choice.channels, collNet_.size()));
+    const size_t most = std::min<size_t>(collNetOffer_.maxBytes, shape_.simpleSlotBytes());
+    const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
+    return {Algorithm::CollNetChain, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
+  }
   if (choice.algorithm != Algorithm::Nvls || !multicast_.isReady() || !nvlsExecutes(code)) {
     return adjustChoice(choice, code.collective);
   }

@@ -32,8 +32,10 @@ enum class Slots { InHost, OnDevice };
 class StagedRanks {
  public:
   // Where a host has several ranks, the adapter is beside the GPU of its first one, through which the others send (PXN).
-  StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost, int ranksOfHost = 1)
-      : network(faults), slots_(slots), ranksOfHost_(ranksOfHost) {
+  // `collNet`: the plug-in by which the network reduces, on all channels; null: it does not.
+  StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost, int ranksOfHost = 1,
+              const char* collNet = nullptr)
+      : network(faults), slots_(slots), ranksOfHost_(ranksOfHost), collNet_(collNet) {
     static uint64_t communicators = uint64_t{1} << 32;
     ++communicators;
     const size_t n = static_cast<size_t>(size);
@@ -53,6 +55,7 @@ class StagedRanks {
       config.communicator.llSlotBytes = config.communicator.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
+      if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // which bounds calls of the plug-in, too
       expectOk(HostCommunicator::create(config, communicators_[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
@@ -67,6 +70,7 @@ class StagedRanks {
     for (int rank = 0; rank < size; ++rank) layOutDevice(rank);
     for (int rank = 0; rank < size; ++rank) introduce(rank, info[rank], deviceInfo[rank]);
     for (int rank = 0; rank < size; ++rank) connect(rank, info, deviceInfo);
+    if (collNet != nullptr) connectCollNet();
     for (int rank = 0; rank < size; ++rank) prepare(rank);
   }
 
@@ -149,9 +153,54 @@ class StagedRanks {
     for (int channel = 0; channel < kChannels; ++channel) {
       expectOk(device.setRing(channel, order));
       expectOk(device.setTree(channel, rank - 1, down));
+      if (collNet_ != nullptr) expectOk(device.setChain(channel, chainOf(rank, channel)));
     }
     for (int peer = 0; peer < size(); ++peer) {
       if (hostOf(peer) != hostOf(rank)) expectOk(device.setStaged(peer));
+    }
+  }
+
+  int hosts() const { return size() / ranksOfHost_; }
+  // Chains begin with another rank on each channel.
+  int chained(int host, int channel, int place) const { return host * ranksOfHost_ + (channel + place) % ranksOfHost_; }
+  CollNetChain chainOf(int rank, int channel) const {
+    const int host = hostOf(rank);
+    int place = 0;
+    while (chained(host, channel, place) != rank) ++place;
+    CollNetChain chain;
+    if (place + 1 < ranksOfHost_) chain.down = chained(host, channel, place + 1);
+    if (place > 0) {
+      chain.up = chained(host, channel, place - 1);
+    } else {
+      chain.leaderAfter = chained((host + 1) % hosts(), channel, 0);
+      chain.leaderBefore = chained((host + hosts() - 1) % hosts(), channel, 0);
+    }
+    return chain;
+  }
+
+  void connectCollNet() {
+    std::vector<std::vector<uint8_t>> offers(devices_.size());
+    for (int rank = 0; rank < size(); ++rank) expectOk(communicators_[rank]->offerCollNet(collNet_, &offers[rank]));
+    CollNetOffer common;
+    expectOk(CollNetOffer::common(offers, &common));
+    for (int group = 0; group < kChannels; ++group) {
+      std::vector<std::vector<uint8_t>> handles(static_cast<size_t>(hosts()));
+      for (int host = 0; host < hosts(); ++host) {
+        expectOk(communicators_[chained(host, group, 0)]->listenCollNet(group, &handles[host]));
+      }
+      std::vector<std::thread> threads;
+      for (int host = 0; host < hosts(); ++host) {
+        threads.emplace_back([&, host] {
+          HostCommunicator& leader = *communicators_[chained(host, group, 0)];
+          expectOk(leader.connectCollNet(group, handles, host, kLimitNanos));
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+    }
+    for (int rank = 0; rank < size(); ++rank) {
+      std::vector<StagedEnds> ends;
+      expectOk(communicators_[rank]->stageCollNet(kChannels, common, ends));
+      expectOk(devices_[rank]->connectCollNet(ends, common, communicators_[rank]->memory()));
     }
   }
 
@@ -239,6 +288,7 @@ class StagedRanks {
 
   const Slots slots_;
   const int ranksOfHost_;
+  const char* const collNet_;
   std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive what uses them
   std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;

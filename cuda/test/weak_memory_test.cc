@@ -171,9 +171,13 @@ Outcome receiveLinesOfProxy(uint64_t seed) {
         if (simt::threadIndex() == 0) {
           shared.block.staging = shared.staging;
           shared.block.recvs[0].open(ranks.channel(1, 0).recvs, 0);
-          shared.transfer = {
-              nullptr,     reinterpret_cast<uint8_t*>(out.data()), sizeof(uint32_t), kCount, {ReduceOp::Sum, 1, false},
-              kFingerprint};
+          shared.transfer = {nullptr,
+                             reinterpret_cast<uint8_t*>(out.data()),
+                             sizeof(uint32_t),
+                             kCount,
+                             {ReduceOp::Sum, 1, false},
+                             kFingerprint,
+                             0};
         }
         simt::syncBlock();
         Primitives primitives(shared.block, launch.shape, shared.transfer, {0, 1, 0, 0, 0});

@@ -52,4 +52,26 @@ Status HostCommunicator::useCollNet(const std::vector<std::vector<int>>& leaders
   return communicator_->setCollNet(setup);
 }
 
+Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, std::vector<StagedEnds>& ends) {
+  if (collNet_ == nullptr || collNetStaging_ != nullptr || stagingProxy_ != nullptr) {
+    return Status::invalid("collnet: stage once, after an offer and before the staging starts");
+  }
+  stagedOffer_ = common;
+  std::vector<CollNetStaging::Led> led;
+  ends.assign(static_cast<size_t>(groups), {});
+  for (int group = 0; group < groups; ++group) {
+    CollNetStaging::Led one;
+    one.group = collNet_->group(group);
+    if (one.group == nullptr) continue;
+    for (ConnectionMemory* end : {&one.toNetwork, &one.fromNetwork}) {
+      if (Status made = makeSlots(*end); !made) return made;
+    }
+    led.push_back(one);
+    ends[static_cast<size_t>(group)] = {one.toNetwork.block,   one.toNetwork.head,   nullptr,
+                                        one.fromNetwork.block, one.fromNetwork.head, nullptr};
+  }
+  collNetStaging_ = std::make_unique<CollNetStaging>(led, config_.communicator.size);
+  return Status::ok();
+}
+
 }  // namespace jccl

@@ -65,7 +65,9 @@ Status HostCommunicator::create(const HostCommunicatorConfig& config, std::uniqu
 }
 
 HostCommunicator::~HostCommunicator() {
+  if (collNetStaging_ != nullptr) collNetStaging_->stop();
   stagingProxy_.reset();
+  collNetStaging_.reset();
   forwardedSends_.release();
   if (net_ != nullptr) {
     net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
@@ -187,7 +189,17 @@ Status HostCommunicator::connectShared(int peer, TransportKind transport, const 
   return Status::ok();
 }
 
-// Slots of network connections are ordinary memory of the same layout; pages are taken when first used.
+// Slots behind a network are ordinary memory of the same layout; pages are taken when first used.
+Status HostCommunicator::makeSlots(ConnectionMemory& end) {
+  const ConnectionShape& shape = communicator_->segmentShape().connection;
+  auto memory = std::make_shared<MappedMemory>();
+  if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), *memory); !status) return status;
+  end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape.headOffset()), shape};
+  const std::lock_guard lock(errorMutex_);
+  netMemory_.push_back(std::move(memory));
+  return Status::ok();
+}
+
 Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo& info) {
   NetTransport* network = networks_.find(kind);
   if (network == nullptr) return networks_.probe(kind, info.networks);
@@ -213,14 +225,10 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
         end = *forwarded;
         continue;
       }
-      auto memory = std::make_shared<MappedMemory>();
-      if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), *memory); !status) return status;
-      end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape.headOffset()), shape};
+      if (Status status = makeSlots(end); !status) return status;
       if (kind != TransportKind::Net) end.maxExchangeBytes = shape.simpleSlotBytes();
       end.deviceSlots = deviceSlots(peer, channel, sends);
       end.zeroCopySlots = zeroCopySlots_.emplace_back(new ZeroCopySlot[kSlots]).get();
-      const std::lock_guard lock(errorMutex_);
-      netMemory_.push_back(std::move(memory));
     }
     FirstUse* firstUse = nullptr;
     if (forwarded == nullptr) {
@@ -419,7 +427,11 @@ StagingActivity* HostCommunicator::startStaging(const ChannelControls& controls)
   StagingProxy::Forwarding forwarding;
   if (forwarder_ != nullptr) forwarding.counts = &forwarder_->counts();
   forwarding.forwarders = forwardedSends_.counts();
-  if (!forwardedSends_.empty()) forwarding.broken = [this] { return forwardedSends_.broken(); };
+  if (!forwardedSends_.empty() || collNetStaging_ != nullptr) {
+    forwarding.broken = [this] {
+      return forwardedSends_.broken() || (collNetStaging_ != nullptr && collNetStaging_->failed());
+    };
+  }
   const auto failed = [this] {
     communicator_->abort(Code::Transport);
     int peer = -1;
@@ -428,6 +440,7 @@ StagingActivity* HostCommunicator::startStaging(const ChannelControls& controls)
   };
   stagingProxy_ = std::make_unique<StagingProxy>(*net_, controls, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos,
                                                  std::move(forwarding));
+  if (collNetStaging_ != nullptr) collNetStaging_->start(stagingProxy_->activity());
   return &stagingProxy_->activity();
 }
 
@@ -493,6 +506,7 @@ std::string HostCommunicator::lastError() const {
     net = net_;
   }
   if (collNet_ != nullptr) add(collNet_->error().message());
+  if (collNetStaging_ != nullptr && collNet_->error()) add(collNetStaging_->error().message());
   add(forwardedSends_.error());
   if (net != nullptr && net->failed()) {
     int peer = -1;

@@ -11,6 +11,7 @@
 
 #include "base/mapped_memory.h"
 #include "base/status.h"
+#include "engine/coll_net_staging.h"
 #include "engine/communicator.h"
 #include "engine/forwarding.h"
 #include "engine/networks.h"
@@ -65,6 +66,10 @@ class HostCommunicator final : private BufferResolver {
   // `leaders` by group and host; `common` is what all offers have in common.
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
   void dropCollNet() { collNet_.reset(); }
+  // Instead of useCollNet, for kernels of a GPU: the ends by group, of which each is on the channel with its number. Those that
+  // others lead are null. Before startStaging. `common` stays as long as this object.
+  Status stageCollNet(int groups, const CollNetOffer& common, std::vector<StagedEnds>& ends);
+  const CollNetOffer& stagedCollNet() const { return stagedOffer_; }
 
   // Checks that all connections that rings and trees need exist; those over InfiniBand or a plug-in are made and tried now. Closes the
   // network that is not used.
@@ -124,6 +129,7 @@ class HostCommunicator final : private BufferResolver {
   Status startForwarding();
   void registerDeviceSlots();
   uint8_t* deviceSlots(int peer, int channel, bool sends) const;
+  Status makeSlots(ConnectionMemory& end);
   NetConfig netConfig() const;
 
   bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
@@ -152,6 +158,8 @@ class HostCommunicator final : private BufferResolver {
   std::unique_ptr<NetMemory> forwardedMemory_;  // as it knows them
   ForwardedSends forwardedSends_;
   std::unique_ptr<StagingProxy> stagingProxy_;
+  std::unique_ptr<CollNetStaging> collNetStaging_;
+  CollNetOffer stagedOffer_;
 
   mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads query them
   std::string error_;

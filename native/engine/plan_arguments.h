@@ -54,4 +54,29 @@ inline Status checkTree(int channel, int up, const std::vector<int>& down, int r
                          std::to_string(maxChildren) + " children, channel < " + std::to_string(channels));
 }
 
+// A rank's place in the chain of its host that ends at a network that reduces; -1: nobody. The leader, which has nobody above
+// it, compares operations with the leaders before and after it.
+struct CollNetChain {
+  int up = -1;
+  int down = -1;
+  int leaderAfter = -1;
+  int leaderBefore = -1;
+
+  bool leads() const { return leaderAfter >= 0; }
+};
+
+inline Status checkChain(int channel, const CollNetChain& chain, int rank, int size, int channels) {
+  const auto peerOrNobody = [&](int other) { return other == -1 || isPeer(other, rank, size); };
+  const bool leads = chain.up == -1;
+  if (channel >= 0 && channel < channels && peerOrNobody(chain.up) && peerOrNobody(chain.down) &&
+      leads == isPeer(chain.leaderAfter, rank, size) && leads == isPeer(chain.leaderBefore, rank, size)) {
+    return Status::ok();
+  }
+  return Status::invalid("chain of channel=" + std::to_string(channel) + " has up=" + std::to_string(chain.up) +
+                         " down=" + std::to_string(chain.down) + " leaders=" + std::to_string(chain.leaderBefore) +
+                         "," + std::to_string(chain.leaderAfter) +
+                         ", expected other ranks or -1, leaders of other hosts where nobody is above, channel < " +
+                         std::to_string(channels));
+}
+
 }  // namespace jccl

@@ -22,7 +22,7 @@ StagingProxy::StagingProxy(ProgressEngine& network, const ChannelControls& contr
       controls_(controls),
       failed_(std::move(failed)),
       spinNanos_(spinNanos),
-      forwardersBroken_(std::move(forwarding.broken)),
+      othersBroken_(std::move(forwarding.broken)),
       activity_(forwarding.counts, std::move(forwarding.forwarders)),
       thread_(startQuietThread("jccl-staging", [this] { run(); })) {}
 
@@ -40,7 +40,7 @@ void StagingProxy::run() {
   uint32_t seen = 0;
   bool moves = false;  // since the network's own thread was last kicked
   while (!stopping_.load()) {
-    const bool alone = forwardersBroken_ && activity_.ownInFlight() && forwardersBroken_();
+    const bool alone = othersBroken_ && activity_.ownInFlight() && othersBroken_();
     if ((network_.failed() || alone) && !reported) {
       reported = true;
       failed_();

@@ -53,7 +53,7 @@ class StagingProxy {
   struct Forwarding {
     StagingCounts* counts = nullptr;         // that others share; null: nothing is forwarded
     std::vector<StagingCounts*> forwarders;  // of those that send for this rank
-    std::function<bool()> broken;            // whether one of them has ended; empty: there are none
+    std::function<bool()> broken;  // whether one of them, or what reduces for it, has failed; empty: nothing can
   };
 
   // `controls` end the kernels' waits: with Code::Transport once the network has failed, after `failed` was called. They stay
@@ -79,7 +79,7 @@ class StagingProxy {
   const ChannelControls controls_;
   const std::function<void()> failed_;
   const int64_t spinNanos_;
-  const std::function<bool()> forwardersBroken_;
+  const std::function<bool()> othersBroken_;
   StagingActivity activity_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

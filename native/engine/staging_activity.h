@@ -16,7 +16,7 @@ namespace jccl {
 struct StagingCounts {
   std::atomic<uint32_t> begun{0};
   std::atomic<uint32_t> ended{0};
-  std::atomic<uint32_t> sleeping{0};
+  std::atomic<uint32_t> sleeping{0};  // how many threads
 
   void begin() {
     begun.fetch_add(1);
@@ -68,11 +68,11 @@ class StagingActivity {
     if (!closed_) body();
   }
 
-  // Of the proxy thread: sleeps until more than so many have begun, or so long.
+  // Of threads that move data: sleeps until more than so many have begun, or so long.
   void sleep(uint32_t begun, int64_t nanos) {
-    counts_->sleeping.store(1);
+    counts_->sleeping.fetch_add(1);
     futexWaitFor(counts_->begun, begun, nanos, FutexScope::Shared);
-    counts_->sleeping.store(0);
+    counts_->sleeping.fetch_sub(1);
   }
   void wake() { counts_->wake(); }
 

@@ -20,11 +20,13 @@
 //
 // SIMPLE slot header, one 64-byte line padded to 128. `published` is written last, with release:
 //
-//     0                8           12          16       17
-//     +----------------+-----------+-----------+--------+-----------------------+
-//     | published u64  | check u32 | bytes u32 | proto  | unused                |
-//     | = step + 1     |           |           | u8     |                       |
-//     +----------------+-----------+-----------+--------+-----------------------+
+//     0                8           12          16       17     18     19
+//     +----------------+-----------+-----------+--------+------+------+------------------+
+//     | published u64  | check u32 | bytes u32 | proto  | type | op   | unused           |
+//     | = step + 1     |           |           | u8     | u8   | u8   |                  |
+//     +----------------+-----------+-----------+--------+------+------+------------------+
+//
+// Type and reduction are for a network that reduces; only kernels of GPUs write them, behind a proxy.
 //
 // Between two kernels of GPUs only the first word is used, for step and check word: see cuda/primitives/links.h.
 //
@@ -83,10 +85,13 @@ struct alignas(64) SlotHeader {
   uint32_t check;
   uint32_t bytes;
   uint8_t protocol;
+  uint8_t type;
+  uint8_t op;
 };
 static_assert(sizeof(SlotHeader) == 64);
 static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&
-              offsetof(SlotHeader, protocol) == 16);
+              offsetof(SlotHeader, protocol) == 16 && offsetof(SlotHeader, type) == 17 &&
+              offsetof(SlotHeader, op) == 18);
 
 struct alignas(64) HeadLine {
   std::atomic<uint64_t> head;

@@ -5,16 +5,21 @@ import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.NetworkSettings;
+import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
 import io.jccl.tuning.CollNetTraits;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiPredicate;
+import java.util.function.IntBinaryOperator;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,11 +39,63 @@ final class CollNetConnector {
     private final InitContext context;
     private final NativeEngine engine;
     private final Plan plan;
+    private final User user;
 
-    CollNetConnector(InitContext context, NativeEngine engine, Plan plan) {
+    /**
+     * Who uses the network: what differs between memory of hosts and of GPUs.
+     *
+     * @param name for logs
+     * @param groups how many groups it can use
+     * @param gathers whether it can gather and scatter
+     * @param leader the leader of a group on a host
+     * @param use takes so many groups, and the offers by rank; whether that succeeded
+     */
+    private record User(
+            String name,
+            int groups,
+            boolean gathers,
+            IntBinaryOperator leader,
+            BiPredicate<Integer, List<byte[]>> use) {}
+
+    private CollNetConnector(InitContext context, NativeEngine engine, Plan plan, User user) {
         this.context = context;
         this.engine = engine;
         this.plan = plan;
+        this.user = user;
+    }
+
+    /** For operations on memory of hosts: groups are led by the host's ranks in turn. */
+    static CollNetConnector forHosts(InitContext context, NativeEngine engine, Plan plan) {
+        int hosts = plan.hosts().size();
+        IntBinaryOperator leader = (group, host) -> {
+            List<Integer> ranks = plan.hosts().get(host).ranks();
+            return ranks.get(group % ranks.size());
+        };
+        BiPredicate<Integer, List<byte[]>> use = (groups, offers) -> {
+            int[] leaders = new int[groups * hosts];
+            Arrays.setAll(leaders, at -> leader.applyAsInt(at / hosts, at % hosts));
+            return engine.useCollNet(leaders, groups, offers);
+        };
+        return new CollNetConnector(
+                context, engine, plan, new User("collnet", plan.channels(), isEven(plan), leader, use));
+    }
+
+    /**
+     * For kernels of GPUs: each group on the channel with its number, led by who begins the channel's chain.
+     *
+     * @param staging the host's engine that moves their data
+     * @param plan over the GPUs
+     * @param groups the maximum number
+     */
+    static CollNetConnector forDevices(
+            InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int groups) {
+        User user = new User(
+                "collnet of GPUs",
+                groups,
+                false,
+                (group, host) -> plan.chain(group, host).get(0),
+                (connected, offers) -> device.connectCollNet(staging, connected, offers));
+        return new CollNetConnector(context, staging, plan, user);
     }
 
     /** Whether the settings let the network reduce between the hosts of a plan; the same on all ranks. */
@@ -54,7 +111,8 @@ final class CollNetConnector {
             CollNetTraits traits = connectOrSay();
             if (context.rank() == 0) {
                 LOG.info(
-                        "collnet: the network reduces between hosts={} by groups={} of leaders={}{}",
+                        "{}: the network reduces between hosts={} by groups={} of leaders={}{}",
+                        user.name(),
                         plan.hosts().size(),
                         traits.groups(),
                         leaders(0),
@@ -64,7 +122,7 @@ final class CollNetConnector {
         } catch (NotUsed e) {
             engine.dropCollNet();
             if (context.rank() == 0) {
-                LOG.warn("collnet: not used: {}", e.getMessage());
+                LOG.warn("{}: not used: {}", user.name(), e.getMessage());
             }
             return Optional.empty();
         }
@@ -88,18 +146,13 @@ final class CollNetConnector {
         List<byte[]> offers = exchange(this::offer);
         NativeEngine.CollNetCommon common =
                 engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(engine.lastError()));
-        int groups = Math.min(common.groups(), plan.channels());
+        int groups = Math.min(common.groups(), user.groups());
         for (int group = 0; group < groups; group++) {
             connect(group);
         }
-        int[] leaders = new int[groups * plan.hosts().size()];
-        for (int group = 0, at = 0; group < groups; group++) {
-            for (int leader : leaders(group)) {
-                leaders[at++] = leader;
-            }
-        }
-        exchange(() -> made(engine.useCollNet(leaders, groups, offers) ? new byte[0] : null));
-        return new CollNetTraits(groups, common.gathers() && isEven(), common.gigabytes(), common.latencyMicros());
+        exchange(() -> made(user.use().test(groups, offers) ? new byte[0] : null));
+        return new CollNetTraits(
+                groups, common.gathers() && user.gathers(), common.gigabytes(), common.latencyMicros());
     }
 
     private Made offer() {
@@ -133,24 +186,16 @@ final class CollNetConnector {
         return bytes == null ? new Made(new byte[0], engine.lastError()) : new Made(bytes, "");
     }
 
-    /** The leader of each host: groups are led by the host's ranks in turn. */
+    /** The leader of each host. */
     private List<Integer> leaders(int group) {
-        List<Integer> leaders = new ArrayList<>();
-        int last = -1;
-        int[] hostOf = EngineConnector.hosts(plan);
-        for (int rank = 0; rank < hostOf.length; rank++) {
-            if (hostOf[rank] > last) {
-                last = hostOf[rank];
-                List<Integer> ranks =
-                        plan.hostOf(rank).ranks().stream().sorted().toList();
-                leaders.add(ranks.get(group % ranks.size()));
-            }
-        }
-        return leaders;
+        return IntStream.range(0, plan.hosts().size())
+                .map(host -> user.leader().applyAsInt(group, host))
+                .boxed()
+                .toList();
     }
 
     /** Whether hosts have equally many ranks, one host's behind the other's, as the network gathers. */
-    private boolean isEven() {
+    private static boolean isEven(Plan plan) {
         int[] hostOf = EngineConnector.hosts(plan);
         boolean even = true;
         for (int rank = 1; rank < hostOf.length; rank++) {

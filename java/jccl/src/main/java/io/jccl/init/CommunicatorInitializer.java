@@ -274,7 +274,7 @@ public final class CommunicatorInitializer {
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
             Optional<CollNetTraits> collNet = CollNetConnector.isWanted(context, planned.host())
-                    ? new CollNetConnector(context, engine, planned.host()).connect()
+                    ? CollNetConnector.forHosts(context, engine, planned.host()).connect()
                     : Optional.empty();
             timeline.step("connect");
             status.step("tuning and devices");
@@ -288,7 +288,16 @@ public final class CommunicatorInitializer {
             }
             Optional<ConnectedDevice> device = stagedDevice.isPresent()
                     ? Optional.empty()
-                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines, tuner)
+                    : new DeviceConnector(
+                                    context,
+                                    peers,
+                                    plan,
+                                    collNet.isPresent() ? all : options,
+                                    surveys.direct(),
+                                    connections,
+                                    engines,
+                                    tuner,
+                                    collNet)
                             .connect();
             if (device.isPresent()) {
                 acquired.push(device.get()::destroy);

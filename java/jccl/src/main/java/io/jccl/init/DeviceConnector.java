@@ -23,6 +23,7 @@ import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CollNetTraits;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -53,6 +54,7 @@ final class DeviceConnector {
     private final EngineConnector engines;
     private final TunerPlugin tuner;
     private final int rank;
+    private final Optional<CollNetTraits> onHosts;
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
     private Forwarding forwarding = Forwarding.NONE;
@@ -63,6 +65,7 @@ final class DeviceConnector {
      * @param connections what joins this rank's host memory to each peer's
      * @param engines connects engines of the host
      * @param tuner initialised for this communicator
+     * @param collNet what the network does itself for memory of the host, if it does
      */
     DeviceConnector(
             InitContext context,
@@ -72,7 +75,8 @@ final class DeviceConnector {
             DirectSlots.Devices direct,
             Connections connections,
             EngineConnector engines,
-            TunerPlugin tuner) {
+            TunerPlugin tuner,
+            Optional<CollNetTraits> collNet) {
         this.context = context;
         this.settings = context.settings();
         this.peers = peers;
@@ -84,6 +88,7 @@ final class DeviceConnector {
         this.engines = engines;
         this.tuner = tuner;
         this.rank = context.rank();
+        this.onHosts = collNet;
     }
 
     /**
@@ -103,11 +108,19 @@ final class DeviceConnector {
         try {
             peersElsewhere().forEach(engine::setStaged);
             EngineConnector.setRingsAndTrees(engine, plan, channels, rank);
+            int groups = Math.min(channels, onHosts.map(CollNetTraits::groups).orElse(0));
+            for (int channel = 0; channel < groups; channel++) {
+                setChain(engine, channel);
+            }
             placeSlots(engine, channels);
             connect(engine, handles.connect(engine), channels);
+            Optional<CollNetTraits> collNet = groups == 0
+                    ? Optional.empty()
+                    : CollNetConnector.forDevices(context, staging.orElseThrow(), engine, plan, groups)
+                            .connect();
             engine.prepare(inPlace(), staging);
             context.barrier();
-            DeviceFacts facts = facts(channels, testProtocols(engine)).withNvls(connectNvls(engine));
+            DeviceFacts facts = facts(channels, testProtocols(engine), collNet).withNvls(connectNvls(engine));
             Choices choices = choices(facts); // first: it has fewer, which its errors list
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
@@ -148,6 +161,22 @@ final class DeviceConnector {
                             : "no NVSwitch that can reduce is known between GPUs of the ranks' own on one host");
         }
         return nvls.connect(engine);
+    }
+
+    /** The leader exchanges empty chunks with those of the hosts before and after its own. */
+    private void setChain(DeviceEngine engine, int channel) {
+        int hosts = plan.hosts().size();
+        int host = plan.hostOf(rank).index();
+        List<Integer> chain = plan.chain(channel, host);
+        int place = chain.indexOf(rank);
+        int down = place + 1 < chain.size() ? chain.get(place + 1) : -1;
+        if (place > 0) {
+            engine.setChain(channel, chain.get(place - 1), down, -1, -1);
+        } else {
+            int after = plan.chain(channel, (host + 1) % hosts).get(0);
+            int before = plan.chain(channel, (host + hosts - 1) % hosts).get(0);
+            engine.setChain(channel, -1, down, after, before);
+        }
     }
 
     private IntStream peersElsewhere() {
@@ -288,7 +317,7 @@ final class DeviceConnector {
         return all;
     }
 
-    private DeviceFacts facts(int channels, Set<Protocol> protocols) {
+    private DeviceFacts facts(int channels, Set<Protocol> protocols, Optional<CollNetTraits> collNet) {
         List<PeerDevice> devices =
                 peers.all().stream().map(peer -> peer.device().orElseThrow()).toList();
         IntSummaryStatistics capabilities =
@@ -307,7 +336,8 @@ final class DeviceConnector {
                 inPlace(),
                 stagedInsideAHost,
                 protocols,
-                false);
+                false,
+                collNet);
     }
 
     /** How many ranks share a device. */

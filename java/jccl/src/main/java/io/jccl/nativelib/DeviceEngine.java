@@ -2,6 +2,7 @@ package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -110,6 +111,36 @@ public final class DeviceEngine extends Engine {
     @Override
     public void setTree(int channel, int up, int[] down) {
         require("tree of channel=" + channel, NativeDeviceCommunicator.setTree(handle, channel, up, down));
+    }
+
+    /**
+     * This rank's place in the chain of its host to a network that may reduce, on a channel; before {@link #connectInfo}. -1:
+     * nobody.
+     *
+     * @param up the next rank towards the leader
+     * @param down the next one away from it
+     * @param after of a leader, the leader of the next host
+     * @param before and of the one before
+     */
+    public void setChain(int channel, int up, int down, int after, int before) {
+        require(
+                "chain of channel=" + channel,
+                NativeDeviceCommunicator.setChain(handle, channel, up, down, after, before));
+    }
+
+    /**
+     * A network reduces on the first channels; before {@link #prepare}.
+     *
+     * @param staging the host's engine that has connected its groups
+     * @param groups how many
+     * @param offers of the plug-ins of all ranks
+     * @return whether that succeeded; if not, an engine's {@link #lastError} says why
+     */
+    public boolean connectCollNet(NativeEngine staging, int groups, List<byte[]> offers) {
+        return staging.stageCollNet(groups, offers)
+                .filter(rows -> NativeDeviceCommunicator.connectCollNet(handle, rows, staging.shareMemory())
+                        == NativeCommunicator.OK)
+                .isPresent();
     }
 
     /** What the peers need to connect to this rank. */

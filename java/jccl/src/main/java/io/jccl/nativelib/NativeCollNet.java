@@ -40,6 +40,16 @@ final class NativeCollNet {
      */
     static native int use(long comm, int[] leaders, int groups, byte[][] offers);
 
+    /**
+     * The network reduces for kernels of a GPU, instead of {@link #use}; before {@link NativeCommunicator#startStaging}.
+     *
+     * @param groups how many
+     * @param offers by rank
+     * @return the address of what all have in common, good as long as the communicator; then, by group, the block and the head of the
+     *     connection to the network and of that from it, or zeros where another rank leads
+     */
+    static native long[] stage(long comm, int groups, byte[][] offers);
+
     /** It does not; closes what there is of it. */
     static native void drop(long comm);
 }

@@ -118,6 +118,17 @@ public final class NativeDeviceCommunicator {
      */
     static native int connectStaged(long comm, int peer, boolean network, long[] rows, long memory);
 
+    /** This rank's place in the chain of a channel to a network that reduces; -1: nobody. Before {@link #connectInfo}. */
+    static native int setChain(long comm, int channel, int up, int down, int after, int before);
+
+    /**
+     * A network reduces on the first channels; before {@link #prepare}.
+     *
+     * @param rows what {@link NativeCollNet#stage} returned
+     * @param memory as in {@link #connectStaged}
+     */
+    static native int connectCollNet(long comm, long[] rows, long memory);
+
     /** The address of what ends the waits of the kernels, for {@link NativeCommunicator#startStaging}. */
     static native long controls(long comm);
 

@@ -153,6 +153,11 @@ public final class NativeEngine extends Engine {
         return NativeCollNet.use(handle, leaders, groups, offers.toArray(byte[][]::new)) == NativeCommunicator.OK;
     }
 
+    /** See {@link NativeCollNet#stage}; empty on failure. */
+    Optional<long[]> stageCollNet(int groups, List<byte[]> offers) {
+        return Optional.ofNullable(NativeCollNet.stage(handle, groups, offers.toArray(byte[][]::new)));
+    }
+
     /** It does not, after all. */
     public void dropCollNet() {
         NativeCollNet.drop(handle);

@@ -137,6 +137,16 @@ public final class Plan {
         return trees[checkChannel(channel)].parent(checkRank(rank));
     }
 
+    /**
+     * The ranks of a host in the order in which a chain leads through them to a network that reduces, the leader first. Each such
+     * channel has a chain of its own, as far as so many were found.
+     */
+    public List<Integer> chain(int channel, int host) {
+        List<List<Integer>> orders = found.get(host).trees().orders();
+        int[] choice = treeChoice[host];
+        return orders.isEmpty() ? hosts.get(host).ranks() : orders.get(choice[channel % choice.length]);
+    }
+
     /** The most edges between the root and a rank in the tree of a channel. */
     public int treeDepth(int channel) {
         return trees[checkChannel(channel)].depth();

@@ -1,6 +1,8 @@
 package io.jccl.planning;
 
 import io.jccl.Protocol;
+import io.jccl.tuning.CollNetTraits;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -14,6 +16,7 @@ import java.util.Set;
  * @param throughHost whether ranks of one host reach each other through the host's memory only
  * @param protocols those with which data arrives as it was sent
  * @param nvls whether the switch between the GPUs reduces and multicasts
+ * @param collNet what the network between hosts does itself, if it does
  */
 public record DeviceFacts(
         int channels,
@@ -23,17 +26,26 @@ public record DeviceFacts(
         boolean inPlace,
         boolean throughHost,
         Set<Protocol> protocols,
-        boolean nvls) {
+        boolean nvls,
+        Optional<CollNetTraits> collNet) {
 
     /** These facts with or without a switch that reduces. */
     public DeviceFacts withNvls(boolean other) {
         return new DeviceFacts(
-                channels, ranksPerDevice, minCapability, maxCapability, inPlace, throughHost, protocols, other);
+                channels,
+                ranksPerDevice,
+                minCapability,
+                maxCapability,
+                inPlace,
+                throughHost,
+                protocols,
+                other,
+                collNet);
     }
 
     /** These facts where all ranks can address each other's buffers, or not. */
     public DeviceFacts withInPlace(boolean other) {
         return new DeviceFacts(
-                channels, ranksPerDevice, minCapability, maxCapability, other, throughHost, protocols, nvls);
+                channels, ranksPerDevice, minCapability, maxCapability, other, throughHost, protocols, nvls, collNet);
     }
 }

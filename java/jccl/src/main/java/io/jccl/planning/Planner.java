@@ -156,8 +156,9 @@ public final class Planner {
         }
         TuningOverrides overrides =
                 facts.nvls() ? options.overrides() : options.overrides().withNvls(false);
-        DeviceModel model =
-                new DeviceModel(shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides);
+        overrides = facts.collNet().isPresent() ? overrides.withoutCollNetDirect() : overrides.withoutCollNet();
+        DeviceModel model = new DeviceModel(
+                shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides, facts.collNet());
         return ChoiceTable.build(model, overrides);
     }
 }

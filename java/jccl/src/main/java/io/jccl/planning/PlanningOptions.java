@@ -24,7 +24,7 @@ public record PlanningOptions(
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutNvls(), costs);
     }
 
-    /** The same where no network reduces, as it does not for memory of GPUs. */
+    /** The same where no network reduces. */
     public PlanningOptions withoutCollNet() {
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutCollNet(), costs);
     }

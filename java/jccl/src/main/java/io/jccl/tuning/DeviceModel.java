@@ -8,6 +8,7 @@ import io.jccl.search.Pattern;
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.PathType;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -54,13 +55,24 @@ public final class DeviceModel implements TimeModel {
      */
     public DeviceModel(
             GpuShape shape, int ranksPerDevice, boolean inPlace, Set<Protocol> protocols, TuningOverrides overrides) {
+        this(shape, ranksPerDevice, inPlace, protocols, overrides, Optional.empty());
+    }
+
+    /** @param collNet what the network between hosts does itself for memory of GPUs, if it does */
+    public DeviceModel(
+            GpuShape shape,
+            int ranksPerDevice,
+            boolean inPlace,
+            Set<Protocol> protocols,
+            TuningOverrides overrides,
+            Optional<CollNetTraits> collNet) {
         this.ranks = shape.ranks();
         this.channelCount = shape.channels();
         double memoryGBps = LinkSpeeds.deviceMemory(shape.minCapability());
         this.inPlaceGBps = Math.min(memoryGBps / ranksPerDevice, CHANNEL_GBPS * channelCount);
         boolean oneDevice = ranks > 1 && ranksPerDevice == ranks;
         GpuShape slots = oneDevice ? shape.carryingAtMost(THROUGH_SLOTS * inPlaceGBps) : shape;
-        this.channels = new GraphCostModel(slots, overrides);
+        this.channels = new GraphCostModel(slots, overrides, collNet);
         this.inPlace = inPlace;
         this.chunkBytes = shape.slots().simple();
         this.protocols = Set.copyOf(protocols);

@@ -6,6 +6,7 @@ import io.jccl.Protocol;
 import io.jccl.plan.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.tuning.GraphCosts.Generation;
+import java.util.Optional;
 
 /**
  * How many bytes of an operation between GPUs are done in a second. What the channels carry together is reduced by what a
@@ -35,11 +36,13 @@ final class GraphBandwidth {
     private static final double TREE_TRIPS = 2;
 
     private final GpuShape shape;
+    private final Optional<CollNetTraits> collNet;
     private final Generation generation;
     private final double llGBps;
 
-    GraphBandwidth(GpuShape shape) {
+    GraphBandwidth(GpuShape shape, Optional<CollNetTraits> collNet) {
         this.shape = shape;
+        this.collNet = collNet;
         this.generation = Generation.of(shape.minCapability());
         this.llGBps = GraphCosts.llGBps(generation, shape.hosts(), shape.amdProcessors());
     }
@@ -50,7 +53,8 @@ final class GraphBandwidth {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
             case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
             case DIRECT -> direct(collective, protocol);
-            case COLLNET_DIRECT, COLLNET_CHAIN -> throw hostsOnly(algorithm);
+            case COLLNET_DIRECT -> throw hostsOnly(algorithm);
+            case COLLNET_CHAIN -> chain();
             case NVLS -> shape.switchGBps() * GraphCosts.switchEfficiency(generation) / switchTrips(collective);
         };
     }
@@ -138,6 +142,18 @@ final class GraphBandwidth {
             all = Math.min(perRank, shape.ring().bwIntra() * usable(shape.ring()));
         }
         return protocol == Protocol.LL ? Math.min(llGBps, all * ringLl(collective)) : all;
+    }
+
+    /**
+     * What chains to a network that reduces carry together. A byte goes there once and comes back once, at the same time: each link
+     * and each device has it once in each direction.
+     */
+    private double chain() {
+        GraphSummary tree = shape.tree();
+        CollNetTraits network = collNet.orElseThrow();
+        double each = shape.localRanks() == 1 ? tree.bwInter() : Math.min(tree.bwIntra(), tree.bwInter());
+        double carried = each * Math.min(usable(tree), network.groups());
+        return network.gigabytes() > 0 ? Math.min(carried, network.gigabytes()) : carried;
     }
 
     /** Channels that were found and that the plan uses; repeated ones share the links of those they repeat. */

@@ -37,6 +37,7 @@ public final class GraphCostModel implements TimeModel {
     private final ThreadThresholds thresholds;
     private final GraphLatency latency;
     private final GraphBandwidth bandwidth;
+    private final Optional<CollNetTraits> collNet;
 
     /**
      * A model of one communicator.
@@ -44,13 +45,19 @@ public final class GraphCostModel implements TimeModel {
      * @param overrides of which only what concerns GPUs is used
      */
     public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
+        this(shape, overrides, Optional.empty());
+    }
+
+    /** @param collNet what the network between hosts does itself, if it does */
+    GraphCostModel(GpuShape shape, TuningOverrides overrides, Optional<CollNetTraits> collNet) {
         this.shape = Objects.requireNonNull(shape, "shape");
         this.ll128 = overrides.ll128();
         this.nvls = overrides.nvls();
         this.threads = overrides.threads();
         this.thresholds = overrides.thresholds();
-        this.latency = new GraphLatency(shape);
-        this.bandwidth = new GraphBandwidth(shape);
+        this.collNet = Objects.requireNonNull(collNet, "collNet");
+        this.latency = new GraphLatency(shape, collNet);
+        this.bandwidth = new GraphBandwidth(shape, collNet);
     }
 
     @Override
@@ -83,7 +90,10 @@ public final class GraphCostModel implements TimeModel {
             case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
             case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
-            case COLLNET_DIRECT, COLLNET_CHAIN -> false;
+            case COLLNET_DIRECT -> false;
+            case COLLNET_CHAIN -> collNet.isPresent()
+                    && collective == Collective.ALL_REDUCE
+                    && protocol == Protocol.SIMPLE;
             case NVLS -> nvls && shape.hasSwitch() && protocol == Protocol.SIMPLE && throughSwitch(collective);
         };
     }
@@ -109,9 +119,12 @@ public final class GraphCostModel implements TimeModel {
     @Override
     public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
+        int existing = algorithm == Algorithm.COLLNET_CHAIN
+                ? Math.min(shape.channels(), collNet.orElseThrow().groups())
+                : shape.channels();
         int channels = Math.max(
-                overrides.minChannels(shape.channels()),
-                Math.min(overrides.maxChannels(shape.channels()), busyChannels(algorithm, protocol, bytes)));
+                overrides.minChannels(existing),
+                Math.min(overrides.maxChannels(existing), busyChannels(algorithm, protocol, bytes)));
         int slot = shape.slots().of(protocol);
         int chunk = overrides.chunkBytes() > 0
                 ? Math.min(overrides.chunkBytes(), slot)
@@ -123,6 +136,9 @@ public final class GraphCostModel implements TimeModel {
     public double micros(Collective collective, Choice choice, long bytes) {
         double gbps = bandwidth.gbps(collective, choice.algorithm(), choice.protocol(), bytes);
         int busy = busyChannels(choice.algorithm(), choice.protocol(), bytes);
+        if (choice.algorithm() == Algorithm.COLLNET_CHAIN) {
+            busy = Math.min(busy, collNet.orElseThrow().groups());
+        }
         double part = Math.min(1, choice.channels() / (double) busy);
         return latency.micros(collective, choice.algorithm(), choice.protocol(), bytes)
                 + bytes / (gbps * part * BYTES_PER_MICRO);

@@ -68,6 +68,11 @@ final class GraphCosts {
         {5.0, 8.5, 14.0},
     };
 
+    /** Of a chain to a network that reduces, with SIMPLE: one hop inside a host, and the network there and back. */
+    private static final double CHAIN_HOP_US = 2.8;
+
+    private static final double REDUCING_NETWORK_US = 30;
+
     /** What passing a step to the network costs the processor: Intel and others, AMD. SIMPLE pays it three times. */
     private static final double[] NETWORK_STEP_US = {1.0, 2.0};
 
@@ -140,6 +145,11 @@ final class GraphCosts {
 
     static double hopMicros(Medium medium, Algorithm algorithm, Protocol protocol) {
         return (algorithm == Algorithm.TREE ? TREE_HOP_US : RING_HOP_US)[medium.ordinal()][protocol.ordinal()];
+    }
+
+    /** How long the first byte travels to a network that reduces and back, by a chain of so many ranks. */
+    static double chainMicros(int ranks) {
+        return 2 * (ranks - 1) * CHAIN_HOP_US + REDUCING_NETWORK_US;
     }
 
     static double networkStepMicros(boolean amdProcessors, Protocol protocol) {

@@ -5,14 +5,17 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.plan.GraphSummary;
 import io.jccl.tuning.GraphCosts.Medium;
+import java.util.Optional;
 
 /** How long the first byte of an operation between GPUs travels: the hops of the schedule, each with its time. */
 final class GraphLatency {
 
     private final GpuShape shape;
+    private final Optional<CollNetTraits> collNet;
 
-    GraphLatency(GpuShape shape) {
+    GraphLatency(GpuShape shape, Optional<CollNetTraits> collNet) {
         this.shape = shape;
+        this.collNet = collNet;
     }
 
     double micros(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
@@ -24,7 +27,9 @@ final class GraphLatency {
             case RING -> (base + ringHops(collective, protocol)) * plateau(collective, protocol, bytes);
             case TREE -> base + treeHops(protocol);
             case DIRECT -> base + directHops(collective, protocol);
-            case COLLNET_DIRECT, COLLNET_CHAIN -> throw GraphBandwidth.hostsOnly(algorithm);
+            case COLLNET_DIRECT -> throw GraphBandwidth.hostsOnly(algorithm);
+            case COLLNET_CHAIN -> GraphCosts.chainMicros(shape.localRanks())
+                    + collNet.orElseThrow().latencyMicros();
             case NVLS -> GraphCosts.SWITCH_US;
         };
     }

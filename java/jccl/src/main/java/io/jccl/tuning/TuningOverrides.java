@@ -117,16 +117,17 @@ public record TuningOverrides(
 
     /** These overrides where no network reduces: {@code JCCL_ALGO=collnetdirect} restricts nothing there. */
     public TuningOverrides withoutCollNet() {
+        return with(algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN));
+    }
+
+    /** These overrides where a network reduces what comes to it by chains only. */
+    public TuningOverrides withoutCollNetDirect() {
+        return with(algorithms.without(Algorithm.COLLNET_DIRECT));
+    }
+
+    private TuningOverrides with(Selection<Algorithm> others) {
         return new TuningOverrides(
-                algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN),
-                protocols,
-                minChannels,
-                maxChannels,
-                chunkBytes,
-                ll128,
-                threads,
-                thresholds,
-                nvls);
+                others, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, nvls);
     }
 
     /** These overrides with so many channels, as far as their own bounds allow. */

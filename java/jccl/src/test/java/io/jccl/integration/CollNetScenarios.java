@@ -1,6 +1,7 @@
 package io.jccl.integration;
 
 import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
@@ -33,6 +34,20 @@ final class CollNetScenarios {
             for (CollectiveCase one : CollectiveCase.sample(size, size, CASES, true)) {
                 one.check(comm, arena);
             }
+            RankMain.print("RESULT ok");
+        }
+    }
+
+    /** The same on memory of a GPU. */
+    static void usedOnDevice(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        try (Communicator comm = Communicator.init(id, rank, size, config);
+                DeviceMemory memory = new DeviceMemory(0, ELEMENTS * Integer.BYTES)) {
+            DataBuffer values = memory.elements(ELEMENTS, DataType.INT32);
+            print("all_reduce", comm.allReduce(values, ReduceOp.SUM));
+            print("all_reduce_avg", comm.allReduce(values, ReduceOp.AVG));
+            print("all_reduce_xor", comm.allReduce(values, ReduceOp.BXOR));
+            print("broadcast", comm.broadcast(values, 0));
+            DeviceCollectives.compareEach(comm, 0, size, type -> !type.isFloating());
             RankMain.print("RESULT ok");
         }
     }

@@ -71,7 +71,12 @@ class CollNetTest {
     }
 
     private ProcessRanks used(IntFunction<List<String>> command) throws Exception {
-        ProcessRanks ranks = ProcessRanks.start(UniqueId.create(), folder, 4, command, "collnet");
+        return used(command, "collnet");
+    }
+
+    private ProcessRanks used(IntFunction<List<String>> command, String scenario, String... arguments)
+            throws Exception {
+        ProcessRanks ranks = ProcessRanks.start(UniqueId.create(), folder, 4, command, scenario, arguments);
         for (int rank = 0; rank < 4; rank++) {
             assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks::allOutput).isZero();
             assertThat(ranks.output(rank)).contains("RESULT ok");
@@ -146,6 +151,38 @@ class CollNetTest {
         IntFunction<List<String>> good = with(12);
         try (ProcessRanks ranks = used(rank -> rank == 3 ? none.apply(rank) : good.apply(rank))) {
             assertThat(ranks.output(0)).contains("collnet: not used: rank=3: JCCL_NET_PLUGIN=none");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {6, 12})
+    void memoryOfGpusGoesByChains(int version) throws Exception {
+        IntFunction<List<String>> command = with(version, "JCCL_ALGO=all_reduce:collnetchain", "JCCL_TRANSPORT=auto");
+        try (ProcessRanks ranks = used(command, "collnet-device", EmulatedGpus.library())) {
+            for (int rank = 0; rank < 4; rank++) {
+                assertThat(ranks.output(rank))
+                        .contains("USED all_reduce=collnet_chain")
+                        .contains("USED all_reduce_avg=collnet_chain")
+                        .contains("USED all_reduce_xor=ring");
+            }
+            assertThat(ranks.output(0)).contains("collnet of GPUs: the network reduces between hosts=2 by groups=1");
+        }
+    }
+
+    @Test
+    void aSwitchThatEndsFailsTheKernelsOfAllRanks() throws Exception {
+        IntFunction<List<String>> command = with(12, "JCCL_ALGO=all_reduce:collnetchain");
+        try (ProcessRanks ranks = ProcessRanks.start(
+                UniqueId.create(), folder, 4, command, "collnet-device-work", EmulatedGpus.library())) {
+            for (int rank = 0; rank < 4; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            networkSwitch.destroyForcibly().waitFor();
+            for (int rank = 0; rank < 4; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
+                assertThat(ranks.output(rank)).contains("FAILED").contains("TransportException");
+            }
+            assertThat(ranks.allOutput()).contains("collnet plug-in TestSwitch");
         }
     }
 

@@ -76,6 +76,8 @@ public final class RankMain {
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
             case "nvls" -> nvls(id, rank, size, rest);
             case "collnet" -> CollNetScenarios.used(id, rank, size);
+            case "collnet-device" -> CollNetScenarios.usedOnDevice(id, rank, size, collNetConfig(rest));
+            case "collnet-device-work" -> deviceWork(id, rank, size, 0, collNetConfig(rest));
             case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
@@ -538,6 +540,15 @@ public final class RankMain {
         return rest.size() == 2
                 ? config.build()
                 : config.hostId(rest.get(2 + rank)).build();
+    }
+
+    /** Argument: the library that emulates GPUs. */
+    private static CommunicatorConfig collNetConfig(List<String> rest) {
+        useLibrary(rest.get(0));
+        return LocalRanks.config()
+                .device(0)
+                .setting("JCCL_GPU_HOST_STAGING", "off")
+                .build();
     }
 
     /** Every collective between hosts of two ranks. Arguments: the library that emulates GPUs, and the topology. */

@@ -32,6 +32,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -126,7 +127,8 @@ class PlannerTest {
                     DescribedPlans.survey(described("gpu4-nvswitch"), hosts > 1).survey()));
             CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, DescribedPlans.options());
             int channels = Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS);
-            DeviceFacts facts = new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class), true);
+            DeviceFacts facts = new DeviceFacts(
+                    channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class), true, Optional.empty());
             for (Collective collective : Collective.values()) {
                 for (long bytes = 8; bytes <= LARGE; bytes *= 4) {
                     Choice connected = Planner.deviceChoices(plan, facts, DescribedPlans.options())

@@ -1,0 +1,170 @@
+// Ranks on GPUs of hosts whose network reduces: kernels, slots in the host's memory, the leaders' threads, a plug-in of the tests,
+// and a process that simulates its switch.
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cuda/test/staged_ranks.h"
+#include "test/switch_process.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr int64_t kBriefNanos = 300'000'000;
+
+// What the plug-in of the tests reads, for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+struct Fault : Variable {
+  explicit Fault(const char* name) : Variable("JCCL_TEST_COLLNET_FAULT", name) {}
+};
+
+struct CollNetStagedRanks {
+  CollNetStagedRanks(int hosts, int ranksOfHost, int version = 12)
+      : ranks(hosts * ranksOfHost, faultsOf(5), Slots::InHost, ranksOfHost, collNetPlugin(version)) {}
+
+  const Variable devices{"JCCL_TEST_COLLNET_DEVICES", std::to_string(kChannels)};
+  SwitchProcess networkSwitch;
+  StagedRanks ranks;
+};
+
+Choice chain(int channels = kChannels, uint32_t chunkBytes = 0) {
+  Choice choice = choiceOf(Algorithm::CollNetChain, Protocol::Simple, channels);
+  choice.chunkBytes = chunkBytes;
+  return choice;
+}
+
+class CollNetStaging : public ::testing::TestWithParam<int> {};
+
+TEST_P(CollNetStaging, SumsOfAllSizesAreRight) {
+  CollNetStagedRanks all(3, 2, GetParam());
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 8 && !HasFatalFailure(); ++round) {
+    sumUp(all.ranks, chain(1 + round % kChannels, round % 3 == 0 ? 512 : 0), random);
+    sumUp(all.ranks, choiceBy(random), random);
+  }
+  const OperationCode sum = {Collective::AllReduce, DataType::Int32, ReduceOp::Sum};
+  EXPECT_EQ(all.ranks[0].adjustChoice(chain(), sum).algorithm, Algorithm::CollNetChain);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, CollNetStaging, ::testing::Values(6, 8, 12));
+
+TEST(CollNetStaged, EveryReductionOfEveryTypeThatTheNetworkHas) {
+  CollNetStagedRanks all(2, 2);
+  StagedRanks& ranks = all.ranks;
+  constexpr size_t kCount = 700;
+  int reduced = 0;
+  for (int type = 0; type < kDataTypeCount; ++type) {
+    for (int op = 0; op < kReduceOpCount; ++op) {
+      const OperationCode code = {Collective::AllReduce, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
+      if (ranks[0].adjustChoice(chain(), code).algorithm != Algorithm::CollNetChain) continue;
+      ++reduced;
+      SCOPED_TRACE(std::string(nameOf(code.op)) + " of " + nameOf(code.type));
+      const size_t bytes = kCount * sizeOf(code.type);
+      // Small whole numbers, exact in any order; a byte each where types are integers.
+      std::vector<std::vector<uint8_t>> ring, network;
+      for (std::vector<std::vector<uint8_t>>* results : {&ring, &network}) {
+        results->assign(4, std::vector<uint8_t>(bytes));
+        std::vector<Issued> issued;
+        for (int rank = 0; rank < 4; ++rank) {
+          std::vector<uint8_t>& buffer = (*results)[rank];
+          for (size_t i = 0; isInteger(code.type) && i < bytes; i += sizeOf(code.type)) {
+            buffer[i] = static_cast<uint8_t>(i % 5 + static_cast<size_t>(rank));
+          }
+          const Choice choice = results == &ring ? choiceOf(Algorithm::Ring, Protocol::Simple, kChannels) : chain();
+          issued.push_back(ranks[rank].run(code, choice, buffer.data(), buffer.data(), kCount, 0, kLimitNanos,
+                                           ranks[rank].ownStream()));
+        }
+        for (int rank = 0; rank < 4; ++rank) {
+          ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks[rank].lastError();
+        }
+      }
+      EXPECT_EQ(network, ring);
+    }
+  }
+  EXPECT_GT(reduced, 20);
+}
+
+TEST(CollNetStaged, WhatItDoesNotReduceGoesByARing) {
+  CollNetStagedRanks all(2, 1);
+  const auto algorithmOf = [&](Collective collective, ReduceOp op) {
+    return all.ranks[0].adjustChoice(chain(), OperationCode{collective, DataType::Int32, op}).algorithm;
+  };
+  EXPECT_EQ(algorithmOf(Collective::AllReduce, ReduceOp::Sum), Algorithm::CollNetChain);
+  EXPECT_EQ(algorithmOf(Collective::AllReduce, ReduceOp::Xor), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(Collective::AllGather, ReduceOp::Sum), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(Collective::Barrier, ReduceOp::Sum), Algorithm::Ring);
+}
+
+TEST(CollNetStaged, AnotherOperationOnAHostIsAMismatch) {
+  CollNetStagedRanks all(2, 1);
+  std::vector<std::vector<int32_t>> buffers = {std::vector<int32_t>(100, 1), std::vector<int32_t>(101, 1)};
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < 2; ++rank) issued.push_back(all.ranks.allReduce(rank, chain(), buffers[rank], kBriefNanos));
+  std::vector<Code> ends;
+  EXPECT_FALSE(all.ranks.awaitTogether(issued, &ends));
+  EXPECT_TRUE(std::count(ends.begin(), ends.end(), Code::Mismatch) > 0) << static_cast<int>(ends[0]);
+}
+
+TEST(CollNetStaged, ALatePlugInIsWaitedFor) {
+  const Fault fault("late");
+  CollNetStagedRanks all(2, 2);
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 4 && !HasFatalFailure(); ++round) sumUp(all.ranks, chain(), random);
+}
+
+// Whether a rank's kernels end with the network's failure, in a few operations.
+void expectFailure(const char* name, const char* text) {
+  const Fault fault(name);
+  CollNetStagedRanks all(2, 1);
+  std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(100, 1));
+  std::vector<Code> ends(2, Code::Ok);
+  for (int round = 0; round < 100 && ends[0] == Code::Ok && ends[1] == Code::Ok; ++round) {
+    std::vector<Issued> issued;
+    for (int rank = 0; rank < 2; ++rank) issued.push_back(all.ranks.allReduce(rank, chain(1), buffers[rank]));
+    all.ranks.awaitTogether(issued, &ends);
+  }
+  EXPECT_TRUE(std::count(ends.begin(), ends.end(), Code::Transport) > 0) << static_cast<int>(ends[0]);
+  const std::string errors = all.ranks.host(0).lastError() + all.ranks.host(1).lastError();
+  EXPECT_NE(errors.find(text), std::string::npos) << errors;
+}
+
+TEST(CollNetStaged, AnErrorOfThePlugInEndsTheKernels) { expectFailure("error", "collnet plug-in"); }
+
+TEST(CollNetStaged, ACallThatDoesNotReturnEndsTheKernels) {
+  const Variable length("JCCL_TEST_COLLNET_BLOCK_MS", "60000");
+  expectFailure("blocks=iallreduce", "iallreduce");
+}
+
+TEST(CollNetStaged, ASwitchThatIsGoneEndsTheKernels) {
+  CollNetStagedRanks all(2, 2);
+  all.networkSwitch.kill();
+  std::vector<std::vector<int32_t>> buffers(4, std::vector<int32_t>(5000, 1));
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < 4; ++rank) issued.push_back(all.ranks.allReduce(rank, chain(), buffers[rank]));
+  EXPECT_FALSE(all.ranks.awaitTogether(issued));
+}
+
+TEST(CollNetStaged, AWaitForTheNetworkIsShown) {
+  CollNetStagedRanks all(2, 1);
+  std::vector<int32_t> buffer(100, 1);
+  const Issued alone = all.ranks.allReduce(0, chain(1), buffer, kBriefNanos);
+  EXPECT_EQ(all.ranks.await(0, alone), Code::Timeout);
+  const std::vector<ChannelWait> waits = all.ranks[0].waiting();
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].place.waitFor, WaitFor::CollNet);
+  EXPECT_EQ(waits[0].place.peer, 1);
+}
+
+}  // namespace
+}  // namespace jccl::test

@@ -1,0 +1,88 @@
+#include "engine/coll_net_staging.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/futex.h"
+#include "base/limited_run.h"
+#include "base/thread.h"
+
+namespace jccl {
+namespace {
+
+constexpr int kIdlePolls = 64;
+constexpr int kYields = 256;  // then it sleeps: kernels publish without an event
+constexpr std::chrono::microseconds kIdleSleep{50};
+constexpr int64_t kSleepNanos = 100'000'000;
+
+}  // namespace
+
+CollNetStaging::CollNetStaging(const std::vector<Led>& led, int ranks) {
+  for (const Led& one : led) {
+    moved_->links.emplace_back(one.toNetwork, one.fromNetwork, *one.group, ranks);
+    groups_.push_back(one.group);
+  }
+}
+
+void CollNetStaging::stop() {
+  if (!thread_.joinable()) return;
+  moved_->stopping.store(true);
+  activity_->wake();
+  while (moved_->ended.load() == 0) {
+    if (isStuck()) return thread_.detach();
+    futexWaitFor(moved_->ended, 0, kLookNanos);
+  }
+  thread_.join();
+}
+
+void CollNetStaging::start(StagingActivity& activity) {
+  if (groups_.empty()) return;
+  activity_ = &activity;
+  thread_ = startQuietThread("jccl-collnet", [moved = moved_, &activity] {
+    moved->run(activity);
+    moved->ended.store(1);
+    futexWake(moved->ended);
+  });
+}
+
+void CollNetStaging::Moved::run(StagingActivity& activity) {
+  int idle = 0;
+  while (!stopping.load()) {
+    const uint32_t begun = activity.begun();
+    if (failed.load() || !activity.inFlight()) {
+      activity.sleep(begun, kSleepNanos);
+      continue;
+    }
+    int work = 0;
+    for (CollNetLink& link : links) {
+      if (Status polled = link.poll(&work); !polled) {
+        const std::lock_guard lock(mutex);
+        error = polled;
+        failed.store(true);
+        break;
+      }
+    }
+    idle = work != 0 ? 0 : idle + 1;
+    if (idle > kIdlePolls + kYields) {
+      std::this_thread::sleep_for(kIdleSleep);
+    } else if (idle > kIdlePolls) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+bool CollNetStaging::isStuck() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](CollNetGroup* group) { return group->isStuck(); });
+}
+
+bool CollNetStaging::failed() const { return moved_->failed.load() || isStuck(); }
+
+Status CollNetStaging::error() const {
+  for (const CollNetGroup* group : groups_) {
+    if (group->failed()) return group->error();
+  }
+  const std::lock_guard lock(moved_->mutex);
+  return moved_->error;
+}
+
+}  // namespace jccl

@@ -1,0 +1,68 @@
+// A network that reduces: the plug-ins of the tests, and the process that simulates their switch.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/fd.h"
+#include "plugin/collnet_library.h"
+
+namespace jccl::test {
+
+inline constexpr std::array<const char*, 7> kCollNetPlugins = {
+    JCCL_TEST_COLLNET_V6,  JCCL_TEST_COLLNET_V7,  JCCL_TEST_COLLNET_V8, JCCL_TEST_COLLNET_V9,
+    JCCL_TEST_COLLNET_V10, JCCL_TEST_COLLNET_V11, JCCL_TEST_COLLNET_V12};
+
+inline const char* collNetPlugin(int version) {
+  return kCollNetPlugins[static_cast<size_t>(version - plugin::kOldestVersion)];
+}
+
+// The process ends with this one, or when it is killed.
+class SwitchProcess {
+ public:
+  SwitchProcess() {
+    int in[2];
+    int out[2];
+    EXPECT_EQ(0, ::pipe2(in, O_CLOEXEC));
+    EXPECT_EQ(0, ::pipe2(out, O_CLOEXEC));
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    const char* const arguments[] = {JCCL_TEST_SWITCH, nullptr};
+    EXPECT_EQ(0, ::posix_spawn(&process_, JCCL_TEST_SWITCH, &actions, nullptr, const_cast<char**>(arguments), environ));
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(in[0]);
+    ::close(out[1]);
+    input_ = UniqueFd(in[1]);
+    const UniqueFd output(out[0]);
+    std::array<char, 16> port{};
+    EXPECT_GT(::read(output.get(), port.data(), port.size() - 1), 0);
+    ::setenv("JCCL_TEST_SWITCH", std::string(port.data(), ::strcspn(port.data(), "\n")).c_str(), 1);
+  }
+  ~SwitchProcess() { kill(); }
+  SwitchProcess(const SwitchProcess&) = delete;
+  SwitchProcess& operator=(const SwitchProcess&) = delete;
+
+  void kill() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
+
+ private:
+  pid_t process_ = -1;
+  UniqueFd input_;
+};
+
+}  // namespace jccl::test
