@@ -226,6 +226,10 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectCo
   });
 }
 
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_dropCollNet(JNIEnv*, jclass, jlong handle) {
+  communicatorOf(handle).dropCollNet();
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_controls(JNIEnv*, jclass, jlong handle) {
   return reinterpret_cast<jlong>(&communicatorOf(handle).controls());
 }

@@ -105,6 +105,7 @@ class DeviceCommunicator {
   // plug-ins can do. On all ranks, or on none.
   Status connectCollNet(const std::vector<StagedEnds>& ends, const CollNetOffer& common,
                         std::shared_ptr<const void> memory);
+  void dropCollNet() { collNet_.clear(); }
   // This rank's GPU is to forward so many connections for ranks of its host, before connectInfo; their slots, once that has
   // been called, for this rank's adapter; and those of a peer, as this GPU reaches them: null where it does not.
   void setForwarded(int connections) { plan_.setForwarded(connections); }

@@ -52,6 +52,11 @@ Status HostCommunicator::useCollNet(const std::vector<std::vector<int>>& leaders
   return communicator_->setCollNet(setup);
 }
 
+void HostCommunicator::dropCollNet() {
+  collNetStaging_.reset();
+  collNet_.reset();
+}
+
 Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, std::vector<StagedEnds>& ends) {
   if (collNet_ == nullptr || collNetStaging_ != nullptr || stagingProxy_ != nullptr) {
     return Status::invalid("collnet: stage once, after an offer and before the staging starts");

@@ -65,7 +65,7 @@ class HostCommunicator final : private BufferResolver {
   Status connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member, int64_t timeoutNanos);
   // `leaders` by group and host; `common` is what all offers have in common.
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
-  void dropCollNet() { collNet_.reset(); }
+  void dropCollNet();
   // Instead of useCollNet, for kernels of a GPU: the ends by group, of which each is on the channel with its number. Those that
   // others lead are null. Before startStaging. `common` stays as long as this object.
   Status stageCollNet(int groups, const CollNetOffer& common, std::vector<StagedEnds>& ends);

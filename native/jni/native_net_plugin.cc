@@ -4,6 +4,7 @@
 #include "io_jccl_nativelib_NativeNetPlugin.h"
 #include "jni/jni_support.h"
 #include "plugin/net_devices.h"
+#include "transport/coll_net.h"
 
 namespace {
 
@@ -43,5 +44,18 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv
     env->SetObjectArrayElement(texts, 0, text);
     if (env->ExceptionCheck() || found.plugin == nullptr) return nullptr;
     return jccl::jni::newLongs(env, numbers);
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probeReducing(JNIEnv* env, jclass, jstring plugin,
+                                                                               jlong limitNanos) {
+  return jccl::jni::guarded<jstring>(nullptr, [&]() -> jstring {
+    std::string name;
+    if (!jccl::jni::copyString(env, plugin, name)) return nullptr;
+    std::unique_ptr<jccl::CollNet> opened;
+    if (!jccl::CollNet::open(name, 0, {limitNanos, limitNanos}, &opened)) return nullptr;
+    std::string lines;
+    for (const jccl::plugin::DeviceProperties& one : opened->devices()) lines += lineOf(one.name) + lineOf(one.pciPath);
+    return jccl::jni::newString(env, lines);
   });
 }

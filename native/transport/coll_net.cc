@@ -213,7 +213,8 @@ Status CollNet::readOffer() {
                "collnet plugin=" + plugin_->name() + " file=" + plugin_->file() + " version=" +
                    std::to_string(plugin_->version()) + " device=" + device.name + " pci=" + device.pciPath +
                    " speed_mbps=" + std::to_string(device.speedMbps) + " gathers=" + (offer_.gathers ? "yes" : "no"));
-    devices_.push_back(i);
+    device.number = i;
+    devices_.push_back(device);
     offer_.maxBytes = std::min(offer_.maxBytes, device.maxCollectiveBytes);
     offer_.speedMbps += static_cast<uint32_t>(device.speedMbps);
     offer_.latencyMicros = std::max(offer_.latencyMicros, device.latencyMicros);
@@ -273,7 +274,7 @@ Status CollNet::listen(int group, CollNetHandle* handle) {
     void* listener = nullptr;
   };
   const auto made = std::make_shared<Made>();
-  Status listening = bounded("listen", limits_.openNanos, [plugin = plugin_, device = devices_[at], made] {
+  Status listening = bounded("listen", limits_.openNanos, [plugin = plugin_, device = devices_[at].number, made] {
     return plugin->listen(device, made->handle.data(), &made->listener);
   });
   if (!listening) return listening;

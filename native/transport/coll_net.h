@@ -116,6 +116,8 @@ class CollNet {
   CollNet& operator=(const CollNet&) = delete;
 
   const CollNetOffer& offer() const { return offer_; }
+  // Those that reach memory of the host, in the order of groups.
+  const std::vector<plugin::DeviceProperties>& devices() const { return devices_; }
 
   // Makes the handle by which the others connect to this rank in a group.
   Status listen(int group, CollNetHandle* handle);
@@ -141,7 +143,7 @@ class CollNet {
   const std::shared_ptr<plugin::CollNetPlugin> plugin_;
   const CollNetLimits limits_;
   CollNetOffer offer_;
-  std::vector<int> devices_;  // that reach memory of the host
+  std::vector<plugin::DeviceProperties> devices_;
   std::vector<Place> places_;
   bool stuck_ = false;  // the plug-in has not returned from a call
 };

@@ -16,8 +16,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiPredicate;
-import java.util.function.IntBinaryOperator;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -28,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * the leaders of each group listen, then they connect, and after each step all agree whether all could. Where one could not,
  * nobody uses it, for a reason that all know.
  */
-final class CollNetConnector {
+abstract class CollNetConnector {
 
     private static final Logger LOG = LoggerFactory.getLogger(CollNetConnector.class);
 
@@ -39,45 +37,68 @@ final class CollNetConnector {
     private final InitContext context;
     private final NativeEngine engine;
     private final Plan plan;
-    private final User user;
 
-    /**
-     * Who uses the network: what differs between memory of hosts and of GPUs.
-     *
-     * @param name for logs
-     * @param groups how many groups it can use
-     * @param gathers whether it can gather and scatter
-     * @param leader the leader of a group on a host
-     * @param use takes so many groups, and the offers by rank; whether that succeeded
-     */
-    private record User(
-            String name,
-            int groups,
-            boolean gathers,
-            IntBinaryOperator leader,
-            BiPredicate<Integer, List<byte[]>> use) {}
-
-    private CollNetConnector(InitContext context, NativeEngine engine, Plan plan, User user) {
+    private CollNetConnector(InitContext context, NativeEngine engine, Plan plan) {
         this.context = context;
         this.engine = engine;
         this.plan = plan;
-        this.user = user;
     }
+
+    /** For logs. */
+    abstract String name();
+
+    /** How many groups can be used. */
+    abstract int maxGroups();
+
+    /** Whether what the network gathers and scatters can be used. */
+    abstract boolean gathers();
+
+    /** The leader of a group on a host. */
+    abstract int leader(int group, int host);
+
+    /** Takes the groups that were connected, and the offers by rank; why that failed, or nothing. */
+    abstract Optional<String> use(int groups, List<byte[]> offers);
+
+    /** Gives all of it back. */
+    abstract void drop();
 
     /** For operations on memory of hosts: groups are led by the host's ranks in turn. */
     static CollNetConnector forHosts(InitContext context, NativeEngine engine, Plan plan) {
-        int hosts = plan.hosts().size();
-        IntBinaryOperator leader = (group, host) -> {
-            List<Integer> ranks = plan.hosts().get(host).ranks();
-            return ranks.get(group % ranks.size());
+        return new CollNetConnector(context, engine, plan) {
+            @Override
+            String name() {
+                return "collnet";
+            }
+
+            @Override
+            int maxGroups() {
+                return plan.channels();
+            }
+
+            @Override
+            boolean gathers() {
+                return isEven(plan);
+            }
+
+            @Override
+            int leader(int group, int host) {
+                List<Integer> ranks = plan.hosts().get(host).ranks();
+                return ranks.get(group % ranks.size());
+            }
+
+            @Override
+            Optional<String> use(int groups, List<byte[]> offers) {
+                int hosts = plan.hosts().size();
+                int[] leaders = new int[groups * hosts];
+                Arrays.setAll(leaders, at -> leader(at / hosts, at % hosts));
+                return engine.useCollNet(leaders, groups, offers) ? Optional.empty() : Optional.of(engine.lastError());
+            }
+
+            @Override
+            void drop() {
+                engine.dropCollNet();
+            }
         };
-        BiPredicate<Integer, List<byte[]>> use = (groups, offers) -> {
-            int[] leaders = new int[groups * hosts];
-            Arrays.setAll(leaders, at -> leader.applyAsInt(at / hosts, at % hosts));
-            return engine.useCollNet(leaders, groups, offers);
-        };
-        return new CollNetConnector(
-                context, engine, plan, new User("collnet", plan.channels(), isEven(plan), leader, use));
     }
 
     /**
@@ -85,17 +106,42 @@ final class CollNetConnector {
      *
      * @param staging the host's engine that moves their data
      * @param plan over the GPUs
-     * @param groups the maximum number
+     * @param channels how many have a chain
      */
     static CollNetConnector forDevices(
-            InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int groups) {
-        User user = new User(
-                "collnet of GPUs",
-                groups,
-                false,
-                (group, host) -> plan.chain(group, host).get(0),
-                (connected, offers) -> device.connectCollNet(staging, connected, offers));
-        return new CollNetConnector(context, staging, plan, user);
+            InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int channels) {
+        return new CollNetConnector(context, staging, plan) {
+            @Override
+            String name() {
+                return "collnet of GPUs";
+            }
+
+            @Override
+            int maxGroups() {
+                return channels;
+            }
+
+            @Override
+            boolean gathers() {
+                return false;
+            }
+
+            @Override
+            int leader(int group, int host) {
+                return plan.chain(group, host).get(0);
+            }
+
+            @Override
+            Optional<String> use(int groups, List<byte[]> offers) {
+                return device.connectCollNet(staging, groups, offers);
+            }
+
+            @Override
+            void drop() {
+                device.dropCollNet();
+                staging.dropCollNet();
+            }
+        };
     }
 
     /** Whether the settings let the network reduce between the hosts of a plan; the same on all ranks. */
@@ -112,7 +158,7 @@ final class CollNetConnector {
             if (context.rank() == 0) {
                 LOG.info(
                         "{}: the network reduces between hosts={} by groups={} of leaders={}{}",
-                        user.name(),
+                        name(),
                         plan.hosts().size(),
                         traits.groups(),
                         leaders(0),
@@ -120,9 +166,9 @@ final class CollNetConnector {
             }
             return Optional.of(traits);
         } catch (NotUsed e) {
-            engine.dropCollNet();
+            drop();
             if (context.rank() == 0) {
-                LOG.warn("{}: not used: {}", user.name(), e.getMessage());
+                LOG.warn("{}: not used: {}", name(), e.getMessage());
             }
             return Optional.empty();
         }
@@ -146,13 +192,13 @@ final class CollNetConnector {
         List<byte[]> offers = exchange(this::offer);
         NativeEngine.CollNetCommon common =
                 engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(engine.lastError()));
-        int groups = Math.min(common.groups(), user.groups());
+        int groups = Math.min(common.groups(), maxGroups());
         for (int group = 0; group < groups; group++) {
             connect(group);
         }
-        exchange(() -> made(user.use().test(groups, offers) ? new byte[0] : null));
-        return new CollNetTraits(
-                groups, common.gathers() && user.gathers(), common.gigabytes(), common.latencyMicros());
+        exchange(
+                () -> use(groups, offers).map(why -> new Made(new byte[0], why)).orElse(Made.NOTHING));
+        return new CollNetTraits(groups, common.gathers() && gathers(), common.gigabytes(), common.latencyMicros());
     }
 
     private Made offer() {
@@ -189,7 +235,7 @@ final class CollNetConnector {
     /** The leader of each host. */
     private List<Integer> leaders(int group) {
         return IntStream.range(0, plan.hosts().size())
-                .map(host -> user.leader().applyAsInt(group, host))
+                .map(host -> leader(group, host))
                 .boxed()
                 .toList();
     }

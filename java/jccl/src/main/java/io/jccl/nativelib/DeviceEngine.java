@@ -134,13 +134,18 @@ public final class DeviceEngine extends Engine {
      * @param staging the host's engine that has connected its groups
      * @param groups how many
      * @param offers of the plug-ins of all ranks
-     * @return whether that succeeded; if not, an engine's {@link #lastError} says why
+     * @return why it failed, or nothing
      */
-    public boolean connectCollNet(NativeEngine staging, int groups, List<byte[]> offers) {
-        return staging.stageCollNet(groups, offers)
-                .filter(rows -> NativeDeviceCommunicator.connectCollNet(handle, rows, staging.shareMemory())
-                        == NativeCommunicator.OK)
-                .isPresent();
+    public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers) {
+        Optional<long[]> rows = staging.stageCollNet(groups, offers);
+        return rows.isEmpty()
+                ? Optional.of(staging.lastError())
+                : failure(NativeDeviceCommunicator.connectCollNet(handle, rows.get(), staging.shareMemory()));
+    }
+
+    /** It does not, after all. */
+    public void dropCollNet() {
+        NativeDeviceCommunicator.dropCollNet(handle);
     }
 
     /** What the peers need to connect to this rank. */

@@ -129,6 +129,9 @@ public final class NativeDeviceCommunicator {
      */
     static native int connectCollNet(long comm, long[] rows, long memory);
 
+    /** It does not. */
+    static native void dropCollNet(long comm);
+
     /** The address of what ends the waits of the kernels, for {@link NativeCommunicator#startStaging}. */
     static native long controls(long comm);
 

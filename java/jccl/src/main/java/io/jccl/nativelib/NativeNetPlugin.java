@@ -35,5 +35,21 @@ public final class NativeNetPlugin {
         return new Answer(numbers, List.of(texts[0].split("\n", -1)));
     }
 
+    /**
+     * The devices behind which a network reduces, of a CollNet plug-in: for each its name and its path in sysfs. None where
+     * there is no such plug-in, or it cannot be used.
+     *
+     * @param plugin as in {@link #ask}
+     * @param limit how long it may take
+     * @throws NativeLoadException if JCCL's own library cannot be loaded
+     */
+    public static List<String> reducing(String plugin, Duration limit) {
+        NativeLoader.load();
+        String lines = probeReducing(plugin, limit.toNanos());
+        return lines == null || lines.isEmpty() ? List.of() : List.of(lines.split("\n", -1));
+    }
+
+    private static native String probeReducing(String plugin, long limitNanos);
+
     private static native long[] probe(String plugin, long limitNanos, String[] texts);
 }

@@ -4,6 +4,7 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.search.Rail;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * The channels of a communicator: for each channel one ring through all ranks and one tree over all ranks.
@@ -139,12 +140,20 @@ public final class Plan {
 
     /**
      * The ranks of a host in the order in which a chain leads through them to a network that reduces, the leader first. Each such
-     * channel has a chain of its own, as far as so many were found.
+     * channel has a chain of its own, as far as so many were found: where some of the host's network devices reduce ({@code
+     * coll}) and others do not, those of trees that use the former.
      */
     public List<Integer> chain(int channel, int host) {
-        List<List<Integer>> orders = found.get(host).trees().orders();
-        int[] choice = treeChoice[host];
-        return orders.isEmpty() ? hosts.get(host).ranks() : orders.get(choice[channel % choice.length]);
+        ChannelGraph trees = found.get(host).trees();
+        if (trees.orders().isEmpty()) {
+            return hosts.get(host).ranks();
+        }
+        int[] reducing = IntStream.of(treeChoice[host])
+                .filter(one ->
+                        !trees.rails().isEmpty() && trees.rails().get(one).reduces())
+                .toArray();
+        int[] choice = reducing.length > 0 ? reducing : treeChoice[host];
+        return trees.orders().get(choice[channel % choice.length]);
     }
 
     /** The most edges between the root and a rank in the tree of a channel. */

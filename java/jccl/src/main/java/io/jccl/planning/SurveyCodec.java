@@ -25,7 +25,7 @@ import java.util.Set;
  *
  * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │ rings │ trees
  * rings, trees:  u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
- *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out
+ *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out │ u8 reduces
  * </pre>
  *
  * <p>Only the lowest rank of a host sends orders: the plan takes no other's.
@@ -81,7 +81,7 @@ public final class SurveyCodec {
             }
             if (withRails) {
                 Rail rail = graph.rails().get(channel);
-                out.i32(rail.in()).i32(rail.out());
+                out.i32(rail.in()).i32(rail.out()).flag(rail.reduces());
             }
         }
     }
@@ -138,7 +138,7 @@ public final class SurveyCodec {
         for (int channel = 0; channel < count; channel++) {
             orders.add(order(in, ranks));
             if (withRails) {
-                rails.add(new Rail(in.i32(), in.i32()));
+                rails.add(new Rail(in.i32(), in.i32(), in.flag()));
             }
         }
         return new ChannelGraph(pattern, bwIntra, bwInter, typeIntra, typeInter, crossNic, orders, rails);

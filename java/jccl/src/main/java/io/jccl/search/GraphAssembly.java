@@ -57,18 +57,24 @@ final class GraphAssembly {
         }
         orders.add(order);
         if (!nets.isEmpty()) {
-            devices.add(new Rail(dev(route.netIn()), dev(route.netOut())));
+            devices.add(rail(route.netIn(), route.netOut()));
         }
         if (traffic.mirrored()) {
             List<Integer> reversed = new ArrayList<>(order);
             Collections.reverse(reversed);
             orders.add(reversed);
-            devices.add(new Rail(dev(route.netOut()), dev(route.netIn())));
+            devices.add(rail(route.netOut(), route.netIn()));
         }
     }
 
-    private int dev(int net) {
-        return ((Node.Net) paths.topology().node(nets.get(net))).dev();
+    private Rail rail(int netIn, int netOut) {
+        Node.Net in = device(netIn);
+        Node.Net out = device(netOut);
+        return new Rail(in.dev(), out.dev(), in.coll() && out.coll());
+    }
+
+    private Node.Net device(int net) {
+        return (Node.Net) paths.topology().node(nets.get(net));
     }
 
     /** What a tree can carry inside the host while its share of the network is {@code each}. */

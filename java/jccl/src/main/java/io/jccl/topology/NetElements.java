@@ -23,6 +23,7 @@ final class NetElements {
     private final VerbsDevices verbs;
     private final boolean verbsTried;
     private final Optional<NetPlugin> plugin;
+    private final List<CollNetDevices.Device> reducing;
 
     /**
      * A device in its place.
@@ -46,12 +47,19 @@ final class NetElements {
     /**
      * @param verbsTried whether data goes by verbs where a port is active; else it goes by sockets, which need interfaces
      * @param plugin the network plug-in by which it goes before both
+     * @param reducing the devices behind which the network reduces
      */
-    NetElements(NetDevices interfaces, VerbsDevices verbs, boolean verbsTried, Optional<NetPlugin> plugin) {
+    NetElements(
+            NetDevices interfaces,
+            VerbsDevices verbs,
+            boolean verbsTried,
+            Optional<NetPlugin> plugin,
+            List<CollNetDevices.Device> reducing) {
         this.interfaces = interfaces;
         this.verbs = verbs;
         this.verbsTried = verbsTried;
         this.plugin = plugin;
+        this.reducing = List.copyOf(reducing);
     }
 
     /** All devices, those on PCI first, in the order of their bus ids. */
@@ -180,11 +188,14 @@ final class NetElements {
         return byVerbs ? "not used because data goes by verbs, and it has none" : "";
     }
 
-    private static XmlElement element(Draft draft, int dev) {
+    private XmlElement element(Draft draft, int dev) {
         Map<String, String> attributes = new LinkedHashMap<>();
         attributes.put("name", draft.name);
         attributes.put("dev", Integer.toString(dev));
         attributes.putAll(draft.attributes);
+        if (reduces(draft)) {
+            attributes.put("coll", "1");
+        }
         List<String> notes = new ArrayList<>(draft.notes);
         if (!draft.against.isEmpty()) {
             notes.add(draft.against);
@@ -193,6 +204,14 @@ final class NetElements {
             attributes.put("origin", String.join("; ", notes));
         }
         return new XmlElement(ElementType.NET, attributes, List.of(), 0);
+    }
+
+    /** A plug-in that reduces may know a card by another name than the one that joins the ranks. */
+    private boolean reduces(Draft draft) {
+        return reducing.stream().anyMatch(device -> {
+            List<String> chain = interfaces.chainOf(device.pciPath());
+            return chain.isEmpty() ? device.name().equals(draft.name) : chain.equals(draft.chain);
+        });
     }
 
     private static void putSpeed(Map<String, String> attributes, List<String> notes, int mbps) {

@@ -55,6 +55,17 @@ public final class SysfsDetector {
      * @param plugin the network plug-in that is used
      */
     public SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs, Optional<NetPlugin> plugin) {
+        this(root, osArch, inventory, verbs, plugin, List.of());
+    }
+
+    /** @param reducing the devices behind which a network reduces */
+    SysfsDetector(
+            Path root,
+            String osArch,
+            GpuInventory inventory,
+            boolean verbs,
+            Optional<NetPlugin> plugin,
+            List<CollNetDevices.Device> reducing) {
         this.files = new SystemFiles(root);
         this.nodes = new CpuNodes(
                 files,
@@ -66,7 +77,7 @@ public final class SysfsDetector {
                 });
         this.pci = new PciDevices(files, nodes);
         this.gpus = new GpuDevices(files, pci, inventory);
-        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs, plugin);
+        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs, plugin, reducing);
     }
 
     /** This host without what a management library would report. */
@@ -91,7 +102,8 @@ public final class SysfsDetector {
                         System.getProperty("os.arch", ""),
                         ManagementLibrary.ask(settings),
                         IbSettings.tried(settings),
-                        plugin)
+                        plugin,
+                        CollNetDevices.of(settings))
                 .detect(ranks);
     }
 

@@ -36,7 +36,7 @@ class SurveyCodecTest {
             PathType.PXN,
             true,
             List.of(List.of(9, 3, 5), List.of(5, 3, 9)),
-            List.of(new Rail(0, 1), new Rail(1, 0)));
+            List.of(new Rail(0, 1, true), new Rail(1, 0)));
     private static final ChannelGraph TREES = Found.trees(
             Pattern.SPLIT_TREE,
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));

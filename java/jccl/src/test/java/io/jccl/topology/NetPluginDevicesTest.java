@@ -30,9 +30,13 @@ class NetPluginDevicesTest {
     }
 
     private XmlElement describe(NetPlugin.Device... devices) {
-        Optional<NetPlugin> plugin = Optional.of(new NetPlugin("Fabric", "libfabric.so", 9, List.of(devices)));
+        return describe(Optional.of(new NetPlugin("Fabric", "libfabric.so", 9, List.of(devices))), List.of());
+    }
+
+    private XmlElement describe(Optional<NetPlugin> plugin, List<CollNetDevices.Device> reducing) {
         GpuInventory none = GpuInventory.absent("nvml", List.of());
-        XmlElement system = new SysfsDetector(root, "amd64", none, true, plugin).detect(List.of(new HostRank(0, -1)));
+        XmlElement system =
+                new SysfsDetector(root, "amd64", none, true, plugin, reducing).detect(List.of(new HostRank(0, -1)));
         assertThat(TopologyXmlReader.read(TopologyXmlWriter.write(system))).isEqualTo(system);
         return system;
     }
@@ -66,6 +70,17 @@ class NetPluginDevicesTest {
         List<String> nets = nets(describe(device("mlx5_0", "/sys/devices/" + CARD)));
         assertThat(nets).hasSize(2);
         assertThat(nets.get(0)).contains("name=\"mlx5_0\" dev=\"0\" speed=\"400000\"");
+    }
+
+    /** By its place, whatever it calls the card; by its name where it does not say where that is. */
+    @Test
+    void devicesBehindWhichTheNetworkReducesAreMarked() {
+        List<CollNetDevices.Device> reducing = List.of(
+                new CollNetDevices.Device("sharp0", "/sys/devices/" + CARD), new CollNetDevices.Device("eth0", ""));
+        List<String> nets = nets(describe(Optional.empty(), reducing));
+        assertThat(nets).hasSize(2).allMatch(line -> line.contains(" coll=\"1\""));
+        List<String> others = nets(describe(Optional.empty(), List.of(new CollNetDevices.Device("mlx5_1", ""))));
+        assertThat(others).hasSize(2).noneMatch(line -> line.contains("coll="));
     }
 
     private static String cardOf(Topology topology) {
