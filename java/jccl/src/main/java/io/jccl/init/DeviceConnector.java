@@ -289,12 +289,12 @@ final class DeviceConnector {
     private Set<Protocol> testProtocols(DeviceEngine engine) {
         byte[] passed = new byte[Protocol.values().length];
         StringBuilder reasons = new StringBuilder();
-        for (Protocol protocol : Protocol.values()) {
+        for (Protocol protocol : carried()) {
             Optional<String> failure =
                     engine.selfTest(protocol.ordinal(), context.left().toNanos());
             passed[protocol.ordinal()] = (byte) (failure.isEmpty() ? 1 : 0);
             failure.ifPresent(reason ->
-                    reasons.append(protocol.label()).append(": ").append(reason).append(' '));
+                    reasons.append(protocol.label()).append(": ").append(reason).append(beside()));
         }
         if (!reasons.isEmpty()) {
             LOG.warn("rank={}: the self-test of connections failed, {}", rank, reasons);
@@ -315,6 +315,18 @@ final class DeviceConnector {
                             + reasons);
         }
         return all;
+    }
+
+    /** A plug-in would take two messages for a chunk of another protocol. */
+    private Set<Protocol> carried() {
+        boolean byPlugin = connections.transports().stream().anyMatch(one -> one.kind() == TransportKind.PLUGIN);
+        return byPlugin ? EnumSet.of(Protocol.SIMPLE) : EnumSet.allOf(Protocol.class);
+    }
+
+    /** What the host's engine knows of a failure of what it stages. */
+    private String beside() {
+        String why = staging.map(NativeEngine::lastError).orElse("");
+        return why.isEmpty() ? " " : "; " + why + " ";
     }
 
     private DeviceFacts facts(int channels, Set<Protocol> protocols, Optional<CollNetTraits> collNet) {

@@ -51,6 +51,24 @@ class EmulatedStagingTest {
         DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> onHost(rank, each, config));
     }
 
+    /** Whatever protocol is asked for, SIMPLE is used. */
+    @ParameterizedTest
+    @CsvSource({"2, 1, 12", "4, 2, 6"})
+    void networkPlugInsCarryMemoryOfGpus(int size, int each, int version) {
+        String plugin = TestPlugins.library(version);
+        DeviceCollectives.compare(
+                size,
+                2,
+                "ring",
+                "simple",
+                (rank, config) -> onHost(rank, each, config.setting(TestPlugins.SETTING, plugin)));
+        try (LocalRanks ranks = LocalRanks.start(
+                size, rank -> onHost(rank, each, EmulatedGpus.config().setting(TestPlugins.SETTING, plugin))
+                        .build())) {
+            ranks.run(comm -> EmulatedGpus.sumUp(comm, 0));
+        }
+    }
+
     /** Lines of LL128 stay whole in proxies; what a GPU's link to its host does is another matter. */
     @Test
     void linesOfLL128GoBetweenHostsWhereTheyAreForced() {
