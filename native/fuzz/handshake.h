@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -50,23 +51,28 @@ struct ListeningRank {
   int64_t now = 1'000'000'000'000;
 };
 
-// From one address after the other, as each has few ports, and keeps them for a minute.
-inline UniqueFd newPeer() {
+// From one address after the other, as each has few ports, and may keep them for a minute: not those that are closed by a reset.
+inline UniqueFd connectPeer(const SocketAddress& to) {
   constexpr uint32_t kAddresses = 200;
   static uint32_t made = 0;
-  UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in from{};
-  from.sin_family = AF_INET;
-  from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + made++ % kAddresses);
-  if (::bind(peer.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) std::abort();
-  return peer;
+  for (uint32_t tried = 0; tried < kAddresses; ++tried) {
+    UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + made++ % kAddresses);
+    if (::bind(peer.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) continue;
+    if (::connect(peer.get(), to.get(), to.bytes()) != 0) continue;
+    const linger reset{1, 0};
+    ::setsockopt(peer.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    return peer;
+  }
+  std::perror("no address has a port left");
+  std::abort();
 }
 
 inline void toListener(const uint8_t* data, size_t size, bool proves) {
   static ListeningRank rank;
-  UniqueFd peer = newPeer();
-  const SocketAddress to = rank.listener->addresses().front();
-  if (::connect(peer.get(), to.get(), to.bytes()) != 0) std::abort();
+  UniqueFd peer = connectPeer(rank.listener->addresses().front());
   NetChallenge challenge;
   for (int i = 0; i < 1000 && ::recv(peer.get(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_PEEK) < 24; ++i) {
     rank.step();

@@ -29,7 +29,7 @@ using test::Producer;
 using test::transfer;
 
 const ConnectionShape kShape(64 * 1024, 4096, 4096);
-constexpr int64_t kBriefNanos = 150'000'000;  // the time limits of the networks
+constexpr int64_t kBriefNanos = 300'000'000;  // the time limits of the networks; on busy cores good calls took 150 ms
 constexpr int64_t kLateNanos = 8'000'000'000;
 constexpr uint32_t kBytes = 1000;
 
