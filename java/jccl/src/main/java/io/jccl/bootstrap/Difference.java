@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.Collective;
 import io.jccl.RankOperation;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -92,9 +93,10 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
                 .toList();
         boolean known = calls.size() == groups.size();
         List<String> called = known ? whatDiffers(calls) : List.of();
-        boolean sameCollective = known && differing(calls, RankOperation::collective) == 1;
+        Collective collective = known ? calls.get(0).collective() : null;
+        boolean sameCollective = collective != null && differing(calls, RankOperation::collective) == 1;
         return who(called)
-                + (sameCollective ? " in " + calls.get(0).collective().label() : "")
+                + (sameCollective ? " in " + collective.label() : "")
                 + (isFirst || !called.isEmpty() ? " at sequence=" : " at or before sequence=")
                 + LastEntered.text(sequence)
                 + "; make every rank call the same collective with the same type, op, root and count (for each rank)";
