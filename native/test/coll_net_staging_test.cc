@@ -60,7 +60,7 @@ class Leader {
   void publish(const void* data, uint32_t bytes, DataType type, ReduceOp op, uint32_t check) {
     await([&] { return sent_ < toNetwork_.head->head.load() + kSlots; });
     SlotHeader* header = toNetwork_.slotHeader(sent_);
-    std::memcpy(toNetwork_.simpleSlot(sent_), data, std::min(bytes, kSlotBytes));
+    if (bytes != 0) std::memcpy(toNetwork_.simpleSlot(sent_), data, bytes);
     header->check = check;
     header->bytes = bytes;
     header->protocol = static_cast<uint8_t>(Protocol::Simple);
@@ -79,7 +79,7 @@ class Leader {
     if (failed) return false;
     EXPECT_EQ(bytes, header->bytes);
     EXPECT_EQ(check, header->check);
-    std::memcpy(data, fromNetwork_.simpleSlot(taken_), bytes);
+    if (bytes != 0) std::memcpy(data, fromNetwork_.simpleSlot(taken_), bytes);
     fromNetwork_.head->head.store(++taken_);
     return true;
   }
