@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/coll_net_link.h"
 #include "engine/staging_activity.h"
-#include "transport/coll_net_link.h"
 
 namespace jccl {
 

@@ -1,4 +1,4 @@
-#include "transport/coll_net_link.h"
+#include "engine/coll_net_link.h"
 
 #include <atomic>
 #include <cstring>
