@@ -177,28 +177,24 @@ TEST(CollNetStagingThread, AHeaderThatIsWrongIsAnError) {
 }
 
 TEST(CollNetStagingThread, ACallThatDoesNotReturnIsLeftBehind) {
-  ::setenv("JCCL_TEST_COLLNET_FAULT", "blocks=iallreduce", 1);
-  ::setenv("JCCL_TEST_COLLNET_BLOCK_MS", "60000", 1);
-  {
-    Leaders leaders(200'000'000);
-    std::array<bool, 2> ended{};
-    leaders.run([&](Leader& leader, int member) {
-      leader.begin();
-      const float one = 1;
-      float sum = 0;
-      bool good = true;
-      for (uint32_t step = 0; good && step < 100; ++step) {
-        leader.publish(&one, 4, DataType::Float32, ReduceOp::Sum, step);
-        good = leader.take(&sum, 4, step);
-      }
-      ended[static_cast<size_t>(member)] = !good;
-    });
-    EXPECT_TRUE(ended[0] && ended[1]);
-    const std::string errors = leaders[0].staging().error().message() + leaders[1].staging().error().message();
-    EXPECT_NE(std::string::npos, errors.find("iallreduce has not returned")) << errors;
-  }
-  ::unsetenv("JCCL_TEST_COLLNET_FAULT");
-  ::unsetenv("JCCL_TEST_COLLNET_BLOCK_MS");
+  const Fault fault("blocks=iallreduce");
+  const Variable length("JCCL_TEST_COLLNET_BLOCK_MS", "60000");
+  Leaders leaders(200'000'000);
+  std::array<bool, 2> ended{};
+  leaders.run([&](Leader& leader, int member) {
+    leader.begin();
+    const float one = 1;
+    float sum = 0;
+    bool good = true;
+    for (uint32_t step = 0; good && step < 100; ++step) {
+      leader.publish(&one, 4, DataType::Float32, ReduceOp::Sum, step);
+      good = leader.take(&sum, 4, step);
+    }
+    ended[static_cast<size_t>(member)] = !good;
+  });
+  EXPECT_TRUE(ended[0] && ended[1]);
+  const std::string errors = leaders[0].staging().error().message() + leaders[1].staging().error().message();
+  EXPECT_NE(std::string::npos, errors.find("iallreduce has not returned")) << errors;
 }
 
 }  // namespace

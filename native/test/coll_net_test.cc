@@ -39,23 +39,6 @@ Code run(Communicator& communicator, OperationCode code, Choice choice, Guarded&
   return ended;
 }
 
-// A fault of the plug-in, for as long as this lives.
-class Fault {
- public:
-  explicit Fault(const std::string& name) { ::setenv("JCCL_TEST_COLLNET_FAULT", name.c_str(), 1); }
-  ~Fault() { ::unsetenv("JCCL_TEST_COLLNET_FAULT"); }
-  Fault(const Fault&) = delete;
-  Fault& operator=(const Fault&) = delete;
-};
-
-class Devices {
- public:
-  explicit Devices(int count) { ::setenv("JCCL_TEST_COLLNET_DEVICES", std::to_string(count).c_str(), 1); }
-  ~Devices() { ::unsetenv("JCCL_TEST_COLLNET_DEVICES"); }
-  Devices(const Devices&) = delete;
-  Devices& operator=(const Devices&) = delete;
-};
-
 // The offsets of NCCL's own headers on 64-bit machines.
 TEST(CollNetInterface, HasTheLayoutsOfNccl) {
   using namespace plugin;
@@ -446,13 +429,12 @@ TEST_F(CollNet4, AGroupThatDoesNotConnectIsAnErrorInBoundedTime) {
     EXPECT_EQ(nullptr, net->group(0));
   }
   const Fault blocks("blocks=connect");
-  ::setenv("JCCL_TEST_COLLNET_BLOCK_MS", "1000", 1);
+  const Variable length("JCCL_TEST_COLLNET_BLOCK_MS", "1000");
   ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, kLimits, &net).isOk());
   ASSERT_TRUE(net->listen(0, &handle).isOk());
   const Status late = net->connect(0, std::array{handle, handle}, 0, 100'000'000);
   EXPECT_NE(std::string::npos, late.message().find("connect has not returned for millis=100")) << late.message();
   net.reset();
-  ::unsetenv("JCCL_TEST_COLLNET_BLOCK_MS");
 }
 
 TEST_F(CollNet4, WrongPlacesAreRefused) {

@@ -26,6 +26,26 @@ inline const char* collNetPlugin(int version) {
   return kCollNetPlugins[static_cast<size_t>(version - plugin::kOldestVersion)];
 }
 
+// A variable that the plug-in reads, for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+struct Fault : Variable {
+  explicit Fault(const std::string& name) : Variable("JCCL_TEST_COLLNET_FAULT", name) {}
+};
+
+struct Devices : Variable {
+  explicit Devices(int count) : Variable("JCCL_TEST_COLLNET_DEVICES", std::to_string(count)) {}
+};
+
 // The process ends with this one, or when it is killed.
 class SwitchProcess {
  public:

@@ -38,20 +38,24 @@ abstract class CollNetConnector {
     private final NativeEngine engine;
     private final Plan plan;
 
-    private CollNetConnector(InitContext context, NativeEngine engine, Plan plan) {
+    private final String name;
+    private final int maxGroups;
+    private final boolean gathers;
+
+    /**
+     * @param name for logs
+     * @param maxGroups how many groups can be used
+     * @param gathers whether what the network gathers and scatters can be used
+     */
+    private CollNetConnector(
+            InitContext context, NativeEngine engine, Plan plan, String name, int maxGroups, boolean gathers) {
         this.context = context;
         this.engine = engine;
         this.plan = plan;
+        this.name = name;
+        this.maxGroups = maxGroups;
+        this.gathers = gathers;
     }
-
-    /** For logs. */
-    abstract String name();
-
-    /** How many groups can be used. */
-    abstract int maxGroups();
-
-    /** Whether what the network gathers and scatters can be used. */
-    abstract boolean gathers();
 
     /** The leader of a group on a host. */
     abstract int leader(int group, int host);
@@ -64,22 +68,7 @@ abstract class CollNetConnector {
 
     /** For operations on memory of hosts: groups are led by the host's ranks in turn. */
     static CollNetConnector forHosts(InitContext context, NativeEngine engine, Plan plan) {
-        return new CollNetConnector(context, engine, plan) {
-            @Override
-            String name() {
-                return "collnet";
-            }
-
-            @Override
-            int maxGroups() {
-                return plan.channels();
-            }
-
-            @Override
-            boolean gathers() {
-                return isEven(plan);
-            }
-
+        return new CollNetConnector(context, engine, plan, "collnet", plan.channels(), isEven(plan)) {
             @Override
             int leader(int group, int host) {
                 List<Integer> ranks = plan.hosts().get(host).ranks();
@@ -110,22 +99,7 @@ abstract class CollNetConnector {
      */
     static CollNetConnector forDevices(
             InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int channels) {
-        return new CollNetConnector(context, staging, plan) {
-            @Override
-            String name() {
-                return "collnet of GPUs";
-            }
-
-            @Override
-            int maxGroups() {
-                return channels;
-            }
-
-            @Override
-            boolean gathers() {
-                return false;
-            }
-
+        return new CollNetConnector(context, staging, plan, "collnet of GPUs", channels, false) {
             @Override
             int leader(int group, int host) {
                 return plan.chain(group, host).get(0);
@@ -158,7 +132,7 @@ abstract class CollNetConnector {
             if (context.rank() == 0) {
                 LOG.info(
                         "{}: the network reduces between hosts={} by groups={} of leaders={}{}",
-                        name(),
+                        name,
                         plan.hosts().size(),
                         traits.groups(),
                         leaders(0),
@@ -168,7 +142,7 @@ abstract class CollNetConnector {
         } catch (NotUsed e) {
             drop();
             if (context.rank() == 0) {
-                LOG.warn("{}: not used: {}", name(), e.getMessage());
+                LOG.warn("{}: not used: {}", name, e.getMessage());
             }
             return Optional.empty();
         }
@@ -192,13 +166,13 @@ abstract class CollNetConnector {
         List<byte[]> offers = exchange(this::offer);
         NativeEngine.CollNetCommon common =
                 engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(engine.lastError()));
-        int groups = Math.min(common.groups(), maxGroups());
+        int groups = Math.min(common.groups(), maxGroups);
         for (int group = 0; group < groups; group++) {
             connect(group);
         }
         exchange(
                 () -> use(groups, offers).map(why -> new Made(new byte[0], why)).orElse(Made.NOTHING));
-        return new CollNetTraits(groups, common.gathers() && gathers(), common.gigabytes(), common.latencyMicros());
+        return new CollNetTraits(groups, common.gathers() && gathers, common.gigabytes(), common.latencyMicros());
     }
 
     private Made offer() {

@@ -276,11 +276,11 @@ public final class CommunicatorInitializer {
             Optional<CollNetTraits> collNet = CollNetConnector.isWanted(context, planned.host())
                     ? CollNetConnector.forHosts(context, engine, planned.host()).connect()
                     : Optional.empty();
+            PlanningOptions connected = collNet.isPresent() ? all : options;
             timeline.step("connect");
             status.step("tuning and devices");
             tuner.begin(planned.host());
-            CommunicatorPlan plan =
-                    choose(planned, connections, collNet, collNet.isPresent() ? all : options, peers, tuner);
+            CommunicatorPlan plan = choose(planned, connections, collNet, connected, peers, tuner);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
             if (stagedDevice.isPresent()) {
@@ -292,7 +292,7 @@ public final class CommunicatorInitializer {
                                     context,
                                     peers,
                                     plan,
-                                    collNet.isPresent() ? all : options,
+                                    connected,
                                     surveys.direct(),
                                     connections,
                                     engines,

@@ -9,6 +9,9 @@ import io.jccl.nativelib.NativeNetPlugin;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /** The network devices behind which a network reduces, as a CollNet plug-in lists them. */
 final class CollNetDevices {
@@ -21,6 +24,9 @@ final class CollNetDevices {
      */
     record Device(String name, String pciPath) {}
 
+    /** By plug-in. The host and its GPUs are described one after the other, and a plug-in is begun for each question. */
+    private static final Map<String, List<Device>> KNOWN = new ConcurrentHashMap<>();
+
     private CollNetDevices() {}
 
     /** Those of the first plug-in that has any; none unless the settings let a network reduce. */
@@ -31,19 +37,25 @@ final class CollNetDevices {
         List<String> names = NetworkSettings.netPluginNames(settings);
         Duration limit = settings.get(TimeSettings.INIT_TIMEOUT).dividedBy(4L * names.size() + 1);
         for (String name : names) {
-            try {
-                List<String> texts = NativeNetPlugin.reducing(name, limit);
-                List<Device> devices = new ArrayList<>();
-                for (int at = 0; at + 1 < texts.size(); at += 2) {
-                    devices.add(new Device(texts.get(at), texts.get(at + 1)));
-                }
-                if (!devices.isEmpty()) {
-                    return devices;
-                }
-            } catch (NativeLoadException e) {
-                return List.of(); // others report it
+            List<Device> devices = KNOWN.computeIfAbsent(name, plugin -> ask(plugin, limit));
+            if (devices != null) {
+                return devices;
             }
         }
         return List.of();
+    }
+
+    /** Null where it has none now: it is asked again. */
+    private static @Nullable List<Device> ask(String plugin, Duration limit) {
+        List<Device> devices = new ArrayList<>();
+        try {
+            List<String> texts = NativeNetPlugin.reducing(plugin, limit);
+            for (int at = 0; at + 1 < texts.size(); at += 2) {
+                devices.add(new Device(texts.get(at), texts.get(at + 1)));
+            }
+        } catch (NativeLoadException e) {
+            return null; // others report it
+        }
+        return devices.isEmpty() ? null : List.copyOf(devices);
     }
 }

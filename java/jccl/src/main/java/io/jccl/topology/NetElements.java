@@ -23,7 +23,8 @@ final class NetElements {
     private final VerbsDevices verbs;
     private final boolean verbsTried;
     private final Optional<NetPlugin> plugin;
-    private final List<CollNetDevices.Device> reducing;
+    private final Set<List<String>> reducingChains = new HashSet<>();
+    private final Set<String> reducingNames = new HashSet<>(); // of those whose place is not known
 
     /**
      * A device in its place.
@@ -59,7 +60,14 @@ final class NetElements {
         this.verbs = verbs;
         this.verbsTried = verbsTried;
         this.plugin = plugin;
-        this.reducing = List.copyOf(reducing);
+        for (CollNetDevices.Device device : reducing) {
+            List<String> chain = interfaces.chainOf(device.pciPath());
+            if (chain.isEmpty()) {
+                reducingNames.add(device.name());
+            } else {
+                reducingChains.add(chain);
+            }
+        }
     }
 
     /** All devices, those on PCI first, in the order of their bus ids. */
@@ -208,10 +216,7 @@ final class NetElements {
 
     /** A plug-in that reduces may know a card by another name than the one that joins the ranks. */
     private boolean reduces(Draft draft) {
-        return reducing.stream().anyMatch(device -> {
-            List<String> chain = interfaces.chainOf(device.pciPath());
-            return chain.isEmpty() ? device.name().equals(draft.name) : chain.equals(draft.chain);
-        });
+        return reducingChains.contains(draft.chain) || reducingNames.contains(draft.name);
     }
 
     private static void putSpeed(Map<String, String> attributes, List<String> notes, int mbps) {

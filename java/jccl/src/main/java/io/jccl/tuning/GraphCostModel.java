@@ -119,9 +119,7 @@ public final class GraphCostModel implements TimeModel {
     @Override
     public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
-        int existing = algorithm == Algorithm.COLLNET_CHAIN
-                ? Math.min(shape.channels(), collNet.orElseThrow().groups())
-                : shape.channels();
+        int existing = existingChannels(algorithm);
         int channels = Math.max(
                 overrides.minChannels(existing),
                 Math.min(overrides.maxChannels(existing), busyChannels(algorithm, protocol, bytes)));
@@ -136,9 +134,6 @@ public final class GraphCostModel implements TimeModel {
     public double micros(Collective collective, Choice choice, long bytes) {
         double gbps = bandwidth.gbps(collective, choice.algorithm(), choice.protocol(), bytes);
         int busy = busyChannels(choice.algorithm(), choice.protocol(), bytes);
-        if (choice.algorithm() == Algorithm.COLLNET_CHAIN) {
-            busy = Math.min(busy, collNet.orElseThrow().groups());
-        }
         double part = Math.min(1, choice.channels() / (double) busy);
         return latency.micros(collective, choice.algorithm(), choice.protocol(), bytes)
                 + bytes / (gbps * part * BYTES_PER_MICRO);
@@ -148,7 +143,15 @@ public final class GraphCostModel implements TimeModel {
     private int busyChannels(Algorithm algorithm, Protocol protocol, long bytes) {
         int each = threads > 0 ? threads : GraphCosts.threads(protocol, bandwidth.ringGBps());
         long perChannel = each * thresholds.of(algorithm, protocol, shape.ranks());
-        return perChannel == 0 ? shape.channels() : (int) Math.max(1, Math.min(shape.channels(), bytes / perChannel));
+        int existing = existingChannels(algorithm);
+        return perChannel == 0 ? existing : (int) Math.max(1, Math.min(existing, bytes / perChannel));
+    }
+
+    /** A network that reduces is used by as many channels as there are groups. */
+    private int existingChannels(Algorithm algorithm) {
+        return algorithm == Algorithm.COLLNET_CHAIN
+                ? Math.min(shape.channels(), collNet.orElseThrow().groups())
+                : shape.channels();
     }
 
     private int chunk(Algorithm algorithm, Protocol protocol, long bytes, int channels, int slot) {

@@ -5,6 +5,7 @@ import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.PathType;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Search results that tests make up. */
@@ -46,6 +47,24 @@ public final class Found {
     /** A rank whose rings and trees have the same channels. */
     public static RankChannels rank(int rank, String host, boolean gpu, ChannelGraph rings, Pattern trees) {
         return new RankChannels(rank, host, gpu, rings, trees(trees, rings));
+    }
+
+    /** The ranks of two hosts of two GPUs, with a channel in each direction over a rail of its own. */
+    public static List<RankChannels> twoHosts(Rail first, Rail second) {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int rank = 0; rank < 4; rank++) {
+            int base = rank / 2 * 2;
+            ChannelGraph found = rings(
+                    12,
+                    12,
+                    PathType.PIX,
+                    PathType.PIX,
+                    false,
+                    List.of(List.of(base, base + 1), List.of(base + 1, base)),
+                    List.of(first, second));
+            ranks.add(rank(rank, "host-" + base, true, found, Pattern.BALANCED_TREE));
+        }
+        return ranks;
     }
 
     /** A host rank without a search result: its host's channel runs through the ranks in ascending order. */

@@ -2,34 +2,16 @@ package io.jccl.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.search.ChannelGraph;
-import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
-import io.jccl.topology.PathType;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Chains to a network that reduces. */
 class ReducingChainsTest {
 
-    /** Two hosts of two ranks and two devices. */
     private static Plan plan(boolean firstReduces, boolean secondReduces) {
-        List<RankChannels> ranks = new ArrayList<>();
-        for (int base = 0; base < 4; base += 2) {
-            ChannelGraph found = Found.rings(
-                    12,
-                    12,
-                    PathType.PIX,
-                    PathType.PIX,
-                    false,
-                    List.of(List.of(base, base + 1), List.of(base + 1, base)),
-                    List.of(new Rail(0, 0, firstReduces), new Rail(1, 1, secondReduces)));
-            for (int rank : List.of(base, base + 1)) {
-                ranks.add(Found.rank(rank, "host-" + base, true, found, Pattern.TREE));
-            }
-        }
-        return Plan.build(ranks, PlanOptions.defaults());
+        return Plan.build(
+                Found.twoHosts(new Rail(0, 0, firstReduces), new Rail(1, 1, secondReduces)), PlanOptions.defaults());
     }
 
     @Test

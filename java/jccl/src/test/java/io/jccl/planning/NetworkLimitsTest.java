@@ -5,16 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.plan.Found;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.RankChannels;
-import io.jccl.search.ChannelGraph;
-import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
 import io.jccl.topology.GraphBuilder;
-import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyXmlReader;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class NetworkLimitsTest {
@@ -22,7 +16,7 @@ class NetworkLimitsTest {
     /** Each of two found channels is carried by two, so each device gets two. */
     @Test
     void aPlanThatExceedsADeviceSaysHowToKeepToIt() {
-        Plan plan = Plan.build(ranks(), PlanOptions.defaults());
+        Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkLimits.notes(plan, 0, host(1, 2)))
                 .containsExactly(
@@ -36,13 +30,13 @@ class NetworkLimitsTest {
 
     @Test
     void theRemedyHelps() {
-        Plan plan = Plan.build(ranks(), new PlanOptions(1, 1));
+        Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), new PlanOptions(1, 1));
         assertThat(NetworkLimits.notes(plan, 0, host(1, 1))).isEmpty();
     }
 
     @Test
     void aDeviceThatAllowsNothingIsNamedAndOneWithoutLimitIsNot() {
-        Plan plan = Plan.build(ranks(), PlanOptions.defaults());
+        Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(NetworkLimits.notes(plan, 0, host(-1, 0)))
                 .containsExactly("NET/1 (mlx1) maxconn=0: no channel uses it");
     }
@@ -52,23 +46,5 @@ class NetworkLimitsTest {
                 + "<net name='mlx1' dev='1' speed='100000' maxconn='" + second + "'/></nic>";
         return GraphBuilder.build(TopologyXmlReader.read(
                 "<system version='1'><cpu numaid='0' arch='x86_64'>" + nets + "</cpu></system>"));
-    }
-
-    /** Two hosts of two GPUs and two rails. */
-    private static List<RankChannels> ranks() {
-        List<RankChannels> ranks = new ArrayList<>();
-        for (int rank = 0; rank < 4; rank++) {
-            int base = rank / 2 * 2;
-            ChannelGraph found = Found.rings(
-                    12,
-                    12,
-                    PathType.PIX,
-                    PathType.PIX,
-                    false,
-                    List.of(List.of(base, base + 1), List.of(base + 1, base)),
-                    List.of(new Rail(0, 0), new Rail(1, 1)));
-            ranks.add(Found.rank(rank, "host-" + base, true, found, Pattern.BALANCED_TREE));
-        }
-        return ranks;
     }
 }
