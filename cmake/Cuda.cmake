@@ -122,7 +122,7 @@ if(JCCL_HAS_CUDA)
   jccl_shared_library(jccl_cuda)
 
   # The same with kernels that go wrong on purpose, for scripts/gpu-bundle.
-  foreach(image in_place exchange)
+  foreach(image in_place exchange coll_net)
     add_custom_command(OUTPUT "${JCCL_MUTATED_IMAGES}/${image}.fatbin" VERBATIM DEPENDS "${JCCL_KERNEL_IMAGES}/${image}.fatbin"
       COMMAND "${CMAKE_COMMAND}" -E copy "${JCCL_KERNEL_IMAGES}/${image}.fatbin" "${JCCL_MUTATED_IMAGES}")
     list(APPEND JCCL_MUTATED_FATBINS "${JCCL_MUTATED_IMAGES}/${image}.fatbin")

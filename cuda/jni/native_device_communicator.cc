@@ -206,8 +206,11 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectSt
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setChain(JNIEnv*, jclass, jlong handle,
                                                                                 jint channel, jint up, jint down,
-                                                                                jint after, jint before) {
-  return guardedCode([&] { return codeOf(communicatorOf(handle).setChain(channel, {up, down, after, before})); });
+                                                                                jint after, jint before, jint ranks,
+                                                                                jint place) {
+  return guardedCode([&] {
+    return codeOf(communicatorOf(handle).setChain(channel, {up, down, after, before, ranks, place}));
+  });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectCollNet(JNIEnv* env, jclass, jlong handle,

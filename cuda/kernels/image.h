@@ -5,8 +5,8 @@
 
 namespace jccl::device {
 
-enum class KernelImage : uint8_t { LL, LL128, Simple, InPlace, Exchange, Nvls };
-constexpr int kKernelImageCount = 6;
+enum class KernelImage : uint8_t { LL, LL128, Simple, InPlace, Exchange, CollNet, Nvls };
+constexpr int kKernelImageCount = 7;
 
 // What cuModuleLoadData takes; null where the build has no architecture that the kernels are for (NVLS: 9.0 and newer).
 const void* imageOf(KernelImage image);
@@ -15,8 +15,8 @@ const void* imageOf(KernelImage image);
 int versionOfImages();
 // The image's name, which is its file's and is in it.
 constexpr const char* nameOf(KernelImage image) {
-  constexpr const char* kNames[] = {"collective_ll", "collective_ll128", "collective_simple",
-                                    "in_place",      "exchange",         "nvls"};
+  constexpr const char* kNames[] = {
+      "collective_ll", "collective_ll128", "collective_simple", "in_place", "exchange", "coll_net", "nvls"};
   return kNames[static_cast<int>(image)];
 }
 

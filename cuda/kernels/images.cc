@@ -19,6 +19,7 @@ JCCL_EMBED(jccl_image_ll128, "collective_ll128");
 JCCL_EMBED(jccl_image_simple, "collective_simple");
 JCCL_EMBED(jccl_image_in_place, "in_place");
 JCCL_EMBED(jccl_image_exchange, "exchange");
+JCCL_EMBED(jccl_image_coll_net, "coll_net");
 #ifdef JCCL_HAS_NVLS
 JCCL_EMBED(jccl_image_nvls, "nvls");
 #endif
@@ -37,6 +38,8 @@ const void* imageOf(KernelImage image) {
       return jccl_image_in_place;
     case KernelImage::Exchange:
       return jccl_image_exchange;
+    case KernelImage::CollNet:
+      return jccl_image_coll_net;
     case KernelImage::Nvls:
 #ifdef JCCL_HAS_NVLS
       return jccl_image_nvls;

@@ -30,6 +30,8 @@ struct DeviceChannel {
   // from it, or -1. Of a leader: those with which it compares operations.
   int32_t chainUp;
   int32_t chainDown;
+  int32_t chainRanks;  // of all-gathers and reduce-scatters: this one and those below it
+  int32_t chainPlace;  // of this one among them, by their numbers
   int32_t leaderAfter;
   int32_t leaderBefore;
   uint64_t operations;     // how many collectives this channel has run; the same on all ranks

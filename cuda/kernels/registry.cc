@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
-constexpr int kNvls = kExchange + 1;
+constexpr int kCollNet = kExchange + 1;
+constexpr int kNvls = kCollNet + kElementClassCount;
 
 KernelImage imageOf(Protocol protocol) {
   switch (protocol) {
@@ -31,6 +32,8 @@ std::array<KernelEntry, kKernelCount> makeEntries() {
                                                                       element};
     }
     entries[kInPlace + i] = {std::string("jccl_in_place_") + nameOf(element), KernelImage::InPlace, "in_place",
+                             Protocol::Simple, element};
+    entries[kCollNet + i] = {std::string("jccl_coll_net_") + nameOf(element), KernelImage::CollNet, "coll_net",
                              Protocol::Simple, element};
   }
   entries[kExchange] = {"jccl_exchange", KernelImage::Exchange, "exchange", Protocol::Simple, ElementClass::Int8};
@@ -57,6 +60,10 @@ const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, Da
 
 const KernelEntry& inPlaceKernel(Collective collective, DataType type) {
   return entries()[kInPlace + static_cast<int>(elementClassOf(collective, type))];
+}
+
+const KernelEntry& collNetKernel(Collective collective, DataType type) {
+  return entries()[kCollNet + static_cast<int>(elementClassOf(collective, type))];
 }
 
 const KernelEntry& nvlsKernel(Collective collective, DataType type) {

@@ -12,9 +12,9 @@ namespace jccl::device {
 
 // Where a kernel is, by its name there, and what it is called in messages.
 struct KernelEntry {
-  std::string name;  // "jccl_collective_ll_float32", "jccl_in_place_float32", "jccl_nvls_float32" or "jccl_exchange"
+  std::string name;  // "jccl_collective_ll_float32", "jccl_in_place_float32", "jccl_exchange", ...
   KernelImage image;
-  const char* family;  // "collective", "in_place", "nvls" or "exchange"
+  const char* family;  // "collective", "in_place", "exchange", "coll_net" or "nvls"
   Protocol protocol;
   ElementClass element;
 };
@@ -23,6 +23,8 @@ struct KernelEntry {
 const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, DataType type);
 // One argument: InPlaceLaunch.
 const KernelEntry& inPlaceKernel(Collective collective, DataType type);
+// One argument: Launch. Of CollNetChain.
+const KernelEntry& collNetKernel(Collective collective, DataType type);
 // One argument: NvlsLaunch. Only of what nvlsExecutes().
 const KernelEntry& nvlsKernel(Collective collective, DataType type);
 // One argument: ExchangeLaunch.
@@ -30,7 +32,7 @@ const KernelEntry& exchangeKernel();
 
 // All kernels, by number below kKernelCount.
 constexpr int kNvlsKernelCount = 7;  // none for the 8-bit floats, which are the last classes
-constexpr int kKernelCount = 3 * kElementClassCount + kElementClassCount + 1 + kNvlsKernelCount;
+constexpr int kKernelCount = 3 * kElementClassCount + kElementClassCount + 1 + kElementClassCount + kNvlsKernelCount;
 const KernelEntry& kernelAt(int index);
 // The number of one of them.
 int numberOf(const KernelEntry& kernel);

@@ -38,7 +38,7 @@ struct DeviceTransfer {
   size_t sliceCount;  // elements per step, at most a slot's payload
   Reduction reduction;
   uint32_t fingerprint;
-  uint32_t reduced;  // what a network reduces, as SlotHeader has it: type, reduction << 8
+  OperationCode code;  // for a network that reduces
 };
 
 template <Protocol P, class E, class Faults = NoFaults, int FlagBits = 32>
@@ -67,6 +67,8 @@ class DevicePrimitives {
   JCCL_DEVICE_CALL void recvCopySend(size_t out, size_t count) {
     forSlices(nullptr, output(out), count, links_, false);
   }
+  // Passes on what is for others.
+  JCCL_DEVICE_CALL void recvSend(size_t count) { forSlices(nullptr, nullptr, count, links_, false); }
   JCCL_DEVICE_CALL void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, links_, false); }
   JCCL_DEVICE_CALL void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
     forSlices(input(in), output(out), count, receivers(), finish);
@@ -194,8 +196,8 @@ class DevicePrimitives {
     } else {
       const Operands operands{state_.sources, links.recvCount + (in == nullptr ? 0 : 1), state_.destinations,
                               links.sendCount + (out == nullptr ? 0 : 1)};
-      const bool nothing =
-          operands.sourceCount == 1 && operands.destinationCount == 1 && in == out && reduction.divisor == 1;
+      const bool nothing = in != nullptr && in == out && operands.sourceCount == 1 && operands.destinationCount == 1 &&
+                           reduction.divisor == 1;
       if (!nothing) Mover<E>(team, operands, reduction).run(bytes);
       return true;
     }
@@ -245,7 +247,8 @@ class DevicePrimitives {
       wireBytes = (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes * kLL128LineBytes;
     }
     uint8_t* header = headerOf<uint8_t>(link);
-    simt::storePeer<4>(header + kHeaderProtocol, static_cast<uint32_t>(P) | transfer_.reduced << 8);
+    simt::storePeer<4>(header + kHeaderProtocol,
+                       static_cast<uint32_t>(P) | static_cast<uint32_t>(transfer_.code.encode()) << 8);
     simt::storePeer<8>(header + kHeaderCheck, check | uint64_t{wireBytes} << 32);
   }
 

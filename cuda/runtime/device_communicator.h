@@ -224,7 +224,7 @@ class DeviceCommunicator {
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
-  bool collNetReduces(OperationCode code) const;
+  size_t collNetBytes(OperationCode code) const;
   Status registerStaged(const StagedEnds& ends);
   Status checkReach(DeviceOperation& operation);
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;

@@ -182,8 +182,11 @@ Status residentBlocks(int threads, int& blocks) {
 }
 
 Status launchKernel(const Launch& launch, int threads, Stream stream) {
-  return launchEntry(collectiveKernel(launch.choice.protocol, launch.code.collective, launch.code.type), launch,
-                     static_cast<int>(launch.blocks), threads, stream);
+  const auto [collective, type, op] = launch.code;
+  const KernelEntry& kernel = launch.choice.algorithm == Algorithm::CollNetChain
+                                  ? collNetKernel(collective, type)
+                                  : collectiveKernel(launch.choice.protocol, collective, type);
+  return launchEntry(kernel, launch, static_cast<int>(launch.blocks), threads, stream);
 }
 
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream) {

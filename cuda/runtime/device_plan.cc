@@ -151,6 +151,8 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
     const CollNetChain& chain = chains_[c];
     channel.chainUp = chain.leads() ? size_ : chain.up;
     channel.chainDown = chain.down;
+    channel.chainRanks = chain.ranks;
+    channel.chainPlace = chain.place;
     channel.leaderAfter = chain.leaderAfter;
     channel.leaderBefore = chain.leaderBefore;
     channel.record = records + c;

@@ -36,15 +36,22 @@ bool DeviceCommunicator::inPlaceFits(Collective collective) const {
           collective == Collective::ReduceScatter);
 }
 
-bool DeviceCommunicator::collNetReduces(OperationCode code) const {
-  return !collNet_.empty() && code.collective == Collective::AllReduce && collNetOffer_.reduces(code.type, code.op) &&
-         collNetOffer_.maxBytes >= sizeOf(code.type);
+// How much of an operation's chunk is of one rank where the network does it, else 0.
+size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
+  const bool gathers = code.collective == Collective::AllGather;
+  const bool scatters = code.collective == Collective::ReduceScatter;
+  if (collNet_.empty() || !(gathers || scatters || code.collective == Collective::AllReduce)) return 0;
+  if ((gathers || scatters) && !collNetOffer_.gathers) return 0;
+  if (!gathers && !collNetOffer_.reduces(code.type, code.op)) return 0;
+  const int ranks = gathers || scatters ? config_.size : 1;
+  const size_t chunk = collNetChunkBytes(collNetOffer_.maxBytes, ranks, sizeOf(code.type));
+  return std::min<size_t>(chunk, shape_.simpleSlotBytes());
 }
 
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
-  if (choice.algorithm == Algorithm::CollNetChain && collNetReduces(code)) {
+  const size_t most = choice.algorithm == Algorithm::CollNetChain ? collNetBytes(code) : 0;
+  if (most != 0) {
     const auto groups = static_cast<uint8_t>(std::min<size_t>(choice.channels, collNet_.size()));
-    const size_t most = std::min<size_t>(collNetOffer_.maxBytes, shape_.simpleSlotBytes());
     const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
     return {Algorithm::CollNetChain, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
   }

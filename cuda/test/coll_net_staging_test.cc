@@ -1,6 +1,7 @@
 // Ranks on GPUs of hosts whose network reduces: kernels, slots in the host's memory, the leaders' threads, a plug-in of the tests,
 // and a process that simulates its switch.
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -43,51 +44,91 @@ TEST_P(CollNetStaging, SumsOfAllSizesAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, CollNetStaging, ::testing::Values(6, 8, 12));
 
-TEST(CollNetStaged, EveryReductionOfEveryTypeThatTheNetworkHas) {
-  CollNetStagedRanks all(2, 2);
-  StagedRanks& ranks = all.ranks;
-  constexpr size_t kCount = 700;
-  int reduced = 0;
-  for (int type = 0; type < kDataTypeCount; ++type) {
-    for (int op = 0; op < kReduceOpCount; ++op) {
-      const OperationCode code = {Collective::AllReduce, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
-      if (ranks[0].adjustChoice(chain(), code).algorithm != Algorithm::CollNetChain) continue;
-      ++reduced;
-      SCOPED_TRACE(std::string(nameOf(code.op)) + " of " + nameOf(code.type));
-      const size_t bytes = kCount * sizeOf(code.type);
-      // Small whole numbers, exact in any order; a byte each where types are integers.
-      std::vector<std::vector<uint8_t>> ring, network;
-      for (std::vector<std::vector<uint8_t>>* results : {&ring, &network}) {
-        results->assign(4, std::vector<uint8_t>(bytes));
-        std::vector<Issued> issued;
-        for (int rank = 0; rank < 4; ++rank) {
-          std::vector<uint8_t>& buffer = (*results)[rank];
-          for (size_t i = 0; isInteger(code.type) && i < bytes; i += sizeOf(code.type)) {
-            buffer[i] = static_cast<uint8_t>(i % 5 + static_cast<size_t>(rank));
-          }
-          const Choice choice = results == &ring ? choiceOf(Algorithm::Ring, Protocol::Simple, kChannels) : chain();
-          issued.push_back(ranks[rank].run(code, choice, buffer.data(), buffer.data(), kCount, 0, kLimitNanos,
-                                           ranks[rank].ownStream()));
-        }
-        for (int rank = 0; rank < 4; ++rank) {
-          ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks[rank].lastError();
-        }
-      }
-      EXPECT_EQ(network, ring);
+// What each rank has after an operation of `count` elements on small whole numbers, exact in any order; a byte each where types are
+// integers. `inPlace`: a rank's part is in the buffer of all parts.
+std::vector<std::vector<uint8_t>> resultsOf(StagedRanks& ranks, OperationCode code, const Choice& choice, size_t count,
+                                            bool inPlace = false) {
+  const auto size = static_cast<size_t>(ranks.size());
+  const size_t element = sizeOf(code.type), bytes = count * element;
+  const bool gathers = code.collective == Collective::AllGather;
+  const bool scatters = code.collective == Collective::ReduceScatter;
+  std::vector<std::vector<uint8_t>> sends(size, std::vector<uint8_t>(scatters ? size * bytes : bytes));
+  std::vector<std::vector<uint8_t>> recvs(size, std::vector<uint8_t>(gathers ? size * bytes : bytes));
+  std::vector<Issued> issued;
+  for (size_t rank = 0; rank < size; ++rank) {
+    std::vector<uint8_t>& send = sends[rank];
+    for (size_t i = 0; (gathers || isInteger(code.type)) && i < send.size(); i += element) {
+      send[i] = static_cast<uint8_t>(i / element % 5 + rank);
     }
+    uint8_t* from = send.data();
+    uint8_t* to = recvs[rank].data();
+    if (inPlace && scatters) to = from + rank * bytes;
+    if (inPlace && gathers) from = std::copy(send.begin(), send.end(), to + rank * bytes) - bytes;
+    const int number = static_cast<int>(rank);
+    issued.push_back(ranks[number].run(code, choice, from, to, static_cast<int64_t>(count), 0, kLimitNanos,
+                                       ranks[number].ownStream()));
   }
-  EXPECT_GT(reduced, 20);
+  for (size_t rank = 0; rank < size; ++rank) {
+    const int number = static_cast<int>(rank);
+    EXPECT_EQ(ranks.await(number, issued[rank]), Code::Ok) << ranks[number].lastError();
+    if (inPlace && scatters) std::copy_n(sends[rank].begin() + rank * bytes, bytes, recvs[rank].begin());
+  }
+  return recvs;
 }
 
+Choice ring() { return choiceOf(Algorithm::Ring, Protocol::Simple, kChannels); }
+
+TEST(CollNetStaged, EveryOperationOfEveryTypeThatTheNetworkHas) {
+  CollNetStagedRanks all(2, 2);
+  std::array<int, kCollectiveCount> done{};
+  for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
+    for (int type = 0; type < kDataTypeCount; ++type) {
+      for (int op = 0; op < kReduceOpCount; ++op) {
+        const OperationCode code = {collective, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
+        if (!code.valid() || all.ranks[0].adjustChoice(chain(), code).algorithm != Algorithm::CollNetChain) continue;
+        ++done[static_cast<size_t>(collective)];
+        SCOPED_TRACE(std::string(nameOf(collective)) + ", " + nameOf(code.op) + " of " + nameOf(code.type));
+        EXPECT_EQ(resultsOf(all.ranks, code, chain(), 700), resultsOf(all.ranks, code, ring(), 700));
+      }
+    }
+  }
+  EXPECT_GT(done[static_cast<size_t>(Collective::AllReduce)], 20);
+  EXPECT_EQ(done[static_cast<size_t>(Collective::ReduceScatter)], done[static_cast<size_t>(Collective::AllReduce)]);
+  EXPECT_GE(done[static_cast<size_t>(Collective::AllGather)], kDataTypeCount);
+}
+
+class CollNetParts : public ::testing::TestWithParam<int> {};
+
+TEST_P(CollNetParts, OfAllSizesAreRight) {
+  CollNetStagedRanks all(2, GetParam());
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 24 && !HasFatalFailure(); ++round) {
+    constexpr std::array<Collective, 3> kCollectives = {Collective::AllGather, Collective::ReduceScatter,
+                                                        Collective::AllReduce};
+    const OperationCode code = {kCollectives[random() % 3], DataType::Int32, ReduceOp::Sum};
+    const size_t count = random() % (round % 4 == 0 ? 3 : 9000);
+    const Choice choice = chain(1 + round % kChannels, round % 3 == 0 ? 256 : 0);
+    const bool inPlace = round % 2 == 0 && code.collective != Collective::AllReduce;
+    SCOPED_TRACE(std::string(nameOf(code.collective)) + " of " + std::to_string(count));
+    EXPECT_EQ(all.ranks[0].adjustChoice(choice, code).algorithm, Algorithm::CollNetChain);
+    EXPECT_EQ(resultsOf(all.ranks, code, choice, count, inPlace), resultsOf(all.ranks, code, ring(), count));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RanksOfHost, CollNetParts, ::testing::Values(1, 2, 3));
+
 TEST(CollNetStaged, WhatItDoesNotReduceGoesByARing) {
-  CollNetStagedRanks all(2, 1);
-  const auto algorithmOf = [&](Collective collective, ReduceOp op) {
-    return all.ranks[0].adjustChoice(chain(), OperationCode{collective, DataType::Int32, op}).algorithm;
+  CollNetStagedRanks all(2, 1), old(2, 1, 6);
+  const auto algorithmOf = [](CollNetStagedRanks& network, Collective collective, ReduceOp op) {
+    return network.ranks[0].adjustChoice(chain(), OperationCode{collective, DataType::Int32, op}).algorithm;
   };
-  EXPECT_EQ(algorithmOf(Collective::AllReduce, ReduceOp::Sum), Algorithm::CollNetChain);
-  EXPECT_EQ(algorithmOf(Collective::AllReduce, ReduceOp::Xor), Algorithm::Ring);
-  EXPECT_EQ(algorithmOf(Collective::AllGather, ReduceOp::Sum), Algorithm::Ring);
-  EXPECT_EQ(algorithmOf(Collective::Barrier, ReduceOp::Sum), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(all, Collective::AllReduce, ReduceOp::Sum), Algorithm::CollNetChain);
+  EXPECT_EQ(algorithmOf(all, Collective::AllReduce, ReduceOp::Xor), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(all, Collective::ReduceScatter, ReduceOp::Xor), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(all, Collective::Barrier, ReduceOp::Sum), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(all, Collective::Broadcast, ReduceOp::Sum), Algorithm::Ring);
+  EXPECT_EQ(algorithmOf(old, Collective::AllReduce, ReduceOp::Sum), Algorithm::CollNetChain);
+  EXPECT_EQ(algorithmOf(old, Collective::AllGather, ReduceOp::Sum), Algorithm::Ring);
 }
 
 // The network sees the same sum, so only the leaders' own messages show it.

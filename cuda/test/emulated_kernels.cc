@@ -1,5 +1,6 @@
 #include "cuda/test/emulated_kernels.h"
 
+#include "cuda/kernels/coll_net_kernel.h"
 #include "cuda/kernels/exchange_kernel.h"
 #include "cuda/kernels/in_place_kernel.h"
 #include "cuda/kernels/nvls_kernel.h"
@@ -22,6 +23,14 @@ namespace jccl::test {
 void inPlaceKernel(const device::InPlaceLaunch& launch) {
   withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
     using Kernel = device::InPlaceKernel<E>;
+    JCCL_SHARED(typename Kernel::Shared, shared);
+    Kernel::run(launch, shared);
+  });
+}
+
+void collNetKernel(const device::Launch& launch) {
+  withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
+    using Kernel = device::CollNetKernel<E>;
     JCCL_SHARED(typename Kernel::Shared, shared);
     Kernel::run(launch, shared);
   });

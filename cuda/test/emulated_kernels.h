@@ -8,6 +8,7 @@ namespace jccl::test {
 
 void collectiveKernel(const device::Launch& launch);
 void inPlaceKernel(const device::InPlaceLaunch& launch);
+void collNetKernel(const device::Launch& launch);
 void nvlsKernel(const device::NvlsLaunch& launch);
 void exchangeKernel(const device::ExchangeLaunch& launch);
 

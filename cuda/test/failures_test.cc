@@ -169,7 +169,7 @@ TEST(DeviceFlagWrap, StaleCellsNeverCountAsCurrent) {
       if (simt::threadIndex() == 0) {
         if (rank == 0) shared.block.sends[0].open(ranks.channel(0, 0).sends, 1);
         if (rank == 1) shared.block.recvs[0].open(ranks.channel(1, 0).recvs, 0);
-        shared.transfer = {source.data(), sink.data(), 1, 400, {ReduceOp::Sum, 1, false}, 77, 0};
+        shared.transfer = {source.data(), sink.data(), 1, 400, {ReduceOp::Sum, 1, false}, 77, {}};
       }
       simt::syncBlock();
       Primitives primitives(shared.block, launch.shape, shared.transfer,

@@ -91,7 +91,7 @@ class StagedPair {
     LinkEnd* const ends = end == 0 ? ranks_.channel(0, 0).sends : ranks_.channel(1, 0).recvs;
     if (simt::threadIndex() == 0) {
       link.open(ends, 1 - rank);
-      shared.transfer = {source_.data(), sink_.data(), 1, kBytes, {ReduceOp::Sum, 1, false}, 77, 0};
+      shared.transfer = {source_.data(), sink_.data(), 1, kBytes, {ReduceOp::Sum, 1, false}, 77, {}};
     }
     simt::syncBlock();
     device::DevicePrimitives<P, device::Integer<uint8_t>> primitives(shared.block, launch.shape, shared.transfer,

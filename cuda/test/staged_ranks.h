@@ -168,6 +168,10 @@ class StagedRanks {
     int place = 0;
     while (chained(host, channel, place) != rank) ++place;
     CollNetChain chain;
+    chain.ranks = ranksOfHost_ - place;
+    for (int below = place + 1; below < ranksOfHost_; ++below) {
+      if (chained(host, channel, below) < rank) ++chain.place;
+    }
     if (place + 1 < ranksOfHost_) chain.down = chained(host, channel, place + 1);
     if (place > 0) {
       chain.up = chained(host, channel, place - 1);
@@ -199,7 +203,7 @@ class StagedRanks {
     }
     for (int rank = 0; rank < size(); ++rank) {
       std::vector<StagedEnds> ends;
-      expectOk(communicators_[rank]->stageCollNet(kChannels, common, ends));
+      expectOk(communicators_[rank]->stageCollNet(kChannels, common, ranksOfHost_, ends));
       expectOk(devices_[rank]->connectCollNet(ends, common, communicators_[rank]->memory()));
     }
   }

@@ -177,7 +177,7 @@ Outcome receiveLinesOfProxy(uint64_t seed) {
                              kCount,
                              {ReduceOp::Sum, 1, false},
                              kFingerprint,
-                             0};
+                             {}};
         }
         simt::syncBlock();
         Primitives primitives(shared.block, launch.shape, shared.transfer, {0, 1, 0, 0, 0});

@@ -102,6 +102,7 @@ class Channel {
   template <Protocol P>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
 
+  int ranksOfChunk(Collective collective) const;
   struct CollNetLinks;
   CollNetLinks collNetLinks(bool chain, int leader);
   CollNetPlan collNetPlan(const Operation& operation, const Transfer& transfer, const CollNetLinks& links) const;

@@ -8,9 +8,6 @@
 namespace jccl {
 namespace {
 
-// What a slot of the network holds of an all-gather and a reduce-scatter, whose chunks are for all ranks at once.
-constexpr size_t kMaxSlotBytes = 4u << 20;
-
 // The network as the schedules use it, on a leader: between what comes in and what goes out.
 class LeaderNetwork {
  public:
@@ -71,6 +68,9 @@ Status Channel::setCollNet(const CollNetSetup::Group& group, size_t maxBytes) {
                          ", more than one, and a connected group where this rank leads");
 }
 
+// Chunks of all-gathers and reduce-scatters are for all ranks at once.
+int Channel::ranksOfChunk(Collective collective) const { return collective == Collective::AllReduce ? 1 : size_; }
+
 bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
   if (collNet_.leaders.empty()) return false;
   const size_t element = sizeOf(code.type);
@@ -82,12 +82,13 @@ bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
     largest = std::max(largest, ranks);
   }
   if (algorithm == Algorithm::CollNetDirect && largest > kMaxFanout) return false;
+  if (collNetChunkBytes(collNetMaxBytes_, ranksOfChunk(code.collective), element) == 0) return false;
   switch (code.collective) {
     case Collective::AllReduce:
-      return collNetMaxBytes_ >= element;
+      return true;
     case Collective::AllGather:
     case Collective::ReduceScatter:
-      return algorithm == Algorithm::CollNetDirect && even && collNetMaxBytes_ >= element * static_cast<size_t>(size_);
+      return algorithm == Algorithm::CollNetDirect && even;
     default:
       return false;
   }
@@ -127,17 +128,15 @@ Channel::CollNetLinks Channel::collNetLinks(bool chain, int leader) {
   return links;
 }
 
-// Chunks of all-gathers and reduce-scatters are for all ranks at once.
 CollNetPlan Channel::collNetPlan(const Operation& operation, const Transfer& transfer,
                                  const CollNetLinks& links) const {
   using Role = CollNetPlan::Role;
   CollNetPlan plan;
   plan.role = links.towards == 0 ? Role::Leader : links.members > 0 ? Role::Relay : Role::Last;
   plan.ahead = CollNetGroup::kSlots;
-  const bool whole = operation.code.collective == Collective::AllReduce;
-  const size_t step = transfer.elementBytes * (whole ? 1 : static_cast<size_t>(size_));
-  const size_t most = whole ? collNetMaxBytes_ : std::min(collNetMaxBytes_, std::max(kMaxSlotBytes, step));
-  plan.chunkCount = std::min(transfer.sliceCount, most / step);
+  const int ranks = ranksOfChunk(operation.code.collective);
+  const size_t most = collNetChunkBytes(collNetMaxBytes_, ranks, transfer.elementBytes);
+  plan.chunkCount = std::min(transfer.sliceCount, most / transfer.elementBytes);
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   return plan;
 }
@@ -170,9 +169,8 @@ void Channel::runCollNet(const Operation& operation, const Transfer& transfer) {
   HostPrimitives<P> check(waiter_, inTransfer, between, space);
 
   if (leads) {
-    const bool whole = operation.code.collective == Collective::AllReduce;
-    const size_t bytes =
-        std::min(plan.chunkCount, plan.count) * transfer.elementBytes * (whole ? 1 : static_cast<size_t>(size_));
+    const size_t bytes = std::min(plan.chunkCount, plan.count) * transfer.elementBytes *
+                         static_cast<size_t>(ranksOfChunk(operation.code.collective));
     if (Status reserved = collNet_.own->reserve(bytes, bytes); !reserved) {
       waiter_.control().fail(reserved.code() == Code::NoMemory ? Code::NoMemory : Code::Transport);
       return;

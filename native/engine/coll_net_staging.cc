@@ -17,9 +17,9 @@ constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
 
-CollNetStaging::CollNetStaging(const std::vector<Led>& led, int ranks) {
+CollNetStaging::CollNetStaging(const std::vector<Led>& led, int ranks, int ranksOfHost) {
   for (const Led& one : led) {
-    moved_->links.emplace_back(one.toNetwork, one.fromNetwork, *one.group, ranks);
+    moved_->links.emplace_back(one.toNetwork, one.fromNetwork, *one.group, ranks, ranksOfHost);
     groups_.push_back(one.group);
   }
 }

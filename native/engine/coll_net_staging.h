@@ -20,8 +20,9 @@ class CollNetStaging {
     ConnectionMemory toNetwork, fromNetwork;
     CollNetGroup* group = nullptr;
   };
-  // By the groups that this rank leads. Groups, memory and what counts operations live longer than this object.
-  CollNetStaging(const std::vector<Led>& led, int ranks);
+  // By the groups that this rank leads. Groups, memory and what counts operations live longer than this object. `ranks` and
+  // `ranksOfHost` as in CollNetLink.
+  CollNetStaging(const std::vector<Led>& led, int ranks, int ranksOfHost);
   ~CollNetStaging() { stop(); }
   CollNetStaging(const CollNetStaging&) = delete;
   CollNetStaging& operator=(const CollNetStaging&) = delete;

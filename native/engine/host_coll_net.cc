@@ -57,11 +57,13 @@ void HostCommunicator::dropCollNet() {
   collNet_.reset();
 }
 
-Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, std::vector<StagedEnds>& ends) {
+Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost,
+                                      std::vector<StagedEnds>& ends) {
   if (collNet_ == nullptr || collNetStaging_ != nullptr || stagingProxy_ != nullptr) {
     return Status::invalid("collnet: stage once, after an offer and before the staging starts");
   }
   stagedOffer_ = common;
+  stagedOffer_.gathers = common.gathers && ranksOfHost > 0;
   std::vector<CollNetStaging::Led> led;
   ends.assign(static_cast<size_t>(groups), {});
   for (int group = 0; group < groups; ++group) {
@@ -75,7 +77,7 @@ Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, st
     ends[static_cast<size_t>(group)] = {one.toNetwork.block,   one.toNetwork.head,   nullptr,
                                         one.fromNetwork.block, one.fromNetwork.head, nullptr};
   }
-  collNetStaging_ = std::make_unique<CollNetStaging>(led, config_.communicator.size);
+  collNetStaging_ = std::make_unique<CollNetStaging>(led, config_.communicator.size, ranksOfHost);
   return Status::ok();
 }
 

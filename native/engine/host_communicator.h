@@ -67,8 +67,8 @@ class HostCommunicator final : private BufferResolver {
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
   void dropCollNet();
   // Instead of useCollNet, for kernels of a GPU: the ends by group, of which each is on the channel with its number. Those that
-  // others lead are null. Before startStaging. `common` stays as long as this object.
-  Status stageCollNet(int groups, const CollNetOffer& common, std::vector<StagedEnds>& ends);
+  // others lead are null. Before startStaging. `ranksOfHost` as in CollNetLink. `common` stays as long as this object.
+  Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
   const CollNetOffer& stagedCollNet() const { return stagedOffer_; }
 
   // Checks that all connections that rings and trees need exist; those over InfiniBand or a plug-in are made and tried now. Closes the

@@ -61,6 +61,9 @@ struct CollNetChain {
   int down = -1;
   int leaderAfter = -1;
   int leaderBefore = -1;
+  // Of all-gathers and reduce-scatters: this rank and those below it, and its place among them by their numbers.
+  int ranks = 1;
+  int place = 0;
 
   bool leads() const { return leaderAfter >= 0; }
 };
@@ -69,12 +72,14 @@ inline Status checkChain(int channel, const CollNetChain& chain, int rank, int s
   const auto peerOrNobody = [&](int other) { return other == -1 || isPeer(other, rank, size); };
   const bool leads = chain.up == -1;
   if (channel >= 0 && channel < channels && peerOrNobody(chain.up) && peerOrNobody(chain.down) &&
+      chain.ranks > (chain.down == -1 ? 0 : 1) && chain.ranks < size && chain.place >= 0 && chain.place < chain.ranks &&
       leads == isPeer(chain.leaderAfter, rank, size) && leads == isPeer(chain.leaderBefore, rank, size)) {
     return Status::ok();
   }
   return Status::invalid("chain of channel=" + std::to_string(channel) + " has up=" + std::to_string(chain.up) +
                          " down=" + std::to_string(chain.down) + " leaders=" + std::to_string(chain.leaderBefore) +
-                         "," + std::to_string(chain.leaderAfter) +
+                         "," + std::to_string(chain.leaderAfter) + " ranks=" + std::to_string(chain.ranks) +
+                         " place=" + std::to_string(chain.place) +
                          ", expected other ranks or -1, leaders of other hosts where nobody is above, channel < " +
                          std::to_string(channels));
 }

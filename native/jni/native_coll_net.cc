@@ -91,14 +91,14 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jcl
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* env, jclass, jlong handle, jint groups,
-                                                                        jobjectArray offers) {
+                                                                        jobjectArray offers, jint ranksOfHost) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     std::vector<std::vector<uint8_t>> all;
     CollNetOffer common;
     std::vector<StagedEnds> ends;
     HostCommunicator& host = hostOf(handle);
     if (!copyAll(env, offers, all) || codeOf(host, CollNetOffer::common(all, &common)) != 0) return nullptr;
-    if (codeOf(host, host.stageCollNet(groups, common, ends)) != 0) return nullptr;
+    if (codeOf(host, host.stageCollNet(groups, common, ranksOfHost, ends)) != 0) return nullptr;
     std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host.stagedCollNet())};
     for (const StagedEnds& one : ends) {
       const void* const places[] = {one.sendBlock, one.sendHead, one.recvBlock, one.recvHead};

@@ -85,13 +85,12 @@ struct alignas(64) SlotHeader {
   uint32_t check;
   uint32_t bytes;
   uint8_t protocol;
-  uint8_t type;
-  uint8_t op;
+  uint8_t collective, type, op;  // for a network that reduces: OperationCode
 };
 static_assert(sizeof(SlotHeader) == 64);
 static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&
-              offsetof(SlotHeader, protocol) == 16 && offsetof(SlotHeader, type) == 17 &&
-              offsetof(SlotHeader, op) == 18);
+              offsetof(SlotHeader, protocol) == 16 && offsetof(SlotHeader, collective) == 17 &&
+              offsetof(SlotHeader, type) == 18 && offsetof(SlotHeader, op) == 19);
 
 struct alignas(64) HeadLine {
   std::atomic<uint64_t> head;

@@ -39,10 +39,10 @@ class Leader {
   }
 
   const CollNetHandle& handle() const { return handle_; }
-  void connect(std::span<const CollNetHandle> handles, int member, int ranks) {
+  void connect(std::span<const CollNetHandle> handles, int member, int ranks, int ranksOfHost) {
     check(net_->connect(0, handles, member, kTimeoutNanos));
     staging_ = std::make_unique<CollNetStaging>(
-        std::vector<CollNetStaging::Led>{{toNetwork_, fromNetwork_, net_->group(0)}}, ranks);
+        std::vector<CollNetStaging::Led>{{toNetwork_, fromNetwork_, net_->group(0)}}, ranks, ranksOfHost);
     staging_->start(activity_);
   }
   void setOther(const Leader& other) { other_ = &other; }
@@ -57,13 +57,15 @@ class Leader {
     activity_.end();
   }
 
-  void publish(const void* data, uint32_t bytes, DataType type, ReduceOp op, uint32_t check) {
+  void publish(const void* data, uint32_t bytes, DataType type, ReduceOp op, uint32_t check,
+               Collective collective = Collective::AllReduce) {
     await([&] { return sent_ < toNetwork_.head->head.load() + kSlots; });
     SlotHeader* header = toNetwork_.slotHeader(sent_);
     if (bytes != 0) std::memcpy(toNetwork_.simpleSlot(sent_), data, bytes);
     header->check = check;
     header->bytes = bytes;
     header->protocol = static_cast<uint8_t>(Protocol::Simple);
+    header->collective = static_cast<uint8_t>(collective);
     header->type = static_cast<uint8_t>(type);
     header->op = static_cast<uint8_t>(op);
     header->published.store(++sent_);
@@ -109,9 +111,10 @@ class Leader {
 
 class Leaders {
  public:
-  explicit Leaders(int64_t callNanos = kTimeoutNanos, int ranks = 2) : leaders_{Leader(callNanos), Leader(callNanos)} {
+  explicit Leaders(int64_t callNanos = kTimeoutNanos, int ranks = 2, int ranksOfHost = 1)
+      : leaders_{Leader(callNanos), Leader(callNanos)} {
     const std::array<CollNetHandle, 2> handles = {leaders_[0].handle(), leaders_[1].handle()};
-    run([&](Leader& leader, int member) { leader.connect(handles, member, ranks); });
+    run([&](Leader& leader, int member) { leader.connect(handles, member, ranks, ranksOfHost); });
     leaders_[0].setOther(leaders_[1]);
     leaders_[1].setOther(leaders_[0]);
   }
@@ -164,6 +167,54 @@ TEST(CollNetStagingThread, AveragesAreOfAllRanks) {
   });
 }
 
+TEST(CollNetStagingThread, PartsAreGatheredAndScattered) {
+  constexpr int kOfHost = 2, kRanks = 4;
+  Leaders leaders(kTimeoutNanos, kRanks, kOfHost);
+  leaders.run([](Leader& leader, int member) {
+    leader.begin();
+    uint32_t check = 0;
+    // Of many sizes, also without anything.
+    for (const uint32_t count : {1u, 0u, 700u, 3u, 1024u}) {
+      const uint32_t bytes = 4 * count;
+      std::vector<int32_t> part(count), found(count);
+      ++check;
+      for (int rank = kOfHost * member; rank < kOfHost * (member + 1); ++rank) {
+        std::iota(part.begin(), part.end(), 1000 * rank);
+        leader.publish(part.data(), bytes, DataType::Int32, ReduceOp::Sum, check, Collective::AllGather);
+      }
+      for (int rank = 0; rank < kRanks; ++rank) {
+        std::iota(part.begin(), part.end(), 1000 * rank);
+        EXPECT_TRUE(leader.take(found.data(), bytes, check));
+        EXPECT_EQ(part, found);
+      }
+      ++check;
+      for (int rank = 0; rank < kRanks; ++rank) {
+        std::iota(part.begin(), part.end(), 1000 * rank + member);
+        leader.publish(part.data(), bytes, DataType::Int32, ReduceOp::Max, check, Collective::ReduceScatter);
+      }
+      for (int rank = kOfHost * member; rank < kOfHost * (member + 1); ++rank) {
+        std::iota(part.begin(), part.end(), 1000 * rank + 1);
+        EXPECT_TRUE(leader.take(found.data(), bytes, check));
+        EXPECT_EQ(part, found);
+      }
+    }
+    leader.end();
+  });
+}
+
+TEST(CollNetStagingThread, StepsOfAChunkBelongTogether) {
+  Leaders leaders(kTimeoutNanos, 4, 2);
+  Leader& leader = leaders[0];
+  const std::array<uint8_t, 8> data{};
+  leader.begin();
+  leader.publish(data.data(), 8, DataType::Int32, ReduceOp::Sum, 1, Collective::AllGather);
+  leader.publish(data.data(), 4, DataType::Int32, ReduceOp::Sum, 1, Collective::AllGather);
+  std::array<uint8_t, 8> found{};
+  EXPECT_FALSE(leader.take(found.data(), 8, 1));
+  const std::string error = leader.staging().error().message();
+  EXPECT_NE(std::string::npos, error.find("step=1 has bytes=4 of another operation")) << error;
+}
+
 TEST(CollNetStagingThread, AHeaderThatIsWrongIsAnError) {
   Leaders leaders;
   Leader& leader = leaders[0];
@@ -173,7 +224,7 @@ TEST(CollNetStagingThread, AHeaderThatIsWrongIsAnError) {
   std::array<uint8_t, 8> sums{};
   EXPECT_FALSE(leader.take(sums.data(), 7, 1));
   const std::string error = leader.staging().error().message();
-  EXPECT_NE(std::string::npos, error.find("step=0 protocol=2 type=2 op=0 bytes=7")) << error;
+  EXPECT_NE(std::string::npos, error.find("step=0 protocol=2 collective=0 type=2 op=0 bytes=7")) << error;
 }
 
 TEST(CollNetStagingThread, ACallThatDoesNotReturnIsLeftBehind) {

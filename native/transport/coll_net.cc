@@ -77,7 +77,7 @@ void CollNetGroup::release() {
 }
 
 Status CollNetGroup::reserve(size_t sendBytes, size_t recvBytes) {
-  if (sendBytes <= recvOffset_ && recvBytes <= slotBytes_ - recvOffset_) return Status::ok();
+  if (has(sendBytes, recvBytes)) return Status::ok();
   Status provided = provide(sendBytes, recvBytes);
   if (!provided) fail(provided);
   return provided;

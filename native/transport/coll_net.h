@@ -51,6 +51,9 @@ class CollNetGroup {
 
   // Provides this much in each slot, while no operation is in flight. After an error the group has failed.
   Status reserve(size_t sendBytes, size_t recvBytes);
+  bool has(size_t sendBytes, size_t recvBytes) const {
+    return sendBytes <= recvOffset_ && recvBytes <= slotBytes_ - recvOffset_;
+  }
   uint8_t* sendMemory(size_t slot) { return memory_.base() + slot * slotBytes_; }
   uint8_t* recvMemory(size_t slot) { return sendMemory(slot) + recvOffset_; }
 

@@ -1,6 +1,7 @@
 // What a rank's plug-in offers of collective operations in the network, and what all ranks have in common.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,5 +36,12 @@ struct CollNetOffer {
   // What all can do, of offers by rank; an error names the rank that cannot.
   static Status common(std::span<const std::vector<uint8_t>> offers, CollNetOffer* common);
 };
+
+// How many bytes of a rank may go into one operation of a network that takes `maxBytes`, where it is on those of so many ranks; 0:
+// not one element. It is on 4 MiB at most, so that its memory stays small, or on an element of each rank.
+inline size_t collNetChunkBytes(size_t maxBytes, int ranks, size_t elementBytes) {
+  const size_t each = elementBytes * static_cast<size_t>(ranks);
+  return std::min(maxBytes, std::max(size_t{4} << 20, each)) / each * elementBytes;
+}
 
 }  // namespace jccl

@@ -59,6 +59,7 @@ std::function<void()> bodyOf(const device::KernelEntry& entry, const void* argum
   if (std::strcmp(entry.family, "in_place") == 0) {
     return bodyOf<device::InPlaceLaunch>(argument, entry, test::inPlaceKernel);
   }
+  if (std::strcmp(entry.family, "coll_net") == 0) return bodyOf<device::Launch>(argument, entry, test::collNetKernel);
   if (std::strcmp(entry.family, "nvls") == 0) return bodyOf<device::NvlsLaunch>(argument, entry, test::nvlsKernel);
   return bodyOf<device::ExchangeLaunch>(argument, entry, test::exchangeKernel);
 }

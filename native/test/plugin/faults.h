@@ -2,6 +2,7 @@
 //
 //     blocks=CALL    the call does not return until jccl_test_plugin_release() is called
 //     fails=CALL     the call returns an internal error
+//     crashes=CALL   the call writes where nothing is
 //     never=CALL     connect, accept: no communicator; isend, irecv: no request; test: not done; always "not yet"
 //     properties=P   getProperties has an absurd P: noname, speed, maxcomms, maxrecvs, latency, maxbytes; nodevices, devices: so many
 //     size=S         test says S bytes have come: huge, negative, zero, short
@@ -55,6 +56,7 @@ class Faults {
       const timespec briefly{0, 1'000'000};
       while (releases.load() == before) ::nanosleep(&briefly, nullptr);
     }
+    if (has("crashes", call)) *static_cast<volatile int*>(nullptr) = 0;
     return !has("fails", call);
   }
 

@@ -40,21 +40,17 @@ abstract class CollNetConnector {
 
     private final String name;
     private final int maxGroups;
-    private final boolean gathers;
 
     /**
      * @param name for logs
      * @param maxGroups how many groups can be used
-     * @param gathers whether what the network gathers and scatters can be used
      */
-    private CollNetConnector(
-            InitContext context, NativeEngine engine, Plan plan, String name, int maxGroups, boolean gathers) {
+    private CollNetConnector(InitContext context, NativeEngine engine, Plan plan, String name, int maxGroups) {
         this.context = context;
         this.engine = engine;
         this.plan = plan;
         this.name = name;
         this.maxGroups = maxGroups;
-        this.gathers = gathers;
     }
 
     /** The leader of a group on a host. */
@@ -68,7 +64,7 @@ abstract class CollNetConnector {
 
     /** For operations on memory of hosts: groups are led by the host's ranks in turn. */
     static CollNetConnector forHosts(InitContext context, NativeEngine engine, Plan plan) {
-        return new CollNetConnector(context, engine, plan, "collnet", plan.channels(), isEven(plan)) {
+        return new CollNetConnector(context, engine, plan, "collnet", plan.channels()) {
             @Override
             int leader(int group, int host) {
                 List<Integer> ranks = plan.hosts().get(host).ranks();
@@ -99,7 +95,7 @@ abstract class CollNetConnector {
      */
     static CollNetConnector forDevices(
             InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int channels) {
-        return new CollNetConnector(context, staging, plan, "collnet of GPUs", channels, false) {
+        return new CollNetConnector(context, staging, plan, "collnet of GPUs", channels) {
             @Override
             int leader(int group, int host) {
                 return plan.chain(group, host).get(0);
@@ -107,7 +103,8 @@ abstract class CollNetConnector {
 
             @Override
             Optional<String> use(int groups, List<byte[]> offers) {
-                return device.connectCollNet(staging, groups, offers);
+                int ranksOfHost = isEven(plan) ? plan.hosts().get(0).ranks().size() : 0;
+                return device.connectCollNet(staging, groups, offers, ranksOfHost);
             }
 
             @Override
@@ -172,7 +169,7 @@ abstract class CollNetConnector {
         }
         exchange(
                 () -> use(groups, offers).map(why -> new Made(new byte[0], why)).orElse(Made.NOTHING));
-        return new CollNetTraits(groups, common.gathers() && gathers, common.gigabytes(), common.latencyMicros());
+        return new CollNetTraits(groups, common.gathers() && isEven(plan), common.gigabytes(), common.latencyMicros());
     }
 
     private Made offer() {

@@ -170,12 +170,14 @@ final class DeviceConnector {
         List<Integer> chain = plan.chain(channel, host);
         int place = chain.indexOf(rank);
         int down = place + 1 < chain.size() ? chain.get(place + 1) : -1;
+        List<Integer> fromHere = chain.subList(place, chain.size());
+        int among = (int) fromHere.stream().filter(other -> other < rank).count();
         if (place > 0) {
-            engine.setChain(channel, chain.get(place - 1), down, -1, -1);
+            engine.setChain(channel, chain.get(place - 1), down, -1, -1, fromHere.size(), among);
         } else {
             int after = plan.chain(channel, (host + 1) % hosts).get(0);
             int before = plan.chain(channel, (host + hosts - 1) % hosts).get(0);
-            engine.setChain(channel, -1, down, after, before);
+            engine.setChain(channel, -1, down, after, before, fromHere.size(), among);
         }
     }
 

@@ -121,11 +121,13 @@ public final class DeviceEngine extends Engine {
      * @param down the next one away from it
      * @param after of a leader, the leader of the next host
      * @param before and of the one before
+     * @param ranks how many there are from this one on, away from the leader
+     * @param place of this one among them by their numbers
      */
-    public void setChain(int channel, int up, int down, int after, int before) {
+    public void setChain(int channel, int up, int down, int after, int before, int ranks, int place) {
         require(
                 "chain of channel=" + channel,
-                NativeDeviceCommunicator.setChain(handle, channel, up, down, after, before));
+                NativeDeviceCommunicator.setChain(handle, channel, up, down, after, before, ranks, place));
     }
 
     /**
@@ -134,10 +136,11 @@ public final class DeviceEngine extends Engine {
      * @param staging the host's engine that has connected its groups
      * @param groups how many
      * @param offers of the plug-ins of all ranks
+     * @param ranksOfHost how many ranks each host has, with numbers that follow each other, or 0
      * @return why it failed, or nothing
      */
-    public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers) {
-        Optional<long[]> rows = staging.stageCollNet(groups, offers);
+    public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers, int ranksOfHost) {
+        Optional<long[]> rows = staging.stageCollNet(groups, offers, ranksOfHost);
         return rows.isEmpty()
                 ? Optional.of(staging.lastError())
                 : failure(NativeDeviceCommunicator.connectCollNet(handle, rows.get(), staging.shareMemory()));

@@ -45,10 +45,11 @@ final class NativeCollNet {
      *
      * @param groups how many
      * @param offers by rank
+     * @param ranksOfHost how many ranks each host has, with numbers that follow each other; 0: the network neither gathers nor scatters
      * @return the address of what all have in common, good as long as the communicator; then, by group, the block and the head of the
      *     connection to the network and of that from it, or zeros where another rank leads
      */
-    static native long[] stage(long comm, int groups, byte[][] offers);
+    static native long[] stage(long comm, int groups, byte[][] offers, int ranksOfHost);
 
     /** It does not; closes what there is of it. */
     static native void drop(long comm);

@@ -119,7 +119,7 @@ public final class NativeDeviceCommunicator {
     static native int connectStaged(long comm, int peer, boolean network, long[] rows, long memory);
 
     /** This rank's place in the chain of a channel to a network that reduces; -1: nobody. Before {@link #connectInfo}. */
-    static native int setChain(long comm, int channel, int up, int down, int after, int before);
+    static native int setChain(long comm, int channel, int up, int down, int after, int before, int ranks, int place);
 
     /**
      * A network reduces on the first channels; before {@link #prepare}.

@@ -154,8 +154,8 @@ public final class NativeEngine extends Engine {
     }
 
     /** See {@link NativeCollNet#stage}; empty on failure. */
-    Optional<long[]> stageCollNet(int groups, List<byte[]> offers) {
-        return Optional.ofNullable(NativeCollNet.stage(handle, groups, offers.toArray(byte[][]::new)));
+    Optional<long[]> stageCollNet(int groups, List<byte[]> offers, int ranksOfHost) {
+        return Optional.ofNullable(NativeCollNet.stage(handle, groups, offers.toArray(byte[][]::new), ranksOfHost));
     }
 
     /** It does not, after all. */

@@ -91,15 +91,22 @@ public final class GraphCostModel implements TimeModel {
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
             case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
             case COLLNET_DIRECT -> false;
-            case COLLNET_CHAIN -> collNet.isPresent()
-                    && collective == Collective.ALL_REDUCE
-                    && protocol == Protocol.SIMPLE;
+            case COLLNET_CHAIN -> protocol == Protocol.SIMPLE && byNetwork(collective);
             case NVLS -> nvls && shape.hasSwitch() && protocol == Protocol.SIMPLE && throughSwitch(collective);
         };
     }
 
     private boolean fits(Protocol protocol, GraphSummary graph) {
         return protocol != Protocol.LL128 || Ll128Rule.allows(ll128, shape, graph);
+    }
+
+    private boolean byNetwork(Collective collective) {
+        return switch (collective) {
+            case ALL_REDUCE -> collNet.isPresent();
+            case ALL_GATHER, REDUCE_SCATTER -> collNet.isPresent()
+                    && collNet.get().gathers();
+            default -> false;
+        };
     }
 
     private static boolean throughSwitch(Collective collective) {

@@ -41,11 +41,15 @@ final class CollNetScenarios {
     /** The same on memory of a GPU. */
     static void usedOnDevice(UniqueId id, int rank, int size, CommunicatorConfig config) {
         try (Communicator comm = Communicator.init(id, rank, size, config);
-                DeviceMemory memory = new DeviceMemory(0, ELEMENTS * Integer.BYTES)) {
+                DeviceMemory memory = new DeviceMemory(0, ELEMENTS * Integer.BYTES);
+                DeviceMemory all = new DeviceMemory(0, ELEMENTS * Integer.BYTES * size)) {
             DataBuffer values = memory.elements(ELEMENTS, DataType.INT32);
+            DataBuffer parts = all.elements(ELEMENTS * size, DataType.INT32);
             print("all_reduce", comm.allReduce(values, ReduceOp.SUM));
             print("all_reduce_avg", comm.allReduce(values, ReduceOp.AVG));
             print("all_reduce_xor", comm.allReduce(values, ReduceOp.BXOR));
+            print("all_gather", comm.allGather(values, parts));
+            print("reduce_scatter", comm.reduceScatter(parts, values, ReduceOp.SUM));
             print("broadcast", comm.broadcast(values, 0));
             DeviceCollectives.compareEach(comm, 0, size, type -> !type.isFloating());
             RankMain.print("RESULT ok");

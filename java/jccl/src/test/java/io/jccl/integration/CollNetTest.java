@@ -157,13 +157,18 @@ class CollNetTest {
     @ParameterizedTest
     @ValueSource(ints = {6, 12})
     void memoryOfGpusGoesByChains(int version) throws Exception {
-        IntFunction<List<String>> command = with(version, "JCCL_ALGO=all_reduce:collnetchain", "JCCL_TRANSPORT=auto");
+        String parts = version < 8 ? "ring" : "collnet";
+        String algorithms = "all_reduce:collnetchain;all_gather:" + parts + ";reduce_scatter:" + parts;
+        IntFunction<List<String>> command = with(version, "JCCL_ALGO=" + algorithms, "JCCL_TRANSPORT=auto");
+        String ofParts = version < 8 ? "ring" : "collnet_chain";
         try (ProcessRanks ranks = used(command, "collnet-device", EmulatedGpus.library())) {
             for (int rank = 0; rank < 4; rank++) {
                 assertThat(ranks.output(rank))
                         .contains("USED all_reduce=collnet_chain")
                         .contains("USED all_reduce_avg=collnet_chain")
-                        .contains("USED all_reduce_xor=ring");
+                        .contains("USED all_reduce_xor=ring")
+                        .contains("USED all_gather=" + ofParts)
+                        .contains("USED reduce_scatter=" + ofParts);
             }
             assertThat(ranks.output(0)).contains("collnet of GPUs: the network reduces between hosts=2 by groups=1");
         }

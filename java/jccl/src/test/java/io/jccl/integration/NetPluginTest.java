@@ -188,6 +188,28 @@ class NetPluginTest {
         }
     }
 
+    /** The process ends, and its report says whose code it was in; the other names the rank. */
+    @Test
+    void aCrashInOneNamesItInTheReportOfTheJvm() throws Exception {
+        Path report = folder.resolve("hs_err.log");
+        IntFunction<List<String>> environment = rank -> List.of(
+                "env",
+                TestPlugins.environment(12),
+                "JCCL_HOST_ID=host" + rank,
+                "JCCL_IB_DISABLE=1",
+                "JAVA_TOOL_OPTIONS=-XX:-CreateCoredumpOnCrash -XX:ErrorFile=" + report,
+                "JCCL_TEST_PLUGIN_FAULT=" + (rank == 1 ? "crashes=isend" : ""));
+        try (ProcessRanks ranks =
+                ProcessRanks.start(UniqueId.create(), folder, 2, environment, "work", "30000", "-1", "none")) {
+            assertThat(ranks.awaitExit(1, LIMIT)).as(ranks.allOutput()).isNotZero();
+            assertThat(Files.readString(report))
+                    .contains("SIGSEGV")
+                    .containsPattern("C  \\[libjccl_test_plugin_v12\\.so\\+0x[0-9a-f]+\\]  jccl::plugin::");
+            ranks.awaitOutput(0, text -> text.contains("CLOSED"), LIMIT);
+            assertThat(ranks.output(0)).contains("PeerFailedException[1]");
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "none", "NONE"})
     void withoutOneNothingIsSaid(String setting) {

@@ -7,6 +7,7 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.topology.PathType;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -55,6 +56,28 @@ class CollNetCostTest {
                         .isEqualTo(sums || parts);
                 assertThat(gathers.exists(collective, Algorithm.COLLNET_CHAIN, protocol))
                         .isEqualTo(sums);
+            }
+        }
+    }
+
+    @Test
+    void chainsOfGpusDoWhatTheNetworkDoes() {
+        GpuShape shape = GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80);
+        TuningOverrides only = TuningOverrides.of("collnetchain,ring", "simple", 0, 0, 0);
+        for (CollNetTraits traits : new CollNetTraits[] {new CollNetTraits(8, false, 0, 0), FAST}) {
+            GraphCostModel model = new GraphCostModel(shape, only, Optional.of(traits));
+            assertThat(model.exists(Collective.ALL_REDUCE, Algorithm.COLLNET_CHAIN, Protocol.SIMPLE))
+                    .isTrue();
+            assertThat(model.exists(Collective.ALL_REDUCE, Algorithm.COLLNET_CHAIN, Protocol.LL))
+                    .isFalse();
+            assertThat(model.exists(Collective.BROADCAST, Algorithm.COLLNET_CHAIN, Protocol.SIMPLE))
+                    .isFalse();
+            for (Collective parts : new Collective[] {Collective.ALL_GATHER, Collective.REDUCE_SCATTER}) {
+                assertThat(model.exists(parts, Algorithm.COLLNET_CHAIN, Protocol.SIMPLE))
+                        .isEqualTo(traits.gathers());
+                ChoiceTable table = ChoiceTable.build(model, only);
+                assertThat(table.choice(parts, 1 << 10).algorithm())
+                        .isEqualTo(traits.gathers() ? Algorithm.COLLNET_CHAIN : Algorithm.RING);
             }
         }
     }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Draws what the processes of a soak held over time: a panel for each quantity, a curve for each process. */
 public final class SoakPlot {
@@ -24,6 +25,8 @@ public final class SoakPlot {
     private static final double PLOT = 112;
     private static final int KIB_IN_MIB = 1024;
     private static final int TICKS = 5;
+    /** Of a curve, and one more; a picture of an hour stays small. */
+    private static final int MAX_POINTS = 200;
 
     private static final String STYLE =
             """
@@ -156,7 +159,11 @@ public final class SoakPlot {
         }
         int number = 0;
         for (Map.Entry<String, List<String[]>> curve : rows.entrySet()) {
-            String points = curve.getValue().stream()
+            List<String[]> all = curve.getValue();
+            int every = 1 + (all.size() - 1) / MAX_POINTS;
+            String points = IntStream.range(0, all.size())
+                    .filter(at -> at % every == 0 || at == all.size() - 1)
+                    .mapToObj(all::get)
                     .map(row -> Svg.number(LEFT + Double.parseDouble(row[1]) / 60 / minutes * (RIGHT - LEFT)) + ","
                             + Svg.number(bottom - Double.parseDouble(row[column]) / panel.divisor / high * PLOT))
                     .collect(Collectors.joining(" "));

@@ -1,0 +1,106 @@
+// Operations over a network that reduces (CollNet): the body of their kernels. A rank of a host's chain passes chunks on towards
+// the network and back (collectives/chain.h). To the leader's kernel the network is one more peer, whose ends are behind those
+// of all ranks, and whose slots a thread of the host moves (engine/coll_net_link.h). SIMPLE alone.
+#pragma once
+
+#include "collectives/chain.h"
+#include "collectives/ring.h"
+#include "collectives/tree.h"
+#include "cuda/kernels/linked_block.h"
+
+namespace jccl::device {
+
+template <class E>
+class CollNetKernel {
+  using Primitives = DevicePrimitives<Protocol::Simple, E>;
+
+ public:
+  struct Shared {
+    BlockState block;
+    Storage<Work> work;
+    DeviceTransfer transfer;
+    Storage<Primitives> up;
+    Storage<Primitives> down;
+    Storage<TreePlan> tree;
+    Storage<ChainPlan> chain;
+  };
+
+  JCCL_DEVICE static void run(const Launch& launch, Shared& shared) {
+    DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    if (!beginBlock(shared.block.wait, channel, launch.control)) return;
+    forWorks(launch, shared.work, shared.block.wait,
+             [&](const Work& work) { return runWork(launch, work, channel, shared); });
+  }
+
+ private:
+  // Returns whether it ended well.
+  JCCL_DEVICE static bool runWork(const Launch& launch, const Work& work, DeviceChannel& channel, Shared& shared) {
+    LinkedBlock block(shared.block, channel);
+    const int children = channel.chainDown < 0 ? 0 : 1;
+    const bool leads = channel.chainUp == launch.size;
+    // To below, where there is somebody, then towards the network; and, of a leader, to other leaders.
+    const auto peerOf = [&](int i, int leader) {
+      return i < children ? channel.chainDown : i == children ? channel.chainUp : leader;
+    };
+    block.open(
+        children + (leads ? 2 : 1), [&](int i) { return peerOf(i, channel.leaderAfter); },
+        [&](int i) { return peerOf(i, channel.leaderBefore); });
+    if (LinkedBlock::thread() == 0) shared.transfer = transferOf(launch, work, channel, Protocol::Simple);
+    // That all hosts are in this operation nothing in the network checks: leaders send the next one an empty chunk.
+    if (leads && !compareWithLeaders(launch, shared, LinkRange{0, 0, children + 1, 1, 0})) return false;
+    if (LinkedBlock::thread() == 0) plan(launch, work, channel, children, shared);
+    simt::syncBlock();
+    Primitives& up = shared.up.get();
+    Primitives& down = shared.down.get();
+    switch (work.code.collective) {
+      case Collective::AllGather:
+        chainAllGather(up, down, shared.chain.get());
+        break;
+      case Collective::ReduceScatter:
+        chainReduceScatter(up, down, shared.chain.get());
+        break;
+      default:
+        treeAllReduce(up, down, shared.tree.get());
+        break;
+    }
+    if (up.failed() || down.failed()) return false;
+    if (leads && !compareWithLeaders(launch, shared, LinkRange{children + 1, 1, 0, 0, 0})) return false;
+    block.close();
+    if (LinkedBlock::thread() == 0) countOperations(channel, 1);
+    return true;
+  }
+
+  JCCL_DEVICE static void plan(const Launch& launch, const Work& work, const DeviceChannel& channel, int children,
+                               Shared& shared) {
+    shared.up.make(shared.block, launch.shape, shared.transfer, LinkRange{0, children, children, 1, 0});
+    shared.down.make(shared.block, launch.shape, shared.transfer, LinkRange{children, 1, 0, children, 0});
+    shared.chain.make();
+    ChainPlan& chain = shared.chain.get();
+    chain.last = children == 0;
+    chain.ranks = channel.chainRanks;
+    chain.place = channel.chainPlace;
+    chain.all = launch.size;
+    chain.part = work.count;
+    chain.chunkCount = shared.transfer.sliceCount;
+    ring::share(work.count, simt::blockIndex(), work.choice.channels, chain.begin, chain.count);
+    shared.tree.make(false, chain.last, chain.chunkCount, chain.begin, chain.count);
+  }
+
+  // Sends an empty chunk to a leader, or gets one: whether it is of the same operation.
+  JCCL_DEVICE static bool compareWithLeaders(const Launch& launch, Shared& shared, const LinkRange& link) {
+    simt::syncBlock();
+    if (LinkedBlock::thread() == 0) shared.up.make(shared.block, launch.shape, shared.transfer, link);
+    simt::syncBlock();
+    Primitives& primitives = shared.up.get();
+    if (link.sendCount != 0) {
+      primitives.send(0, 0);
+    } else {
+      primitives.recv(0, 0);
+    }
+    const bool same = !primitives.failed();
+    simt::syncBlock();
+    return same;
+  }
+};
+
+}  // namespace jccl::device

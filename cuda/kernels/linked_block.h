@@ -1,0 +1,56 @@
+// What kernels of schedules have in common: a block's links, and what their primitives know of an operation.
+#pragma once
+
+#include "cuda/kernels/block.h"
+#include "cuda/kernels/launch.h"
+#include "cuda/primitives/device_primitives.h"
+#include "engine/slicing.h"
+
+namespace jccl::device {
+
+// The links of a block, as the schedule counts them.
+class LinkedBlock {
+ public:
+  JCCL_DEVICE LinkedBlock(BlockState& state, const DeviceChannel& channel) : state_(state), channel_(channel) {}
+
+  // Links to and from so many peers; peerOf(i) names them. All threads have to meet before they are used.
+  template <class SendPeer, class RecvPeer>
+  JCCL_DEVICE void open(int count, SendPeer&& sendPeer, RecvPeer&& recvPeer) {
+    count_ = count;
+    for (int i = thread(); i < count; i += threads()) {
+      state_.sends[i].open(channel_.sends, sendPeer(i));
+      state_.recvs[i].open(channel_.recvs, recvPeer(i));
+    }
+  }
+
+  // After a failure the counters stay as they were: the communicator has failed for good.
+  JCCL_DEVICE void close() {
+    simt::syncBlock();
+    for (int i = thread(); i < count_; i += threads()) {
+      state_.sends[i].close(channel_.sends);
+      state_.recvs[i].close(channel_.recvs);
+    }
+  }
+
+  JCCL_DEVICE static int thread() { return static_cast<int>(simt::threadIndex()); }
+  JCCL_DEVICE static int threads() { return static_cast<int>(simt::blockThreads()); }
+
+ private:
+  BlockState& state_;
+  const DeviceChannel& channel_;
+  int count_ = 0;
+};
+
+JCCL_DEVICE DeviceTransfer transferOf(const Launch& launch, const Work& work, const DeviceChannel& channel,
+                                      Protocol protocol) {
+  const DataType type = work.code.type;
+  const uint32_t element = static_cast<uint32_t>(sizeOf(type));
+  const size_t slice = sliceCountOf(work.choice, launch.shape.payloadCapacity(protocol), element);
+  const uint32_t divisor = work.code.op == ReduceOp::Avg ? static_cast<uint32_t>(launch.size) : 1;
+  const uint64_t operation = operationsOf(channel) + 1;
+  const uint64_t print = work.fingerprint ^ fingerprintOf(operation, work.code, work.count, work.root);
+  const Reduction reduction = reductionOf(type, work.code.op, divisor);
+  return {work.send, work.recv, element, slice, reduction, narrow(print), work.code};
+}
+
+}  // namespace jccl::device

@@ -1,0 +1,105 @@
+// Schedules along the chain of a host to a network that reduces, for kernels of GPUs: a rank passes on to the next one towards the
+// leader, and back. The network is whom the leader passes on to. An all-reduce is that of a tree (collectives/tree.h).
+//
+// Of all-gathers and reduce-scatters every host has as many ranks, one host's after the other's. What a step holds is part of one
+// rank's, in the order of the ranks:
+//
+//                       towards the network                         back
+//     all_gather        of a rank and those below it                of all ranks
+//     reduce_scatter    of all ranks, reduced on the way            of a rank and those below it
+#pragma once
+
+#include <cstddef>
+
+#include "primitives/operation.h"
+
+namespace jccl {
+
+struct ChainPlan {
+  bool last = false;  // nobody is below
+  int ranks = 1;      // this one and those below it
+  int place = 0;      // of this one among them, by their numbers
+  int all = 1;        // ranks of all hosts
+  size_t part = 0;    // the elements of a rank's part
+  size_t chunkCount = 1;
+  size_t begin = 0;
+  size_t count = 0;
+};
+
+// How many chunks a rank passes on before it expects the first one back. The network works on one more at once.
+inline constexpr size_t kChainLag = 3;
+
+namespace chain {
+
+// Calls pass(at, size) for chunks that are kChainLag ahead of those for which it calls take(at, size).
+template <class Pass, class Take>
+JCCL_FN void forChunks(const ChainPlan& plan, Pass&& pass, Take&& take) {
+  const size_t chunks = plan.count == 0 ? 1 : (plan.count + plan.chunkCount - 1) / plan.chunkCount;
+  const auto size = [&](size_t chunk) {
+    const size_t left = plan.count - chunk * plan.chunkCount;
+    return left < plan.chunkCount ? left : plan.chunkCount;
+  };
+  const size_t lag = chunks < kChainLag ? chunks : kChainLag;
+  JCCL_NO_UNROLL
+  for (size_t step = 0; step < chunks + lag; ++step) {
+    if (step < chunks) pass(plan.begin + step * plan.chunkCount, size(step));
+    if (step >= lag) take(plan.begin + (step - lag) * plan.chunkCount, size(step - lag));
+  }
+}
+
+}  // namespace chain
+
+// `up` receives from below and sends towards the network, `down` receives from there and sends below.
+template <class Primitives>
+JCCL_FN void chainAllGather(Primitives& up, Primitives& down, const ChainPlan& plan) {
+  const auto pass = [&](size_t at, size_t size) {
+    JCCL_NO_UNROLL
+    for (int i = 0; i < plan.ranks; ++i) {
+      if (i == plan.place) {
+        up.send(at, size);
+      } else {
+        up.recvSend(size);
+      }
+    }
+  };
+  const auto take = [&](size_t at, size_t size) {
+    JCCL_NO_UNROLL
+    for (int rank = 0; rank < plan.all; ++rank) {
+      const size_t to = static_cast<size_t>(rank) * plan.part + at;
+      if (plan.last) {
+        down.recv(to, size);
+      } else {
+        down.recvCopySend(to, size);
+      }
+    }
+  };
+  chain::forChunks(plan, pass, take);
+}
+
+template <class Primitives>
+JCCL_FN void chainReduceScatter(Primitives& up, Primitives& down, const ChainPlan& plan) {
+  const auto pass = [&](size_t at, size_t size) {
+    JCCL_NO_UNROLL
+    for (int rank = 0; rank < plan.all; ++rank) {
+      const size_t from = static_cast<size_t>(rank) * plan.part + at;
+      if (plan.last) {
+        up.send(from, size);
+      } else {
+        up.recvReduceSend(from, size);
+      }
+    }
+  };
+  const auto take = [&](size_t at, size_t size) {
+    JCCL_NO_UNROLL
+    for (int i = 0; i < plan.ranks; ++i) {
+      if (i == plan.place) {
+        down.recv(at, size);
+      } else {
+        down.recvSend(size);
+      }
+    }
+  };
+  chain::forChunks(plan, pass, take);
+}
+
+}  // namespace jccl
