@@ -2,6 +2,7 @@ package io.jccl.plan;
 
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Rail;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -139,21 +140,24 @@ public final class Plan {
     }
 
     /**
-     * The ranks of a host in the order in which a chain leads through them to a network that reduces, the leader first. Each such
-     * channel has a chain of its own, as far as so many were found: where some of the host's network devices reduce ({@code
-     * coll}) and others do not, those of trees that use the former.
+     * The ranks of a host in the order in which a chain leads through them to a network that reduces, the leader first. Each
+     * channel has a chain of its own, as far as so many were found: those of trees, unless there are others, which go by the rails
+     * of their devices.
      */
     public List<Integer> chain(int channel, int host) {
-        ChannelGraph trees = found.get(host).trees();
-        if (trees.orders().isEmpty()) {
-            return hosts.get(host).ranks();
+        Optional<ChannelGraph> chains = found.get(host).chains();
+        if (chains.isPresent()) {
+            List<Rail> rails = chains.get().rails();
+            int[] byRail = IntStream.range(0, rails.size())
+                    .boxed()
+                    .sorted(Comparator.comparingInt(one -> rails.get(one).out()))
+                    .mapToInt(one -> one)
+                    .toArray();
+            return chains.get().orders().get(byRail[channel % byRail.length]);
         }
-        int[] reducing = IntStream.of(treeChoice[host])
-                .filter(one ->
-                        !trees.rails().isEmpty() && trees.rails().get(one).reduces())
-                .toArray();
-        int[] choice = reducing.length > 0 ? reducing : treeChoice[host];
-        return trees.orders().get(choice[channel % choice.length]);
+        List<List<Integer>> trees = found.get(host).trees().orders();
+        int[] choice = treeChoice[host];
+        return trees.isEmpty() ? hosts.get(host).ranks() : trees.get(choice[channel % choice.length]);
     }
 
     /** The most edges between the root and a rank in the tree of a channel. */

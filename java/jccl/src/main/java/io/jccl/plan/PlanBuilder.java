@@ -79,6 +79,7 @@ final class PlanBuilder {
         }
         requirePermutations(host, agreed.rings(), "ring");
         requirePermutations(host, agreed.trees(), "tree");
+        agreed.chains().ifPresent(chains -> requirePermutations(host, chains, "chain"));
         if (!agreed.trees().orders().isEmpty()) {
             return agreed;
         }
@@ -87,7 +88,8 @@ final class PlanBuilder {
                 agreed.hostId(),
                 agreed.gpu(),
                 agreed.rings(),
-                agreed.trees().along(agreed.rings()));
+                agreed.trees().along(agreed.rings()),
+                agreed.chains());
     }
 
     private static void requirePermutations(PlannedHost host, ChannelGraph found, String kind) {

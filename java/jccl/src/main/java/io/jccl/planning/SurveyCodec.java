@@ -23,8 +23,8 @@ import java.util.Set;
  * <pre>
  * survey │ u8 gpus │ gpus: survey
  *
- * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │ rings │ trees
- * rings, trees:  u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
+ * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │ rings │ trees │ u8 chains │ chains: chains
+ * rings, trees, chains:  u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
  *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out │ u8 reduces
  * </pre>
  *
@@ -68,6 +68,9 @@ public final class SurveyCodec {
         ChannelGraph trees = survey.channels().trees();
         write(out, lowest ? rings : rings.withoutOrders());
         write(out, lowest ? trees : trees.withoutOrders());
+        Optional<ChannelGraph> chains = survey.channels().chains().filter(graph -> lowest);
+        out.flag(chains.isPresent());
+        chains.ifPresent(graph -> write(out, graph));
     }
 
     private static void write(WireWriter out, ChannelGraph graph) {
@@ -115,7 +118,17 @@ public final class SurveyCodec {
         boolean lowest = ranks.get(0) == rank;
         ChannelGraph rings = graph(in, ranks, lowest);
         ChannelGraph trees = graph(in, ranks, lowest);
-        return new MachineSurvey(new RankChannels(rank, hostId, gpu, rings, trees), traits, netGBps, cores);
+        Optional<ChannelGraph> chains = in.flag() ? Optional.of(chains(in, ranks, lowest)) : Optional.empty();
+        return new MachineSurvey(new RankChannels(rank, hostId, gpu, rings, trees, chains), traits, netGBps, cores);
+    }
+
+    private static ChannelGraph chains(WireReader in, List<Integer> ranks, boolean lowest) {
+        ChannelGraph chains = graph(in, ranks, lowest);
+        if (!lowest || chains.rails().isEmpty()) {
+            throw new WireException("chains of orders=" + chains.orders().size() + " rails="
+                    + chains.rails().size() + ": expected some of the lowest rank of a host, with their rails");
+        }
+        return chains;
     }
 
     private static ChannelGraph graph(WireReader in, List<Integer> ranks, boolean lowest) {

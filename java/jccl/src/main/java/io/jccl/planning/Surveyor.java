@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Surveys one host: finds paths in its topology, trims what its ranks cannot use, and searches rings and trees.
+ * Surveys one host: finds paths in its topology, trims what its ranks cannot use, and searches rings, trees and chains.
  *
  * @param policy what paths may use
  * @param crossNic whether rings may change network devices
@@ -43,10 +43,16 @@ public record Surveyor(
      * @param paths of the host, as it was searched
      * @param ringMillis how long the search of rings took
      * @param treeMillis how long the search of trees took
+     * @param chainMillis that of chains
      * @param notes what was not taken from {@link #graphs}, or not as it is there
      */
     public record LocalSurvey(
-            MachineSurvey survey, NodePaths paths, double ringMillis, double treeMillis, List<String> notes) {}
+            MachineSurvey survey,
+            NodePaths paths,
+            double ringMillis,
+            double treeMillis,
+            double chainMillis,
+            List<String> notes) {}
 
     /** The paths of what a rank's host has for its ranks. */
     public NodePaths paths(Topology whole, int rank) {
@@ -75,13 +81,20 @@ public record Surveyor(
         long middle = nanoClock.getAsLong();
         ChannelGraph trees = givenTrees.map(GivenChannels::graph).orElseGet(() -> search.searchTree(rings));
         long end = nanoClock.getAsLong();
+        Optional<ChannelGraph> chains = search.searchChains();
+        long last = nanoClock.getAsLong();
         MachineSurvey survey = new MachineSurvey(
-                new RankChannels(rank, hostId, gpu, rings, trees),
+                new RankChannels(rank, hostId, gpu, rings, trees, chains),
                 HostTraits.of(topology),
                 networkGBps(topology),
                 cores);
         return new LocalSurvey(
-                survey, paths, (middle - begin) / 1e6, (end - middle) / 1e6, notes(gpu, givenRings, givenTrees));
+                survey,
+                paths,
+                (middle - begin) / 1e6,
+                (end - middle) / 1e6,
+                (last - end) / 1e6,
+                notes(gpu, givenRings, givenTrees));
     }
 
     private List<String> notes(boolean gpu, Optional<GivenChannels> rings, Optional<GivenChannels> trees) {

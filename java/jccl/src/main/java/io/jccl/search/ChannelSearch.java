@@ -7,6 +7,7 @@ import io.jccl.topology.NodeType;
 import io.jccl.topology.SharedGpus;
 import io.jccl.topology.Topology;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Finds the channels of a host: routes through all ranks that together carry as much as the links allow, each the same.
@@ -95,6 +96,20 @@ public final class ChannelSearch {
         }
         steps = spent;
         return ofAllRanks(best);
+    }
+
+    /**
+     * Chains to a network that reduces, whose first rank exchanges data with it, where only some of the host's devices lead there
+     * ({@code coll}). Else those of trees use them already.
+     */
+    public Optional<ChannelGraph> searchChains() {
+        List<Integer> reducing = nets.stream()
+                .filter(net -> ((Node.Net) topology.node(net)).coll())
+                .toList();
+        if (reducing.isEmpty() || reducing.size() == nets.size()) {
+            return Optional.empty();
+        }
+        return Optional.ofNullable(search(Pattern.TREE, reducing)).map(this::ofAllRanks);
     }
 
     /**

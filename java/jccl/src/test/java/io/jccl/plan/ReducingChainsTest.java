@@ -2,8 +2,13 @@ package io.jccl.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
+import io.jccl.topology.PathType;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Chains to a network that reduces. */
@@ -25,13 +30,34 @@ class ReducingChainsTest {
         }
     }
 
+    /** Whatever the order in which a host found them, chains of one channel are on one rail. */
     @Test
-    void theyUseTheDevicesBehindWhichItReduces() {
-        Plan plan = plan(false, true);
-        for (int channel = 0; channel < 3; channel++) {
-            assertThat(plan.chain(channel, 0)).containsExactly(1, 0);
-            assertThat(plan.chain(channel, 1)).containsExactly(3, 2);
+    void thoseOfTheirOwnGoByRails() {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (RankChannels rank : Found.twoHosts(new Rail(0, 0, true), new Rail(1, 1))) {
+            boolean first = rank.hostId().equals("host-0");
+            List<Integer> order = rank.rings().orders().get(0);
+            List<Integer> back = rank.rings().orders().get(1);
+            ChannelGraph chains = new ChannelGraph(
+                    Pattern.TREE,
+                    12,
+                    12,
+                    PathType.PIX,
+                    PathType.PIX,
+                    false,
+                    first ? List.of(order, back) : List.of(back, order),
+                    first
+                            ? List.of(new Rail(2, 2, true), new Rail(3, 3, true))
+                            : List.of(new Rail(3, 3, true), new Rail(2, 2, true)));
+            ranks.add(new RankChannels(
+                    rank.rank(), rank.hostId(), true, rank.rings(), rank.trees(), Optional.of(chains)));
         }
+        Plan plan = Plan.build(ranks, PlanOptions.defaults());
+        assertThat(plan.chain(0, 0)).containsExactly(0, 1);
+        assertThat(plan.chain(0, 1)).containsExactly(2, 3);
+        assertThat(plan.chain(1, 0)).containsExactly(1, 0);
+        assertThat(plan.chain(1, 1)).containsExactly(3, 2);
+        assertThat(plan.chain(2, 1)).containsExactly(2, 3);
     }
 
     @Test

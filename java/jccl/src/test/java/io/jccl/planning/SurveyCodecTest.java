@@ -42,17 +42,31 @@ class SurveyCodecTest {
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
     private static final MachineSurvey HOST = new MachineSurvey(
             new RankChannels(3, "a", true, RINGS, TREES), new HostTraits(70, 90, true, 370.8), 50, 12);
+    private static final ChannelGraph CHAINS = new ChannelGraph(
+            Pattern.TREE,
+            20,
+            12.5,
+            PathType.NVL,
+            PathType.PIX,
+            false,
+            List.of(List.of(5, 9, 3)),
+            List.of(new Rail(1, 1, true)));
+    private static final MachineSurvey GPUS = new MachineSurvey(
+            new RankChannels(3, "a", true, RINGS, TREES, Optional.of(CHAINS)),
+            new HostTraits(70, 90, true, 370.8),
+            50,
+            12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
 
     static byte[] bytesOfBoth() {
-        return SurveyCodec.encode(new SurveyCodec.Found(HOST, Optional.of(HOST)), true);
+        return SurveyCodec.encode(new SurveyCodec.Found(HOST, Optional.of(GPUS)), true);
     }
 
     @Test
     void readsWhatItWrote() {
         assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(FOUND, true)))
                 .isEqualTo(FOUND);
-        SurveyCodec.Found both = new SurveyCodec.Found(HOST, Optional.of(HOST));
+        SurveyCodec.Found both = new SurveyCodec.Found(HOST, Optional.of(GPUS));
         assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(both, true)))
                 .isEqualTo(both);
     }
@@ -67,6 +81,19 @@ class SurveyCodecTest {
                 .hasMessageContaining("orders=0: expected 1 to 64");
         assertThatThrownBy(() -> SurveyCodec.decode(5, "a", RANKS, SurveyCodec.encode(FOUND, true)))
                 .hasMessageContaining("orders=2: expected none from a rank that is not its host's lowest");
+    }
+
+    @Test
+    void chainsOfTheirOwnComeFromTheLowestRankAndHaveRails() {
+        SurveyCodec.Found chained = new SurveyCodec.Found(GPUS, Optional.empty());
+        SurveyCodec.Found other = SurveyCodec.decode(5, "a", RANKS, SurveyCodec.encode(chained, false));
+        assertThat(other.host().channels().chains()).isEmpty();
+        byte[] bytes = SurveyCodec.encode(chained, true);
+        int withRails = bytes.length - 1 - 3 * 4 - 2 * 4 - 1 - 1 - 1;
+        assertThat(bytes[withRails]).isEqualTo((byte) 1);
+        byte[] without = Arrays.copyOf(patched(bytes, withRails, (byte) 0), bytes.length - 2 * 4 - 1);
+        without[without.length - 1] = 0; // no survey of GPUs
+        refuses(without, "chains of orders=1 rails=0: expected some of the lowest rank");
     }
 
     @Test

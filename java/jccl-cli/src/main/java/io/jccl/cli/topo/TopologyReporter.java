@@ -193,6 +193,10 @@ public final class TopologyReporter {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
         graphs.put("ring", new TopologyReport.GraphRow(host.survey().channels().rings(), host.ringMillis()));
         graphs.put("tree", new TopologyReport.GraphRow(host.survey().channels().trees(), host.treeMillis()));
+        host.survey()
+                .channels()
+                .chains()
+                .ifPresent(chains -> graphs.put("chain", new TopologyReport.GraphRow(chains, host.chainMillis())));
         List<String> notes = new ArrayList<>(
                 NetworkLimits.notes(plan.host(), index, host.paths().topology()));
         notes.addAll(host.notes());
