@@ -293,11 +293,20 @@ public final class Bootstrap implements AutoCloseable {
             boolean needsMajority,
             BootstrapOptions childOptions) {
         BootstrapOptions next = childOptions.withGeneration(generation() + 1);
+        Optional<FailureReport> failure = control().agreedFailure();
         RemainingRanks remaining = new RemainingRanks(
-                rank, excluded, joiners, jobKey, rendezvousAddresses, succession.earlier(), needsMajority, next);
-        boolean aborted = control()
-                .agreedFailure()
-                .filter(report -> report.kind() == FailureReport.Kind.ABORTED)
+                rank,
+                excluded,
+                joiners,
+                jobKey,
+                rendezvousAddresses,
+                succession.earlier(),
+                needsMajority,
+                failure.isPresent() || needsMajority
+                        ? Optional.empty()
+                        : Optional.of(client.control().position().lastEntered()),
+                next);
+        boolean aborted = failure.filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
         boolean cutOff = succession.wasCutOff() || client.wasCutOff();
         boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!cutOff);

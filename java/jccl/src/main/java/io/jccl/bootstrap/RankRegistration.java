@@ -38,8 +38,13 @@ final class RankRegistration {
         REFUSED
     }
 
-    /** A rank's first frame. */
-    record Hello(String version, int rank, int size, int oldRank, String key, byte[] blob) {
+    /** A rank's first frame. {@code entered} is how far it has come in the group before. */
+    record Hello(String version, int rank, int size, int oldRank, LastEntered entered, String key, byte[] blob) {
+
+        /** Of a rank of no group before. */
+        Hello(String version, int rank, int size, int oldRank, String key, byte[] blob) {
+            this(version, rank, size, oldRank, LastEntered.NOTHING, key, blob);
+        }
 
         static Hello read(WireReader in) {
             Hello hello = new Hello(
@@ -47,6 +52,7 @@ final class RankRegistration {
                     in.i32(),
                     in.i32(),
                     in.i32(),
+                    LastEntered.read(in),
                     in.text(MAX_KEY_CHARS),
                     in.blob(MAX_BLOB_BYTES));
             in.end();
@@ -54,17 +60,17 @@ final class RankRegistration {
         }
 
         Hello with(byte[] otherBlob) {
-            return new Hello(version, rank, size, oldRank, key, otherBlob);
+            return new Hello(version, rank, size, oldRank, entered, key, otherBlob);
         }
 
         WireWriter write() {
-            return new WireWriter()
+            WireWriter out = new WireWriter()
                     .text(version, MAX_VERSION_CHARS)
                     .i32(rank)
                     .i32(size)
-                    .i32(oldRank)
-                    .text(key, MAX_KEY_CHARS)
-                    .blob(blob);
+                    .i32(oldRank);
+            entered.write(out);
+            return out.text(key, MAX_KEY_CHARS).blob(blob);
         }
     }
 

@@ -112,8 +112,9 @@ final class ReformRendezvous {
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
             Waiting one = each.next();
             boolean same = one.hello().key().equals(remaining.key()); // it has started again, this rank has not
-            // A member of the group that is initialised comes for the next one, for which this rank may be late.
-            boolean isNext = completed && remaining.left().contains(one.hello().oldRank());
+            // It comes for a group after the one that is initialised, for which this rank may be late.
+            boolean isNext =
+                    completed && (remaining.left().contains(one.hello().oldRank()) || remaining.isBehind(one.hello()));
             if (!same && !isNext && now - one.since() >= DIFFERENT_NANOS) {
                 each.remove();
                 different(one);

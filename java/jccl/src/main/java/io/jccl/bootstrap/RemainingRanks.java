@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.function.LongSupplier;
@@ -33,6 +34,7 @@ final class RemainingRanks {
     private final byte[] jobKey;
     private final List<EarlierGroup> earlier;
     private final boolean lasts;
+    private final Optional<LastEntered> entered;
     private final BootstrapOptions options;
 
     /**
@@ -45,6 +47,7 @@ final class RemainingRanks {
      * @param rendezvousAddresses of all ranks of the old group, see {@link ReservedPort}
      * @param earlier groups before that one, in which ranks may be left
      * @param lasts whether the ranks that are left out may go on, too
+     * @param entered how far this rank has come in the old group, where all its ranks can go on with that; else empty
      * @param options of the new group, with its generation
      */
     RemainingRanks(
@@ -55,10 +58,12 @@ final class RemainingRanks {
             List<String> rendezvousAddresses,
             List<EarlierGroup> earlier,
             boolean lasts,
+            Optional<LastEntered> entered,
             BootstrapOptions options) {
         this.rank = rank;
         this.earlier = earlier;
         this.lasts = lasts;
+        this.entered = entered;
         this.joiners = joiners;
         this.jobKey = jobKey;
         this.size = rendezvousAddresses.size();
@@ -142,8 +147,20 @@ final class RemainingRanks {
         return text + " hash=" + HexFormat.of().formatHex(Handshake.derive(all, "excluded"));
     }
 
+    /** Whether another rank has come further in the old group than this one, which it goes on with. */
+    boolean isBehind(RankRegistration.Hello other) {
+        return entered.isPresent() && !entered.get().hasReached(other.entered());
+    }
+
     RankRegistration.Hello hello() {
-        return new RankRegistration.Hello(options.version(), left.indexOf(rank), newSize(), rank, key(), new byte[0]);
+        return new RankRegistration.Hello(
+                options.version(),
+                left.indexOf(rank),
+                newSize(),
+                rank,
+                entered.orElse(LastEntered.NOTHING),
+                key(),
+                new byte[0]);
     }
 
     /** The hello of a process that joins. */

@@ -4,17 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.BootstrapException;
+import io.jccl.ChannelWait;
 import io.jccl.UniqueId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rules that {@code io.jccl.membership} has found, and what keeps other generations, versions and jobs out. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -31,11 +36,16 @@ class ReformRulesTest {
     }
 
     private static List<Bootstrap> reform(List<Bootstrap> group, Integer... without) throws InterruptedException {
+        return reform(group, true, without);
+    }
+
+    private static List<Bootstrap> reform(List<Bootstrap> group, boolean needsMajority, Integer... without)
+            throws InterruptedException {
         List<String> addresses = addresses(group);
         List<Callable<Bootstrap>> tasks = new ArrayList<>();
         for (Bootstrap rank : group) {
             if (!Set.of(without).contains(rank.rank())) {
-                tasks.add(() -> rank.reform(excluded(without), 0, addresses, true, OPTIONS));
+                tasks.add(() -> rank.reform(excluded(without), 0, addresses, needsMajority, OPTIONS));
             }
         }
         return Ranks.values(Ranks.together(tasks));
@@ -99,6 +109,63 @@ class ReformRulesTest {
                 .hasMessageContaining("only 1 of 3 ranks are left, {0}");
         made.forEach(Bootstrap::close);
         old.get(0).close();
+    }
+
+    /**
+     * Rank 2 was left out of a group while all went on with the one before. When it comes for the next, the others may be late; unless it
+     * has come no further than they had when they left it out.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void aRankThatWasLeftOutAndWentOnWaitsForOthersThatAreLate(int leftOut) throws Exception {
+        List<Bootstrap> old = Ranks.join(3, OPTIONS);
+        AtomicLong entered = new AtomicLong(5);
+        for (Bootstrap rank : old) {
+            rank.control().start(entered(entered), failure -> {});
+        }
+        for (Bootstrap part : reform(old, false, leftOut)) {
+            part.close();
+        }
+        List<String> addresses = addresses(old);
+        assertThatThrownBy(() -> old.get(leftOut).reform(excluded(), 0, addresses, false, OPTIONS))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("exclude different ones");
+        for (Bootstrap part : reform(old, false, leftOut)) {
+            part.close();
+        }
+        entered.set(6);
+        List<Callable<Bootstrap>> all = new ArrayList<>();
+        for (Bootstrap rank : old) {
+            all.add(() -> {
+                if (rank.rank() != leftOut) {
+                    TimeUnit.MILLISECONDS.sleep(3500); // longer than ranks that differ are waited for
+                }
+                return rank.reform(excluded(), 0, addresses, false, OPTIONS);
+            });
+        }
+        List<Bootstrap> made = Ranks.values(Ranks.together(all));
+        assertThat(made).hasSize(3);
+        made.forEach(Bootstrap::close);
+        old.forEach(Bootstrap::close);
+    }
+
+    private static StatusSource entered(AtomicLong host) {
+        return new StatusSource() {
+            @Override
+            public LastEntered lastEntered() {
+                return new LastEntered(host.get(), 0);
+            }
+
+            @Override
+            public Optional<OperationRecord> recordAt(long sequence) {
+                return Optional.empty();
+            }
+
+            @Override
+            public List<ChannelWait> waitingRows() {
+                return List.of();
+            }
+        };
     }
 
     /** Its secret differs, too; the generation is for the message. */
