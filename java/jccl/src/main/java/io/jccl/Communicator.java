@@ -298,6 +298,8 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * need not live, and rank 0 may be one of them.
      *
      * <pre>{@code
+     * try {
+     *     step(comm);
      * } catch (PeerFailedException e) {
      *     Communicator rest = comm.shrink(e.failedRanks());
      *     comm.close();
@@ -354,6 +356,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      *     Communicator next = comm.reform(survivors, e.failedRanks().size());
      *     comm.close();
      *     // the new ranks have no state: send it to them
+     * }
      * }</pre>
      *
      * <p>All survivors call this with the same arguments; it returns when all have, and all processes have joined. It waits for

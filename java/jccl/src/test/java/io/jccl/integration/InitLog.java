@@ -2,6 +2,7 @@ package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -13,6 +14,7 @@ import org.slf4j.LoggerFactory;
 final class InitLog implements AutoCloseable {
 
     private final Logger logger;
+    private final Level before;
     private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
 
     InitLog() {
@@ -21,6 +23,8 @@ final class InitLog implements AutoCloseable {
 
     InitLog(String name) {
         logger = (Logger) LoggerFactory.getLogger(name);
+        before = logger.getLevel();
+        logger.setLevel(Level.DEBUG); // whatever the configuration has that is found
         appender.start();
         logger.addAppender(appender);
     }
@@ -47,5 +51,6 @@ final class InitLog implements AutoCloseable {
     @Override
     public void close() {
         logger.detachAppender(appender);
+        logger.setLevel(before);
     }
 }
