@@ -58,8 +58,9 @@ class SwitchProcess {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    const char* const arguments[] = {JCCL_TEST_SWITCH, nullptr};
-    EXPECT_EQ(0, ::posix_spawn(&process_, JCCL_TEST_SWITCH, &actions, nullptr, const_cast<char**>(arguments), environ));
+    // Of another processor, a command runs it that JCCL_TEST_EMULATOR names.
+    const char* const arguments[] = {"sh", "-c", "exec $JCCL_TEST_EMULATOR \"$0\"", JCCL_TEST_SWITCH, nullptr};
+    EXPECT_EQ(0, ::posix_spawn(&process_, "/bin/sh", &actions, nullptr, const_cast<char**>(arguments), environ));
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(in[0]);
     ::close(out[1]);

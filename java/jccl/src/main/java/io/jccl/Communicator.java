@@ -303,6 +303,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * } catch (PeerFailedException e) {
      *     Communicator rest = comm.shrink(e.failedRanks());
      *     comm.close();
+     * }
      * }</pre>
      *
      * <p>What was issued on this communicator has ended when this returns; nothing of it reaches the new one, whose
@@ -350,6 +351,8 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * and the communicator itself. Processes that join do not count towards a majority.
      *
      * <pre>{@code
+     * try {
+     *     step(comm);
      * } catch (PeerFailedException e) {
      *     Set<Integer> survivors = IntStream.range(0, comm.size()).boxed().collect(toSet());
      *     survivors.removeAll(e.failedRanks());
