@@ -172,13 +172,15 @@ final class DeviceConnector {
         int down = place + 1 < chain.size() ? chain.get(place + 1) : -1;
         List<Integer> fromHere = chain.subList(place, chain.size());
         int among = (int) fromHere.stream().filter(other -> other < rank).count();
-        if (place > 0) {
-            engine.setChain(channel, chain.get(place - 1), down, -1, -1, fromHere.size(), among);
-        } else {
-            int after = plan.chain(channel, (host + 1) % hosts).get(0);
-            int before = plan.chain(channel, (host + hosts - 1) % hosts).get(0);
-            engine.setChain(channel, -1, down, after, before, fromHere.size(), among);
-        }
+        boolean leads = place == 0;
+        engine.setChain(
+                channel,
+                leads ? -1 : chain.get(place - 1),
+                down,
+                leads ? plan.chain(channel, (host + 1) % hosts).get(0) : -1,
+                leads ? plan.chain(channel, (host + hosts - 1) % hosts).get(0) : -1,
+                fromHere.size(),
+                among);
     }
 
     private IntStream peersElsewhere() {

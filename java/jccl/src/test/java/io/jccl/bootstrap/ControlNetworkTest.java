@@ -46,7 +46,7 @@ class ControlNetworkTest {
     }
 
     /** A rank whose fingerprint at sequence 9 is its own. */
-    private record Source(int rank, AtomicLong last) implements StatusSource {
+    record Source(int rank, AtomicLong last) implements StatusSource {
         @Override
         public LastEntered lastEntered() {
             return new LastEntered(last.get(), 0);

@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.BootstrapException;
-import io.jccl.ChannelWait;
 import io.jccl.UniqueId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -121,7 +119,7 @@ class ReformRulesTest {
         List<Bootstrap> old = Ranks.join(3, OPTIONS);
         AtomicLong entered = new AtomicLong(5);
         for (Bootstrap rank : old) {
-            rank.control().start(entered(entered), failure -> {});
+            rank.control().start(new ControlNetworkTest.Source(rank.rank(), entered), failure -> {});
         }
         for (Bootstrap part : reform(old, false, leftOut)) {
             part.close();
@@ -147,25 +145,6 @@ class ReformRulesTest {
         assertThat(made).hasSize(3);
         made.forEach(Bootstrap::close);
         old.forEach(Bootstrap::close);
-    }
-
-    private static StatusSource entered(AtomicLong host) {
-        return new StatusSource() {
-            @Override
-            public LastEntered lastEntered() {
-                return new LastEntered(host.get(), 0);
-            }
-
-            @Override
-            public Optional<OperationRecord> recordAt(long sequence) {
-                return Optional.empty();
-            }
-
-            @Override
-            public List<ChannelWait> waitingRows() {
-                return List.of();
-            }
-        };
     }
 
     /** Its secret differs, too; the generation is for the message. */
