@@ -469,6 +469,16 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_his
                              [&] { return newLongs(env, historyRow(communicatorOf(handle).history(), sequence)); });
 }
 
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_transfers(JNIEnv* env, jclass,
+                                                                                       jlong handle, jlong number) {
+  return guarded<jlongArray>(nullptr,
+                             [&] { return newLongs(env, transferRow(communicatorOf(handle).transfers(), number)); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastTransfers(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).transfers().last());
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastEntered(JNIEnv*, jclass, jlong handle) {
   return static_cast<jlong>(communicatorOf(handle).history().lastEntered());
 }

@@ -26,7 +26,8 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       peers_(config.size),
       keepAlive_(KeepAliveGroup::of(config.token)),
       buffers_(config.rank, config.size),
-      history_(config.recordedOperations) {}
+      history_(config.recordedOperations),
+      transfers_(config.recordedOperations, false) {}
 
 Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                                   std::unique_ptr<DeviceCommunicator>& communicator) {

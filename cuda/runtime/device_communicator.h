@@ -38,6 +38,7 @@
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
+#include "engine/transfer_history.h"
 #include "transport/coll_net_offer.h"
 
 namespace jccl::device {
@@ -186,6 +187,7 @@ class DeviceCommunicator {
   // Collectives have numbers that all ranks give alike; sends and receives have none, and what is captured for a graph,
   // which may be replayed any number of times, neither. An operation is entered when it is put on its stream.
   const History& history() const { return history_; }
+  const TransferHistory& transfers() const { return transfers_; }
   // The number of the collective done last, by what the device reports now.
   uint64_t lastDone();
   // The number of the first that failed; 0: none.
@@ -202,8 +204,9 @@ class DeviceCommunicator {
     uint64_t number = 0;
     Event event = nullptr;  // of the launch
     std::unique_ptr<ArgumentArea> arguments;
-    Operation operation;  // without its counts; sequence 0: not in the history
-    int blocks = 0;       // of the launch
+    Operation operation;     // without its counts; sequence 0: not in the history
+    uint64_t transfers = 0;  // its number there, of sends and receives
+    int blocks = 0;          // of the launch
     bool endsLaunch = true;
 
     bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
@@ -239,7 +242,8 @@ class DeviceCommunicator {
                int64_t timeoutNanos, Stream stream);
   Status makeEvents();
   Status takeEvent(Event& event);
-  void enter(Operation& operation);
+  void enter(InFlight& flight, std::span<const PointToPointTask> tasks);
+  void ended(const InFlight& flight, bool ok);
   uint64_t firstWaiting() const;
   void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
   bool reclaimBuffers();
@@ -316,7 +320,9 @@ class DeviceCommunicator {
   std::optional<std::chrono::steady_clock::time_point> exposedSince_;
   uint64_t sequence_ = 0;  // of collectives
   uint64_t failedSequence_ = 0;
-  History history_;  // read by any thread at any time
+  // Read by any thread at any time.
+  History history_;
+  TransferHistory transfers_;
   Code failure_ = Code::Ok;
   bool deviceFailed_ = false;  // nothing on it comes to an end any more
   std::string error_;

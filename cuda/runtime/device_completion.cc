@@ -36,6 +36,12 @@ void DeviceCommunicator::broken(const InFlight& flight, const Status& status) {
          describe(flight.operation) + ": " + status.message());
 }
 
+// Ends its record; the caller holds the mutex.
+void DeviceCommunicator::ended(const InFlight& flight, bool ok) {
+  if (flight.operation.sequence != 0) history_.end(flight.operation, ok);
+  transfers_.end(flight.transfers, ok);
+}
+
 // Frees what operations that are over have used; the caller holds the mutex.
 void DeviceCommunicator::reap() {
   while (!flights_.empty()) {
@@ -51,7 +57,7 @@ void DeviceCommunicator::reap() {
       if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
       failed(static_cast<Code>(code), flight.number, flight.operation.sequence, describe(flight.operation));
     }
-    if (flight.operation.sequence != 0) history_.end(flight.operation, failure_ == Code::Ok);
+    ended(flight, failure_ == Code::Ok);
     if (flight.endsLaunch) {
       RetiredMemory::ofThisProcess().ended();
       if (activity_ != nullptr) activity_->end();

@@ -22,6 +22,7 @@ int blocksOf(const Works& launch) { return static_cast<int>(launch.blocks); }
 Operation recordOf(const DeviceOperation& one) {
   Operation operation = one.operation;
   if (!one.isCollective()) operation.count = one.tasks.size();
+  operation.moved = movedBytes(one.tasks);
   operation.counts = nullptr;
   operation.displacements = nullptr;
   return operation;
@@ -414,7 +415,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     flight.blocks = blocksOf(launch);
     flight.operation = recordOf(operations[i]);
     // Before others can find it and query it.
-    if (!capturing && !testing_) enter(flight.operation);
+    if (!capturing && !testing_) enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();
   }
   launch.control = controlOf(flights.front().number, timeoutNanos);
@@ -429,9 +430,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (!status) {
     // Whether the kernel was launched is not known: the ranks may no longer agree.
     if (activity_ != nullptr) activity_->end();
-    for (const InFlight& flight : flights) {
-      if (flight.operation.sequence != 0) history_.end(flight.operation, false);
-    }
+    for (const InFlight& flight : flights) ended(flight, false);
     broken(flights.front(), status);
     return {failure_};
   }
@@ -448,10 +447,14 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   return {Code::Ok, issued_};
 }
 
-// Gives a collective its sequence number.
-void DeviceCommunicator::enter(Operation& operation) {
-  if (operation.code.collective == Collective::SendRecv) return;
+// Begins its record. A collective gets its sequence number.
+void DeviceCommunicator::enter(InFlight& flight, std::span<const PointToPointTask> tasks) {
   const std::lock_guard lock(mutex_);
+  Operation& operation = flight.operation;
+  if (operation.code.collective == Collective::SendRecv) {
+    flight.transfers = transfers_.begin(sequence_, tasks);
+    return;
+  }
   operation.sequence = ++sequence_;
   operation.fingerprint ^= fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
   history_.begin(operation);

@@ -244,6 +244,13 @@ TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
   await(issued);
   for (int rank = 0; rank < size_; ++rank) {
     EXPECT_EQ(ranks_.rank(rank).history().lastDone(), exchanges.size());
+    EXPECT_EQ(ranks_.rank(rank).transfers().last(), 1u);
+    TransferRow row;
+    EXPECT_TRUE(ranks_.rank(rank).transfers().read(1, row));
+    EXPECT_EQ(row.state, OperationState::Done);
+    EXPECT_EQ(row.sends, size_);
+    EXPECT_EQ(row.receivedBytes, kBytes * static_cast<size_t>(size_));
+    EXPECT_GE(row.ended, row.begun);
     for (size_t i = 0; i < received[rank].size(); ++i) ASSERT_EQ(received[rank][i], i / kBytes + 1) << "rank=" << rank;
     for (size_t i = 0; i < exchanges.size(); ++i) {
       EXPECT_EQ(device[rank].recvs[i], host[rank].recvs[i]) << "rank=" << rank << " " << i;

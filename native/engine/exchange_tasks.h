@@ -1,6 +1,7 @@
 // Sends and receives between pairs of ranks, and the collectives that consist of them; for host and device alike.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,6 +48,14 @@ inline Status checkTasks(int rank, int size, std::span<const PointToPointTask> t
     }
   }
   return Status::ok();
+}
+
+// What they send or what they receive, whichever is more.
+inline size_t movedBytes(std::span<const PointToPointTask> tasks) {
+  size_t sent = 0, received = 0;
+  for (const PointToPointTask& task : tasks)
+    (task.kind == PointToPointTask::Kind::Send ? sent : received) += task.bytes;
+  return std::max(sent, received);
 }
 
 // All-to-all, gather and scatter as sends and receives; `operation.bytes` go between each pair, or a block of its counts.

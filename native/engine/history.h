@@ -23,6 +23,7 @@ struct HistoryRow {
   int32_t code = 0;
   int32_t root = 0;
   uint64_t count = 0;
+  uint64_t bytes = 0;  // of this rank's larger buffer, of a form with counts by rank, which has no count; else 0
   OperationState state = OperationState::None;
   int64_t begun = 0;
   int64_t ended = 0;
@@ -57,9 +58,7 @@ class History {
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
     record.code.store(operation.code.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
-    // Of a part the count of the whole: what the application has requested.
-    const bool isPart = operation.part.whole != 0;
-    record.count.store(isPart ? operation.part.whole : operation.count, std::memory_order_release);
+    record.amount.store(amountOf(operation), std::memory_order_release);
     record.choice.store(static_cast<uint32_t>(operation.choice.encode()), std::memory_order_release);
     record.state.store(OperationState::Running, std::memory_order_release);
     record.sequence.store(operation.sequence, std::memory_order_release);
@@ -103,7 +102,9 @@ class History {
     row.fingerprint = record.fingerprint.load(std::memory_order_acquire);
     row.code = record.code.load(std::memory_order_acquire);
     row.root = record.root.load(std::memory_order_acquire);
-    row.count = record.count.load(std::memory_order_acquire);
+    const uint64_t amount = record.amount.load(std::memory_order_acquire);
+    row.count = (amount & kIsBytes) != 0 ? 0 : amount;
+    row.bytes = (amount & kIsBytes) != 0 ? amount & ~kIsBytes : 0;
     row.choice = record.choice.load(std::memory_order_acquire);
     row.begun = record.begun.load(std::memory_order_acquire);
     row.state = record.state.load(std::memory_order_acquire);
@@ -145,6 +146,14 @@ class History {
   }
 
  private:
+  static constexpr uint64_t kIsBytes = uint64_t{1} << 63;
+
+  // What the application has requested: the count, of a part that of the whole; or bytes, where each rank has a count.
+  static uint64_t amountOf(const Operation& operation) {
+    if (operation.part.whole != 0) return operation.part.whole;
+    return __builtin_expect(operation.count == 0, 0) ? kIsBytes | operation.bufferBytes() : operation.count;
+  }
+
   // From here on a communicator of one rank, which copies, reads the clock.
   static constexpr size_t kTimedBytes = 64u << 10;
 
@@ -157,8 +166,8 @@ class History {
   struct alignas(64) Record {
     std::atomic<uint64_t> sequence{0};
     std::atomic<uint64_t> fingerprint{0};
-    std::atomic<uint64_t> count{0};
-    std::atomic<int64_t> begun{0};  // as time() has it
+    std::atomic<uint64_t> amount{0};  // see amountOf
+    std::atomic<int64_t> begun{0};    // as time() has it
     std::atomic<int64_t> ended{0};
     std::atomic<int32_t> code{0};
     std::atomic<int32_t> root{0};

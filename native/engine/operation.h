@@ -140,10 +140,14 @@ struct Operation {
   // The v-forms: elements and displacements by rank; null for equal parts.
   const int64_t* counts = nullptr;
   const int64_t* displacements = nullptr;
-  size_t bytes = 0;  // of the larger buffer; decides about streaming
+  size_t bytes = 0;  // of the larger buffer; decides about streaming; of an exchange, between a pair
+  size_t moved = 0;  // of an exchange: what this rank sends or what it receives, whichever is more
   Part part;
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
+
+  // Of this rank's larger buffer.
+  size_t bufferBytes() const { return isExchange(code.collective) || code.op == kUserReduction ? moved : bytes; }
 };
 
 // The part of the fingerprint that messages contain.

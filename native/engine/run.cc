@@ -88,11 +88,11 @@ Code Communicator::runPointToPointHere(std::span<const PointToPointTask> tasks, 
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
-  transfers_.begin(sequence_, tasks);
+  const uint64_t transfers = transfers_.begin(sequence_, tasks);
   lastChoice_ = {Algorithm::Direct, moveMessages(Collective::SendRecv, tasks), 1, 0, 0};
   if (control_.progress != nullptr) control_.progress->kick();
   const Code code = failure();
-  const int64_t ticks = transfers_.end(code == Code::Ok, control_.waitsOfOperation());
+  const int64_t ticks = transfers_.end(transfers, code == Code::Ok, control_.waitsOfOperation());
   if (code != Code::Ok) return code;
   size_t bytes = 0;
   for (const PointToPointTask& task : tasks) {
@@ -138,6 +138,7 @@ Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
   operation.choice.algorithm = Algorithm::Direct;
   operation.choice.protocol = Protocol::Simple;
   operation.choice.channels = 1;
+  operation.moved = movedBytes(tasks_);
   enter(operation, timeoutNanos);
   if (triesInPlace(operation) && runInPlace(operation, transferOf(operation))) return finish(operation, true);
   for (auto& task : tasks_) {
@@ -191,7 +192,7 @@ Code Communicator::finish(const Operation& operation, bool inPlace) {
   if (control_.progress != nullptr) control_.progress->kick();
   const Code code = failure();
   const int64_t ticks = history_.end(operation, code == Code::Ok, control_.waitsOfOperation(), inPlace);
-  if (code == Code::Ok) counters_.count(operation.code.collective, operation.bytes, ticks, inPlace);
+  if (code == Code::Ok) counters_.count(operation.code.collective, operation.bufferBytes(), ticks, inPlace);
   return code;
 }
 

@@ -40,8 +40,9 @@ class TransferHistory {
   TransferHistory(const TransferHistory&) = delete;
   TransferHistory& operator=(const TransferHistory&) = delete;
 
-  void begin(uint64_t after, std::span<const PointToPointTask> tasks) {
-    if (!hasMemory()) return;
+  // Returns their number, 0 where they are not recorded.
+  uint64_t begin(uint64_t after, std::span<const PointToPointTask> tasks) {
+    if (!hasMemory()) return 0;
     const uint64_t number = last_.load(std::memory_order_relaxed) + 1;
     Record& record = at(number);
     record.number.store(~uint64_t{0}, std::memory_order_relaxed);
@@ -64,12 +65,14 @@ class TransferHistory {
     record.state.store(OperationState::Running, std::memory_order_release);
     record.number.store(number, std::memory_order_release);
     last_.store(number, std::memory_order_release);
+    return number;
   }
 
-  // Of what has begun last. Returns how long it took, as History::time() counts; 0 where not known.
-  int64_t end(bool ok, const LongWaits& waits) {
-    if (records_.load(std::memory_order_relaxed) == nullptr) return 0;
-    Record& record = at(last_.load(std::memory_order_relaxed));
+  // Returns how long they took, as History::time() counts; 0 where not known.
+  int64_t end(uint64_t number, bool ok, const LongWaits& waits = {}) {
+    if (number == 0) return 0;
+    Record& record = at(number);
+    if (record.number.load(std::memory_order_relaxed) != number) return 0;  // so many have begun since
     const int64_t now = History::time(timing_);
     record.ended.store(now, std::memory_order_release);
     if (waits.nanos != 0) {

@@ -23,7 +23,8 @@ inline std::vector<int64_t> historyRow(const History& history, int64_t sequence)
           row.ended,
           row.waitedNanos,
           row.waitedFor,
-          row.choice};
+          row.choice,
+          static_cast<int64_t>(row.bytes)};
 }
 
 // See NativeCommunicator.transfers.

@@ -196,6 +196,32 @@ TEST(History, OfOneRankTimesLargeOperationsOnly) {
   EXPECT_GE(row.ended, row.begun);
 }
 
+TEST(History, HasBytesInsteadOfACountWhereEachRankHasOne) {
+  History history;
+  Operation operation;
+  operation.code = kSum;
+  operation.count = 7;
+  operation.bytes = 28;
+  HistoryRow row;
+  const auto record = [&] {
+    ++operation.sequence;
+    history.begin(operation);
+    ASSERT_TRUE(history.read(operation.sequence, row));
+  };
+  record();
+  EXPECT_EQ(row.count, 7u);
+  EXPECT_EQ(row.bytes, 0u);
+  operation.count = 0;
+  record();
+  EXPECT_EQ(row.count, 0u);
+  EXPECT_EQ(row.bytes, 28u);
+  operation.code.collective = Collective::AllToAll;
+  operation.moved = 64;
+  record();
+  EXPECT_EQ(row.count, 0u);
+  EXPECT_EQ(row.bytes, 64u);
+}
+
 TEST(History, HasNoTimesWhereNothingIsRecorded) {
   History history(0);
   EXPECT_EQ(history.size(), History::kMinRecords);
@@ -216,14 +242,17 @@ TEST(TransferHistory, HasSendsAndReceivesOfARank) {
     const PointToPointTask tasks[] = {{PointToPointTask::Kind::Send, 3, nullptr, i, 0},
                                       {PointToPointTask::Kind::Send, 4, nullptr, 10, 0},
                                       {PointToPointTask::Kind::Recv, 2, nullptr, 7, 0}};
-    history.begin(17, tasks);
+    EXPECT_EQ(history.begin(17, tasks), i);
     LongWaits waits;
     if (i % 2 == 0) waits.add(1, 5'000, 2);
-    if (i != groups) history.end(true, waits);
+    if (i != groups && i != 1) history.end(i, true, waits);
   }
+  EXPECT_EQ(history.end(1, true), 0) << "overwritten";
   TransferRow row;
   EXPECT_EQ(history.last(), groups);
   EXPECT_FALSE(history.read(10, row)) << "overwritten";
+  ASSERT_TRUE(history.read(1 + 512, row));
+  EXPECT_EQ(row.waitedFor, -1) << "of the one that it replaced";
   EXPECT_FALSE(history.read(groups + 1, row)) << "not yet";
   ASSERT_TRUE(history.read(groups, row));
   EXPECT_EQ(row.state, OperationState::Running);

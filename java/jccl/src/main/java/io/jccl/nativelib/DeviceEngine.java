@@ -469,6 +469,16 @@ public final class DeviceEngine extends Engine {
     }
 
     @Override
+    long[] transfersRecord(long number) {
+        return NativeDeviceCommunicator.transfers(handle, number);
+    }
+
+    @Override
+    long transfersBegun() {
+        return NativeDeviceCommunicator.lastTransfers(handle);
+    }
+
+    @Override
     long entered() {
         return NativeDeviceCommunicator.lastEntered(handle);
     }

@@ -54,6 +54,16 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         return rows(() -> record(sequence));
     }
 
+    /** The record of a group of sends and receives, or an empty array. See {@link NativeCommunicator#transfers}. */
+    public final long[] transfers(long number) {
+        return rows(() -> transfersRecord(number));
+    }
+
+    /** The number of the group of sends and receives that has begun last, 0 before the first. */
+    public final long lastTransfers() {
+        return ask(0, this::transfersBegun);
+    }
+
     /** The sequence number of the operation entered last, 0 before the first. */
     public final long lastEntered() {
         return ask(0, this::entered);
@@ -110,6 +120,10 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
     abstract long[] waits();
 
     abstract long[] record(long sequence);
+
+    abstract long[] transfersRecord(long number);
+
+    abstract long transfersBegun();
 
     abstract long entered();
 

@@ -170,9 +170,10 @@ public final class NativeCommunicator {
     /**
      * Longs in a row of {@link #history}: sequence, fingerprint, operation, root, count, state; when it began and ended, by
      * {@link System#nanoTime}, 0 where not known; the nanoseconds of its long waits, and the peer of the longest, -1 if there
-     * was none; the choice as {@link #run} returns it, without chunkBytes.
+     * was none; the choice as {@link #run} returns it, without chunkBytes; where each rank has a count, the bytes of this
+     * rank's larger buffer, else 0.
      */
-    public static final int HISTORY_LENGTH = 11;
+    public static final int HISTORY_LENGTH = 12;
     /** In a row of {@link #history}: when the operation began. */
     public static final int HISTORY_BEGUN = 6;
     /** The same: when it ended. */
@@ -183,6 +184,8 @@ public final class NativeCommunicator {
     public static final int HISTORY_WAITED_FOR = 9;
     /** The same: how it is executed. */
     public static final int HISTORY_CHOICE = 10;
+    /** The same: bytes, instead of a count. */
+    public static final int HISTORY_BYTES = 11;
     /**
      * Longs in a row of {@link #transfers}: number, sequence of the operation before, state; how many are sent, to whom the
      * first, bytes of all; how many are received, from whom the first, bytes of all; then as in a row of {@link #history}: when

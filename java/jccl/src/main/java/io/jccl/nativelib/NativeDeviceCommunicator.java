@@ -273,6 +273,12 @@ public final class NativeDeviceCommunicator {
     /** The record of a collective as {@link NativeCommunicator#history} gives it; an operation is entered when it is issued. */
     static native long[] history(long comm, long sequence);
 
+    /** The record of sends and receives as {@link NativeCommunicator#transfers} gives it; they begin when they are issued. */
+    static native long[] transfers(long comm, long number);
+
+    /** The number of the last sends and receives that were issued; the first is 1. */
+    static native long lastTransfers(long comm);
+
     /** The number of the collective issued last, of a sequence that only those on the device have; the first is 1. */
     static native long lastEntered(long comm);
 

@@ -297,16 +297,6 @@ public final class NativeEngine extends Engine {
         return rows(() -> NativeCommunicator.memoryUsage(handle));
     }
 
-    /** The record of a group of sends and receives, or an empty array; see {@link NativeCommunicator#transfers}. */
-    public long[] transfers(long number) {
-        return rows(() -> NativeCommunicator.transfers(handle, number));
-    }
-
-    /** The number of the group of sends and receives that has begun last, 0 before the first. */
-    public long lastTransfers() {
-        return ask(0, () -> NativeCommunicator.lastTransfers(handle));
-    }
-
     /** What was counted; empty once this is destroyed. See {@link NativeCommunicator#counters}. */
     public long[] counters() {
         return rows(() -> NativeCommunicator.counters(handle));
@@ -345,6 +335,16 @@ public final class NativeEngine extends Engine {
     @Override
     long[] record(long sequence) {
         return NativeCommunicator.history(handle, sequence);
+    }
+
+    @Override
+    long[] transfersRecord(long number) {
+        return NativeCommunicator.transfers(handle, number);
+    }
+
+    @Override
+    long transfersBegun() {
+        return NativeCommunicator.lastTransfers(handle);
     }
 
     @Override

@@ -54,6 +54,7 @@ final class DumpText {
         array("operations", snapshot.operations(), one -> operation(one, true));
         array("device_operations", snapshot.deviceOperations(), one -> operation(one, false));
         array("transfers", snapshot.transfers(), this::transfers);
+        array("device_transfers", snapshot.deviceTransfers(), this::transfers);
         array("waits", snapshot.waits(), this::wait);
         return json.endObjectOnItsLine() + "\n";
     }

@@ -54,15 +54,9 @@ final class EngineStatus implements StatusSource {
         return row.length == 0 ? Optional.empty() : Optional.of(RecordedOperation.of(rank, number, row));
     }
 
-    /** What this rank's history has of sends and receives, by their number; any thread may ask. */
-    Optional<RecordedTransfers> transfers(long number) {
-        long[] row = engine.transfers(number);
-        return row.length == 0 ? Optional.empty() : Optional.of(RecordedTransfers.of(row));
-    }
-
-    /** The sends and receives that have begun last. */
+    /** The sends and receives of memory of the host that have begun last. */
     Optional<RecordedTransfers> lastTransfers() {
-        return transfers(engine.lastTransfers());
+        return RecordedTransfers.at(engine.lastTransfers(), engine);
     }
 
     @Override

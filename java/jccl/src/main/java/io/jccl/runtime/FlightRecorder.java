@@ -7,6 +7,7 @@ import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
 import io.jccl.events.LogContext;
 import io.jccl.init.InitializedCommunicator;
+import io.jccl.nativelib.Engine;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -128,8 +129,13 @@ final class FlightRecorder {
                 now.getEpochSecond() * 1_000_000_000 + now.getNano(),
                 last(last.host(), status::recorded),
                 last(last.device(), number -> status.recorded(LastEntered.onDevice(number))),
-                last(communicator.engine().lastTransfers(), status::transfers),
+                transfers(communicator.engine()),
+                communicator.device().map(device -> transfers(device.engine())).orElse(List.of()),
                 status.waitingRows());
+    }
+
+    private static List<RecordedTransfers> transfers(Engine engine) {
+        return last(engine.lastTransfers(), number -> RecordedTransfers.at(number, engine));
     }
 
     /** The records up to a number as far as there are any, in their order. */

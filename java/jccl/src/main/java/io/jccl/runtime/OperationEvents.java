@@ -111,7 +111,8 @@ final class OperationEvents {
             Optional<RecordedOperation> recorded = status.recorded(sequence);
             if (recorded.isPresent()) {
                 RecordedOperation one = recorded.get();
-                return facts(one, call instanceof BufferCall it ? it.bytes(size) : one.bytes(size));
+                long known = call instanceof BufferCall it ? it.bytes(size) : 0;
+                return facts(one, known > 0 ? known : one.bytes(size));
             }
         }
         Optional<RecordedTransfers> transfers =

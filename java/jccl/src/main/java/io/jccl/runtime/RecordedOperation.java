@@ -17,6 +17,7 @@ import io.jccl.tuning.Choice;
  * @param waitedNanos what its long waits took; short ones are not measured
  * @param waitedFor the peer of the longest of them, or -1
  * @param choice how it is executed, packed as {@link Choice} does, without the bytes of a chunk
+ * @param ownBytes where each rank has a count, the bytes of this rank's larger buffer, else 0
  */
 record RecordedOperation(
         RankOperation operation,
@@ -25,7 +26,8 @@ record RecordedOperation(
         long endedNanos,
         long waitedNanos,
         int waitedFor,
-        long choice) {
+        long choice,
+        long ownBytes) {
 
     /** Of a time. */
     static final long UNKNOWN = 0;
@@ -50,7 +52,8 @@ record RecordedOperation(
                 row[NativeCommunicator.HISTORY_ENDED],
                 row[NativeCommunicator.HISTORY_WAITED],
                 (int) row[NativeCommunicator.HISTORY_WAITED_FOR],
-                row[NativeCommunicator.HISTORY_CHOICE]);
+                row[NativeCommunicator.HISTORY_CHOICE],
+                row[NativeCommunicator.HISTORY_BYTES]);
     }
 
     Algorithm algorithm() {
@@ -70,8 +73,11 @@ record RecordedOperation(
         return (choice >>> 16 & NativeCommunicator.FLAG_ZERO_COPY_USED) != 0;
     }
 
-    /** The bytes of the largest buffer of a rank, of so many ranks. */
+    /** The bytes of the largest buffer of a rank, of so many ranks; where each rank has a count, of this rank. */
     long bytes(int size) {
+        if (ownBytes > 0) {
+            return ownBytes;
+        }
         return operation.type() == null
                 ? 0
                 : Signatures.elements(operation.collective(), operation.count(), size)

@@ -1,6 +1,8 @@
 package io.jccl.runtime;
 
 import io.jccl.RankOperation;
+import io.jccl.nativelib.Engine;
+import java.util.Optional;
 
 /**
  * Sends and receives that were executed together, as the engine's history has them. Times as in {@link RecordedOperation}.
@@ -34,8 +36,13 @@ record RecordedTransfers(
         long waitedNanos,
         int waitedFor) {
 
-    /** From a row of {@link io.jccl.nativelib.NativeCommunicator#transfers}. */
-    static RecordedTransfers of(long[] row) {
+    /** What an engine's history has at a number; any thread may ask. */
+    static Optional<RecordedTransfers> at(long number, Engine engine) {
+        long[] row = engine.transfers(number);
+        return row.length == 0 ? Optional.empty() : Optional.of(of(row));
+    }
+
+    private static RecordedTransfers of(long[] row) {
         return new RecordedTransfers(
                 row[0],
                 row[1],

@@ -10,7 +10,8 @@ import java.util.List;
  * @param wallNanos the same since 1970, by the system's clock
  * @param operations the last collectives on memory of the host, in their order
  * @param deviceOperations the same on a device
- * @param transfers the last sends and receives
+ * @param transfers the last sends and receives of memory of the host
+ * @param deviceTransfers the same on a device
  * @param waits channels whose waits are long
  */
 record Snapshot(
@@ -19,4 +20,5 @@ record Snapshot(
         List<RecordedOperation> operations,
         List<RecordedOperation> deviceOperations,
         List<RecordedTransfers> transfers,
+        List<RecordedTransfers> deviceTransfers,
         List<ChannelWait> waits) {}

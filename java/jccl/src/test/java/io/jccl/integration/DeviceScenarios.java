@@ -10,6 +10,7 @@ import io.jccl.DataType;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -165,6 +167,39 @@ abstract class DeviceScenarios {
             ranks.get(1).abort();
             assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
             assertThat(System.nanoTime() - start).isLessThan(abortLimit().toNanos());
+        }
+    }
+
+    @Test
+    void sendsAndReceivesAreInTheDump(@TempDir Path folder) throws Exception {
+        CommunicatorConfig config =
+                config().setting("JCCL_DUMP_DIR", folder.toString()).build();
+        try (LocalRanks ranks = LocalRanks.start(2, config);
+                DeviceMemory memory = new DeviceMemory(0, 4096)) {
+            ranks.run(comm -> {
+                try (DeviceMemory mine = new DeviceMemory(0, 1600)) {
+                    comm.barrier().await();
+                    DataBuffer sent = mine.elements(comm.rank() == 0 ? 100 : 50, DataType.INT64);
+                    DataBuffer received = mine.elements(200, DataType.INT64).slice(100, comm.rank() == 0 ? 50 : 100);
+                    comm.on(mine.stream())
+                            .sendReceive(sent, 1 - comm.rank(), received, 1 - comm.rank())
+                            .await();
+                }
+            });
+            Work alone = ranks.get(0).recv(1, memory.elements(100, DataType.FLOAT32));
+            ranks.get(0).abort();
+            assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
+            String text = FlightRecorderTest.awaitDumps(folder, 2).stream()
+                    .filter(it -> it.contains("\"rank\":0,"))
+                    .findFirst()
+                    .orElseThrow();
+            assertThat(text.substring(text.indexOf("device_transfers")))
+                    .containsPattern(
+                            "\\{\"number\":1,\"after\":\\d,\"state\":\"done\",\"sends\":1,\"to\":1,\"sent_bytes\":800,"
+                                    + "\"receives\":1,\"from\":1,\"received_bytes\":400,\"begun\":\\d+,\"ended\":\\d+\\}")
+                    .containsPattern(
+                            "\\{\"number\":2,\"after\":\\d,\"state\":\"(running|failed)\",\"receives\":1,\"from\":1,"
+                                    + "\"received_bytes\":400,\"begun\":\\d+");
         }
     }
 

@@ -144,6 +144,36 @@ class FlightRecorderTest {
     }
 
     @Test
+    void theBytesOfFormsWithCountsAreThoseOfTheRank() throws Exception {
+        System.setProperty(DUMP_DIR, folder.toString());
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                int rank = comm.rank();
+                DataBuffer few = DataBuffer.of(longs(new long[10 + rank]));
+                DataBuffer all = DataBuffer.of(longs(new long[21]));
+                DataBuffer more = DataBuffer.of(longs(new long[30]));
+                comm.allGatherV(few, all, new long[] {10, 11}).await();
+                // Rank 0 sends 1 and 2 elements and receives 1 and 30.
+                comm.allToAllV(
+                                more,
+                                rank == 0 ? new long[] {1, 2} : new long[] {30, 4},
+                                new long[2],
+                                DataBuffer.of(longs(new long[40])),
+                                rank == 0 ? new long[] {1, 30} : new long[] {2, 4},
+                                new long[] {0, rank == 0 ? 1 : 2})
+                        .await();
+            });
+            ranks.get(0).abort();
+        }
+        String text = awaitDumps(folder, 2).stream()
+                .filter(it -> it.contains("\"rank\":0,"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(lineOf(text, 1)).contains("all_gather").contains("\"count\":0,\"bytes\":168,");
+        assertThat(lineOf(text, 2)).contains("all_to_all").contains("\"count\":0,\"bytes\":248,");
+    }
+
+    @Test
     void aFolderThatCannotBeHadDisturbsNothing() throws Exception {
         Path file = Files.writeString(folder.resolve("file"), "no folder");
         System.setProperty(DUMP_DIR, file.toString());
@@ -170,7 +200,7 @@ class FlightRecorderTest {
     }
 
     /** All that ranks write, which appears as whole files. */
-    private static List<String> awaitDumps(Path dumps, int count) throws Exception {
+    static List<String> awaitDumps(Path dumps, int count) throws Exception {
         long end = System.nanoTime() + LIMIT.toNanos();
         while (dumps(dumps).size() < count) {
             assertThat(System.nanoTime()).as(() -> "dumps in " + dumps).isLessThan(end);

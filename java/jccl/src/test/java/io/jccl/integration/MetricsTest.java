@@ -78,6 +78,41 @@ class MetricsTest {
         assertThat(closed.collectives()).isEqualTo(after.collectives());
     }
 
+    /** Of the larger buffer of each rank. */
+    @Test
+    void bytesOfExchangesAreCounted() {
+        List<CommunicatorMetrics> all;
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            all = ranks.call(comm -> {
+                int rank = comm.rank();
+                DataBuffer one = DataBuffer.of(longs(new long[10]));
+                DataBuffer three = DataBuffer.of(longs(new long[30]));
+                comm.allToAll(three, DataBuffer.of(longs(new long[30]))).await();
+                comm.gather(one, rank == 1 ? three : null, 1).await();
+                comm.allToAllV(
+                                three,
+                                new long[] {rank, rank, rank},
+                                new long[3],
+                                DataBuffer.of(longs(new long[3])),
+                                new long[] {0, 1, 2},
+                                new long[] {0, 0, 1})
+                        .await();
+                comm.allGatherV(one.slice(0, rank), DataBuffer.of(longs(new long[3])), new long[] {0, 1, 2})
+                        .await();
+                return comm.metrics();
+            });
+        }
+        assertThat(all)
+                .extracting(it -> it.collectives().get(Collective.ALL_TO_ALL).bytes())
+                .containsExactly(240L + 24, 240L + 24, 240L + 48);
+        assertThat(all)
+                .extracting(it -> it.collectives().get(Collective.GATHER).bytes())
+                .containsExactly(80L, 240L, 80L);
+        assertThat(all)
+                .extracting(it -> it.collectives().get(Collective.ALL_GATHER).bytes())
+                .containsOnly(24L);
+    }
+
     @Test
     void aFailureIsCountedOnEveryRank() {
         List<CommunicatorMetrics> all;

@@ -20,7 +20,8 @@ import java.util.Optional;
  * @param failure why the communicator has failed
  * @param operations collectives on memory of the host, in the order of their numbers
  * @param deviceOperations the same on a device
- * @param transfers sends and receives
+ * @param transfers sends and receives of memory of the host
+ * @param deviceTransfers the same on a device
  * @param waits where channels stood, as text
  */
 record Dump(
@@ -38,6 +39,7 @@ record Dump(
         List<Operation> operations,
         List<Operation> deviceOperations,
         List<Transfers> transfers,
+        List<Transfers> deviceTransfers,
         List<String> waits) {
 
     /** Of a time. */

@@ -134,6 +134,7 @@ final class DumpReader {
                 all(root, "operations", DumpReader::operation),
                 all(root, "device_operations", DumpReader::operation),
                 all(root, "transfers", DumpReader::transfers),
+                root.has("device_transfers") ? all(root, "device_transfers", DumpReader::transfers) : List.of(),
                 all(root, "waits", DumpReader::waitOf));
     }
 

@@ -82,10 +82,16 @@ final class TimelineWriter {
     private void add(Group group, Dump dump, List<Slice> slices) {
         add(group, dump, dump.operations(), "collective", slices);
         add(group, dump, dump.deviceOperations(), "device", slices);
-        for (Dump.Transfers one : dump.transfers()) {
+        addTransfers(group, dump, dump.transfers(), "transfer", slices);
+        addTransfers(group, dump, dump.deviceTransfers(), "device transfer", slices);
+    }
+
+    private void addTransfers(
+            Group group, Dump dump, List<Dump.Transfers> transfers, String category, List<Slice> slices) {
+        for (Dump.Transfers one : transfers) {
             if (one.times().hasBegun()) {
                 Map<String, Object> arguments = arguments(group, dump, one.times(), one.bytes(), one.state());
-                slices.add(slice(group, dump, one.name(), "transfer", one.state(), one.times(), arguments, ""));
+                slices.add(slice(group, dump, one.name(), category, one.state(), one.times(), arguments, ""));
             }
         }
     }

@@ -14,6 +14,7 @@ final class Dumps {
     private final int rank;
     private final int size;
     private final List<String> operations = new ArrayList<>();
+    private final List<String> deviceTransfers = new ArrayList<>();
     private final List<String> waits = new ArrayList<>();
     private String clock = "clock-a";
     private long shift;
@@ -60,6 +61,14 @@ final class Dumps {
         return operation("all_reduce", "\"type\":\"float32\",\"op\":\"sum\",\"count\":1024,", begun, ended);
     }
 
+    /** A send of a kilobyte from GPU memory. */
+    Dumps deviceSend(int to, long begun, long ended) {
+        deviceTransfers.add("{\"number\":" + (deviceTransfers.size() + 1)
+                + ",\"after\":0,\"state\":\"done\",\"sends\":1,\"to\":" + to + ",\"sent_bytes\":1024,\"begun\":"
+                + (begun + shift) + ",\"ended\":" + (ended + shift) + "}");
+        return this;
+    }
+
     Dumps waitsFor(int peer) {
         waits.add("{\"channel\":0,\"peer\":" + peer
                 + ",\"transport\":\"shm\",\"receiving\":true,\"protocol\":\"simple\",\"step\":7}");
@@ -71,7 +80,10 @@ final class Dumps {
                 + ",\"size\":" + size + ",\"host\":\"host-" + clock + "\",\"pid\":" + (100 + rank)
                 + ",\"clock\":{\"id\":\"" + clock + "\",\"nanos\":" + (taken + shift) + ",\"wall_nanos\":"
                 + (1_700_000_000_000_000_000L + taken + wallError) + "},\"operations\":[" + String.join(",", operations)
-                + "],\"device_operations\":[],\"transfers\":[],\"waits\":[" + String.join(",", waits) + "]}\n";
+                + "],\"device_operations\":[],\"transfers\":[],"
+                // What older versions do not have.
+                + (deviceTransfers.isEmpty() ? "" : "\"device_transfers\":[" + String.join(",", deviceTransfers) + "],")
+                + "\"waits\":[" + String.join(",", waits) + "]}\n";
     }
 
     Dump dump(Path folder) throws IOException {

@@ -164,6 +164,23 @@ class TraceTest {
                 .contains("host host-clock-a", "host host-clock-b", "rank 2 of 00112233");
     }
 
+    @Test
+    void sendsOfGpuMemoryAreInTheTimeline() throws IOException {
+        List<Dump> dumps = read(
+                Dumps.of(0, 2).allReduce(MS, 5 * MS).deviceSend(1, 6 * MS, 9 * MS),
+                Dumps.of(1, 2).allReduce(MS, 5 * MS));
+        String json =
+                Json.line(out -> TimelineWriter.write(List.of(new TimelineWriter.Group(dumps, Clocks.of(dumps))), out));
+        List<JsonNode> sends = phase(new ObjectMapper().readTree(json).get("traceEvents"), "X").stream()
+                .filter(slice -> slice.get("cat").asText().equals("device transfer"))
+                .toList();
+        assertThat(sends).singleElement().satisfies(send -> {
+            assertThat(send.get("name").asText()).isEqualTo("send to 1");
+            assertThat(send.get("dur").asDouble()).isEqualTo(3000);
+            assertThat(send.get("args").get("bytes").asLong()).isEqualTo(1024);
+        });
+    }
+
     private static List<JsonNode> phase(JsonNode events, String phase) {
         List<JsonNode> found = new ArrayList<>();
         events.forEach(event -> {
