@@ -14,6 +14,7 @@ final class LogDrain {
 
     private static final String ROOT = "io.jccl";
     private static final long PERIOD_MILLIS = 100;
+    private static final long EXIT_MILLIS = 1000; // an appender may hang, and the JVM is to end
 
     // The levels of native/base/log.h.
     private static final int TRACE = 0;
@@ -42,10 +43,29 @@ final class LogDrain {
     static void start() {
         NativeLog.setLevel(lowest(LoggerFactory.getLogger(ROOT)));
         LogDrain drain = new LogDrain(NativeLog::take, NativeLog::dropped, LoggerFactory::getLogger);
-        Thread thread = new Thread(drain::run, "jccl-log");
+        startThread(drain::run);
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> drainLast(drain), "jccl-log-exit"));
+        } catch (IllegalStateException e) {
+            // The JVM ends already: what is logged from now on may be lost.
+        }
+    }
+
+    private static Thread startThread(Runnable body) {
+        Thread thread = new Thread(body, "jccl-log");
         thread.setDaemon(true);
         thread.setContextClassLoader(null);
         thread.start();
+        return thread;
+    }
+
+    /** What has come since the thread looked last, as from the close of a communicator just before the end. */
+    private static void drainLast(LogDrain drain) {
+        try {
+            startThread(drain::drain).join(EXIT_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** The number of the lowest level that a logger lets through; records below it need not be made. */
