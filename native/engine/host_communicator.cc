@@ -320,8 +320,10 @@ Status HostCommunicator::forwardFor(const NetDeviceMemory& slots, std::vector<Fo
 
 // Only what the network reaches; senders do without the rest.
 void HostCommunicator::offerForwarding() {
-  NetTransport* network =
-      networks_.find(networks_.find(TransportKind::Ib) != nullptr ? TransportKind::Ib : TransportKind::Net);
+  NetTransport* network = nullptr;
+  for (const TransportKind kind : {TransportKind::Plugin, TransportKind::Ib, TransportKind::Net}) {
+    if (network == nullptr) network = networks_.find(kind);
+  }
   if (forwarder_ == nullptr || forwardingId_ != 0 || network == nullptr) return;
   std::set<int> adapters;
   for (const ForwardedConnection& one : forwarder_->connections()) adapters.insert(one.adapter);

@@ -1,5 +1,7 @@
 #include "transport/net_plugin.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -146,6 +148,32 @@ Status PluginNet::connect(const NetRoute& route, std::span<const uint8_t> listen
 Status PluginNet::registerMemory(void* address, size_t bytes, NetAccess /*access*/,
                                  std::unique_ptr<NetMemory>* memory) {
   *memory = std::make_unique<PluginMemory>(address, bytes);
+  return Status::ok();
+}
+
+Status PluginNet::registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
+                                       std::unique_ptr<NetMemory>* memory) {
+  bool byDmaBuf = what.descriptor >= 0;
+  for (const int number : adapters) {
+    const std::optional<size_t> place = placeOf(numbers_, number);
+    if (!place) {
+      return Status::invalid("plug-in: NET/" + std::to_string(number) + " of the plan is not in use on this rank");
+    }
+    const plugin::DeviceProperties& properties = pluginDevices_[*place].properties;
+    if (!properties.reachesCuda) {
+      return Status::invalid("plugin=" + plugin_->name() + " device=" + properties.name + " does not reach GPUs");
+    }
+    byDmaBuf = byDmaBuf && properties.takesDmaBuf;
+  }
+  UniqueFd dmabuf;
+  if (byDmaBuf) {
+    dmabuf = UniqueFd(::fcntl(what.descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!dmabuf) return Status::system("fcntl", "the dma-buf of a GPU");
+  }
+  for (const int number : adapters) {
+    devices_[*placeOf(numbers_, number)].pointers |= static_cast<uint8_t>(NetPointer::Cuda);
+  }
+  *memory = std::make_unique<PluginMemory>(what.address, what.bytes, std::move(dmabuf));
   return Status::ok();
 }
 

@@ -35,6 +35,9 @@ class PluginNet final : public Net {
   void setPaths(const NetPaths& paths) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
+  // Communicators register it, with their connection; here it is enough that the devices say they reach GPUs.
+  Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
+                              std::unique_ptr<NetMemory>* memory) override;
 
  private:
   PluginNet(const NetConfig& config, EventSet& controlEvents) : config_(config), controlEvents_(controlEvents) {}

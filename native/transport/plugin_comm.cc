@@ -22,8 +22,7 @@ Status PluginComm::memory(PluginMemory& memory, void** handle) {
     return Status::ok();
   }
   if (raw_ == nullptr) return Status::internal("plug-in: the communicator is closed");
-  Status done = plugin_->registerMemory(raw_, memory.address_, memory.bytes_, plugin::kPointerHost, handle);
-  if (!done) return done;
+  if (Status done = memory.registerWith(*plugin_, raw_, handle); !done) return done;
   registered_[&memory] = *handle;
   memory.users_.push_back(this);
   return Status::ok();
@@ -45,6 +44,11 @@ void PluginComm::close() {
   registered_.clear();
   note(direction_ == Direction::Send ? plugin_->closeSend(raw_) : plugin_->closeReceive(raw_));
   raw_ = nullptr;
+}
+
+Status PluginMemory::registerWith(plugin::NetPlugin& plugin, void* comm, void** handle) const {
+  if (dmabuf_) return plugin.registerDmaBuf(comm, address_, bytes_, dmabuf_.get(), handle);
+  return plugin.registerMemory(comm, address_, bytes_, onDevice_ ? plugin::kPointerCuda : plugin::kPointerHost, handle);
 }
 
 PluginMemory::~PluginMemory() {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/status.h"
 #include "plugin/plugin_library.h"
 #include "transport/net.h"
@@ -46,15 +48,25 @@ class PluginComm {
 class PluginMemory final : public NetMemory {
  public:
   PluginMemory(void* address, size_t bytes) : address_(address), bytes_(bytes) {}
+  // Of a GPU; `dmabuf` refers to all of it, where the plug-in registers it so.
+  PluginMemory(void* address, size_t bytes, UniqueFd dmabuf)
+      : address_(address), bytes_(bytes), onDevice_(true), dmabuf_(std::move(dmabuf)) {}
   ~PluginMemory() override;
   PluginMemory(const PluginMemory&) = delete;
   PluginMemory& operator=(const PluginMemory&) = delete;
 
+  // Whether only the plug-in and the GPU reach it.
+  bool onDevice() const { return onDevice_; }
+
  private:
   friend class PluginComm;
 
+  Status registerWith(plugin::NetPlugin& plugin, void* comm, void** handle) const;
+
   void* const address_;
   const size_t bytes_;
+  const bool onDevice_ = false;
+  const UniqueFd dmabuf_;
   std::vector<PluginComm*> users_;
 };
 

@@ -26,7 +26,7 @@ struct PluginDevice {
 };
 
 // A plug-in carries bytes and their number; what else belongs to a message follows them. It is all there is of a message
-// whose data comes by itself.
+// whose data comes by itself: data of user memory, and of memory of a GPU at either end.
 struct PluginTrailer {
   static constexpr uint16_t kMagic = 0x4d4a;  // "JM"
 
@@ -40,7 +40,7 @@ struct PluginTrailer {
 };
 static_assert(sizeof(PluginTrailer) == 24);
 
-// Two communicators of the plug-in: one for messages, in slots with their trailer behind; and one for the data of user memory,
+// Two communicators of the plug-in: one for messages, in slots with their trailer behind; and one for data that comes by itself,
 // which lands where the receiver posts it once the trailer is there. The receiver sends both handles over the control
 // connection.
 struct PluginHandles {
@@ -54,6 +54,7 @@ enum PluginNotice : uint8_t {
   kPluginAwaited,  // the receiver has waited long for this message
   kPluginUnsent,   // the plug-in has not sent this message for long; has it come?
   kPluginArrived,  // it has
+  kPluginApart,    // the receiver, with its first buffer: 1 if all data is to come by itself; the sender waits for that
 };
 
 // What both ends have.
@@ -153,6 +154,8 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
+  bool isAnswered_ = false;              // by kPluginApart
+  bool allApart_ = false;                // what it has said
   uint64_t begun_ = 0;                   // the next message to pass to the plug-in
   uint64_t awaitedByPeer_ = UINT64_MAX;  // a message that had been posted here
   uint64_t arrivedAtPeer_ = UINT64_MAX;  // and one that was not done here
@@ -173,12 +176,15 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   int64_t nextDeadlineNanos() const override;
   void revoke() override { closeComms(); }
   void abandon() override { cutControl(); }
+  Status flush(uint64_t sequence, const NetBuffer& data) override;
+  Status flushed(uint64_t sequence, bool* done) override;
   void close() override;
   std::string describe() const override;
 
  private:
   struct Slot {
     NetBuffer buffer;
+    NetBuffer place;  // of the message: the buffer, or, where that is memory of a GPU, a place for the trailer alone
     NetMessage expected;  // goes to `postedBuffer`, if there is one
     NetBuffer postedBuffer;
     void* request = nullptr;  // of the message, then of its data
@@ -203,6 +209,9 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   }
 
   std::array<void*, 2> listeners_{};
+  std::array<PluginTrailer, kNetInFlight> trailers_{};
+  PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
+  std::array<void*, kNetInFlight> flushes_{};  // requests, by sequence
   MessageWindow<Slot> window_;
   uint64_t posted_ = 0;          // the next message to post to the plug-in
   uint64_t arrived_ = 0;         // the next message whose trailer has not come

@@ -36,9 +36,14 @@ Status PluginRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer,
     return Status::internal("irecv: the memory is not registered, or has no tail");
   }
   if (Status fits = requireFits(buffer.bytes + sizeof(PluginTrailer)); !fits) return fits;
+  const bool onDevice = dynamic_cast<PluginMemory*>(buffer.memory)->onDevice();
+  if (sequence == 0) {
+    if (Status sent = control_->notify(kPluginApart, onDevice ? 1 : 0); !sent) return sent;
+  }
   Slot& next = window_.post();
   next = Slot{};
-  next.buffer = buffer;
+  next.buffer = next.place = buffer;
+  if (onDevice) next.place = {&trailers_[sequence % kNetInFlight], 0, &trailersMemory_};
   return Status::ok();
 }
 
@@ -83,13 +88,13 @@ Status PluginRecvConnection::badMessage(const std::string& why) const {
 Status PluginRecvConnection::read(uint64_t sequence, int bytes) {
   Slot& slot = window_[sequence];
   PluginTrailer trailer;
-  const auto capacity = static_cast<int64_t>(slot.buffer.bytes) + static_cast<int64_t>(sizeof trailer);
+  const auto capacity = static_cast<int64_t>(slot.place.bytes) + static_cast<int64_t>(sizeof trailer);
   if (bytes < static_cast<int>(sizeof trailer) || bytes > capacity) {
     return badMessage("bytes=" + std::to_string(bytes) + ", expected " + std::to_string(sizeof trailer) + " to " +
                       std::to_string(capacity));
   }
   const auto payload = static_cast<uint32_t>(static_cast<size_t>(bytes) - sizeof trailer);
-  std::memcpy(&trailer, static_cast<const uint8_t*>(slot.buffer.address) + payload, sizeof trailer);
+  std::memcpy(&trailer, static_cast<const uint8_t*>(slot.place.address) + payload, sizeof trailer);
   if (trailer.magic != PluginTrailer::kMagic || trailer.sequence != sequence || trailer.zero != 0) {
     return badMessage("magic=" + std::to_string(trailer.magic) + " sequence=" + std::to_string(trailer.sequence) +
                       ", expected " + std::to_string(sequence));
@@ -125,8 +130,8 @@ Status PluginRecvConnection::move(int* work) {
   };
   for (; posted_ < window_.posted(); ++posted_, ++*work) {
     Slot& slot = window_[posted_];
-    const size_t bytes = slot.buffer.bytes + sizeof(PluginTrailer);
-    if (Status posted = post(*comms_[0], slot.buffer, bytes, &slot.request); !posted) return posted;
+    const size_t bytes = slot.place.bytes + sizeof(PluginTrailer);
+    if (Status posted = post(*comms_[0], slot.place, bytes, &slot.request); !posted) return posted;
     if (slot.request == nullptr) break;
   }
   for (; arrived_ < posted_; ++arrived_, ++*work) {
@@ -203,6 +208,26 @@ Status PluginRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arr
   *arrival = {tested.message, tested.target.address};
   window_.finish();
   return Status::ok();
+}
+
+Status PluginRecvConnection::flush(uint64_t sequence, const NetBuffer& data) {
+  auto* memory = dynamic_cast<PluginMemory*>(data.memory);
+  if (memory == nullptr || !hasComms()) return Status::internal("flush: the memory is not registered");
+  void* handle = nullptr;
+  if (Status known = comms_[1]->memory(*memory, &handle); !known) return known;
+  void** request = &flushes_[sequence % kNetInFlight];
+  return device_.plugin->flush(comms_[1]->raw(), data.address, static_cast<int>(data.bytes), handle, request);
+}
+
+// Without a request there was nothing to do.
+Status PluginRecvConnection::flushed(uint64_t sequence, bool* done) {
+  void*& request = flushes_[sequence % kNetInFlight];
+  int bytes = 0;
+  *done = request == nullptr;
+  if (*done) return Status::ok();
+  Status tested = device_.plugin->test(request, done, &bytes);
+  if (*done) request = nullptr;
+  return tested;
 }
 
 int64_t PluginRecvConnection::nextDeadlineNanos() const {

@@ -22,7 +22,8 @@ Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message,
   auto* memory = dynamic_cast<PluginMemory*>(data.memory);
   if (memory == nullptr && message.bytes > 0) return Status::internal("isend: the memory is not registered");
   if (Status fits = requireFits(message.bytes + sizeof(PluginTrailer)); !fits) return fits;
-  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, data.hasTail && memory != nullptr, 0, 0, {}};
+  const bool hasTail = data.hasTail && memory != nullptr && !memory->onDevice();
+  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, hasTail, 0, 0, {}};
   return Status::ok();
 }
 
@@ -98,6 +99,7 @@ Status PluginSendConnection::beginPart(uint64_t sequence, int part, void** reque
 // In order: the parts of a message, and messages.
 Status PluginSendConnection::begin(uint64_t sequence, bool* begun) {
   Slot& sent = window_[sequence];
+  if (allApart_) sent.hasTail = false;
   while (sent.begun < partsOf(sent)) {
     void** request = &sent.requests[static_cast<size_t>(sent.begun)];
     if (Status began = beginPart(sequence, sent.begun, request); !began) return began;
@@ -124,6 +126,11 @@ Status PluginSendConnection::finish(Slot& sent, int* work) {
 }
 
 Status PluginSendConnection::move(int* work) {
+  if (const auto apart = control_->takeNotice(kPluginApart)) {
+    isAnswered_ = true;
+    allApart_ = *apart != 0;
+  }
+  if (!isAnswered_) return Status::ok();
   for (bool begun = true; begun && begun_ < window_.posted();) {
     if (Status began = begin(begun_, &begun); !began) return began;
     if (!begun) break;

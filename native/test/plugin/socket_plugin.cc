@@ -1,7 +1,9 @@
 // A network plug-in over TCP, for tests: written to the interface of NCCL's plug-ins, of version JCCL_PLUGIN_VERSION, as others
 // are. It checks what it is called with: every buffer must be in memory that was registered with its communicator.
-// faults.h makes it a bad one.
+// With JCCL_TEST_PLUGIN_GPUS=cuda or dmabuf it reaches memory of emulated GPUs, registered in the one way or the other; what has
+// arrived is there once it has been flushed. faults.h makes it a bad one.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -20,8 +22,11 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "plugin/net_abi.h"
 #include "test/plugin/faults.h"
@@ -43,8 +48,11 @@ constexpr int kSendBufferBytes = 256 * 1024;
 
 struct Comm;
 
+enum class Kind : uint8_t { Message, Flush };
+
 struct Request {
   Comm* comm = nullptr;  // null: free
+  Kind kind = Kind::Message;
   uint8_t* data = nullptr;
   uint64_t bytes = 0;  // to send, or that can be received; then those that came
   uint64_t header = 0;
@@ -56,6 +64,7 @@ struct Region {
   Comm* comm;
   uintptr_t begin;
   uintptr_t end;
+  int type;  // of pointer
 };
 
 struct Comm {
@@ -75,6 +84,7 @@ struct Comm {
   bool full = false;           // the kernel has not taken everything
   uint64_t messages = 0;
   int regions = 0;
+  std::map<void*, std::vector<uint8_t>> unflushed;  // by where it belongs
 };
 
 // In a handle: where to connect to, and, while that goes on, the socket.
@@ -124,6 +134,12 @@ Result begin(Logger log) {
   return kSuccess;
 }
 
+// How memory of GPUs is registered; empty: not at all.
+std::string gpus() {
+  const char* way = std::getenv("JCCL_TEST_PLUGIN_GPUS");  // NOLINT(concurrency-mt-unsafe): set before
+  return way == nullptr ? "" : way;
+}
+
 Result devices(int* count) {
   Faults::read();
   if (!Faults::enter("devices")) return kInternalError;
@@ -148,6 +164,8 @@ Result getProperties(int device, Properties<Version>* properties) {
   common.name = name;
   common.guid = 1;
   common.pointers = kPointerHost;
+  if (!gpus().empty()) common.pointers |= kPointerCuda;
+  if (gpus() == "dmabuf") common.pointers |= kPointerDmaBuf;
   common.speed = 10'000;
   common.port = 1;
   common.maxComms = 65'536;
@@ -228,13 +246,23 @@ Result acceptFrom(void* listenComm, void** recvComm) {
   return kSuccess;
 }
 
-Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
-  if (type != kPointerHost) return kInvalidArgument;
+Result addRegion(void* comm, void* data, size_t bytes, int type, void** memory) {
   if (!Faults::enter("regMr")) return kInternalError;
   const auto begin = reinterpret_cast<uintptr_t>(data);
-  *memory = new Region{static_cast<Comm*>(comm), begin, begin + static_cast<size_t>(bytes)};
+  *memory = new Region{static_cast<Comm*>(comm), begin, begin + bytes, type};
   ++static_cast<Comm*>(comm)->regions;
   return kSuccess;
+}
+
+Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
+  if (type != kPointerHost && (type != kPointerCuda || gpus() != "cuda")) return kInvalidArgument;
+  return addRegion(comm, data, static_cast<size_t>(bytes), type, memory);
+}
+
+Result regMrDmaBuf(void* comm, void* data, size_t bytes, int type, uint64_t offset, int descriptor, void** memory) {
+  if (type != kPointerCuda || offset != 0 || gpus() != "dmabuf") return kInvalidArgument;
+  if (::fcntl(descriptor, F_GETFD) < 0) return fail(kSystemError, "fcntl");
+  return addRegion(comm, data, bytes, type, memory);
 }
 
 Result deregMr(void* comm, void* memory) {
@@ -243,6 +271,13 @@ Result deregMr(void* comm, void* memory) {
   if (!Faults::enter("deregMr")) return kInternalError;
   --region->comm->regions;
   return kSuccess;
+}
+
+// Null: all are in use.
+Request* freeRequest(Comm& comm) {
+  const auto free =
+      std::find_if(comm.requests.begin(), comm.requests.end(), [](const Request& one) { return one.comm == nullptr; });
+  return free == comm.requests.end() ? nullptr : &*free;
 }
 
 Result post(void* rawComm, void* data, size_t bytes, void* memory, void** request) {
@@ -261,14 +296,43 @@ Result post(void* rawComm, void* data, size_t bytes, void* memory, void** reques
     if (!Faults::enter(call)) return kInternalError;
     if (Faults::has("never", call)) return kSuccess;
   }
-  const auto free = std::find_if(comm->requests.begin(), comm->requests.end(),
-                                 [](const Request& one) { return one.comm == nullptr; });
-  if (free == comm->requests.end()) return kSuccess;
-  *free = Request{comm, static_cast<uint8_t*>(data), bytes, bytes, 0, false};
-  comm->queue.push_back(&*free);
+  Request* free = freeRequest(*comm);
+  if (free == nullptr) return kSuccess;
+  auto* place = static_cast<uint8_t*>(data);
+  if (!comm->sends && region->type == kPointerCuda) {
+    std::vector<uint8_t>& unflushed = comm->unflushed[data];
+    unflushed.assign(bytes, 0);
+    place = unflushed.data();
+  }
+  *free = Request{comm, Kind::Message, place, bytes, bytes, 0, false};
+  comm->queue.push_back(free);
   if (comm->sends && comm->messages > Faults::kGoodMessages && Faults::has("twice")) return kSuccess;
-  *request = &*free;
+  *request = free;
   return kSuccess;
+}
+
+Result iflush(void* rawComm, int n, void** data, int* sizes, void** memory, void** request) {
+  auto* comm = static_cast<Comm*>(rawComm);
+  *request = nullptr;
+  if (n != 1 || comm->sends || static_cast<const Region*>(memory[0])->type != kPointerCuda) return kInvalidArgument;
+  if (!Faults::enter("iflush")) return kInternalError;
+  const auto arrived = comm->unflushed.find(data[0]);
+  if (arrived == comm->unflushed.end() || static_cast<size_t>(sizes[0]) > arrived->second.size())
+    return kInvalidArgument;
+  Request* free = freeRequest(*comm);
+  if (free == nullptr) return kInternalError;
+  *free = Request{comm, Kind::Flush, static_cast<uint8_t*>(data[0]), static_cast<uint64_t>(sizes[0]), 0, 0, false};
+  *request = free;
+  return kSuccess;
+}
+
+// Done when it is asked for the second time.
+void flush(Request& request) {
+  if (request.moved++ == 0) return;
+  const auto arrived = request.comm->unflushed.find(request.data);
+  std::memcpy(request.data, arrived->second.data(), request.bytes);
+  request.comm->unflushed.erase(arrived);
+  request.done = true;
 }
 
 // The header of a message has come. False: it is none.
@@ -375,7 +439,8 @@ Result test(void* rawRequest, int* done, int* sizes) {
     *sizes = static_cast<int>(request->bytes);
     return kSuccess;
   }
-  const Result moved = request->done ? kSuccess : progress(*comm);
+  if (request->kind == Kind::Flush) flush(*request);
+  const Result moved = request->done || request->kind == Kind::Flush ? kSuccess : progress(*comm);
   if (!request->done) return moved;
   *done = 1;
   *sizes = good ? static_cast<int>(request->bytes) : sizeOf(*request);
@@ -441,6 +506,7 @@ NetTable<Version> table() {
     made.accept = [](void* listenComm, void** comm, void**) { return acceptFrom(listenComm, comm); };
   }
   made.regMr = regMr;
+  made.regMrDmaBuf = regMrDmaBuf;
   made.deregMr = deregMr;
   if constexpr (Version >= 10) {
     made.isend = [](void* comm, void* data, size_t bytes, int tag, void* memory, void* event, void** request) {
@@ -454,6 +520,7 @@ NetTable<Version> table() {
     made.isend = isend<typename NetSignatures<Version>::Size>;
     made.irecv = irecv<typename NetSignatures<Version>::Size>;
   }
+  made.iflush = iflush;
   made.test = test;
   made.closeSend = made.closeRecv = closeComm;
   made.closeListen = closeListen;

@@ -281,7 +281,9 @@ final class DeviceConnector {
     }
 
     private boolean byAdapter(int peer) {
-        return connections.transports().stream().anyMatch(one -> one.peer() == peer && one.kind() == TransportKind.IB);
+        return connections.transports().stream()
+                .anyMatch(one ->
+                        one.peer() == peer && (one.kind() == TransportKind.IB || one.kind() == TransportKind.PLUGIN));
     }
 
     private boolean inPlace() {

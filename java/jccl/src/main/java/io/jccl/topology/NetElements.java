@@ -131,7 +131,7 @@ final class NetElements {
                 if (device.maxConnections() > 0) {
                     attributes.put("maxconn", Integer.toString(device.maxConnections()));
                 }
-                attributes.put("gdr", "0"); // data for GPUs goes through memory of the host
+                attributes.put("gdr", device.reachesGpus() ? "1" : "0");
                 attributes.put("plugin", plugin.get().name());
                 drafts.add(new Draft(device.name(), interfaces.chainOf(device.pciPath()), attributes, notes, ""));
                 names.add(device.name());

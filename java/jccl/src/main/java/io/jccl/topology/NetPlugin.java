@@ -32,6 +32,7 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
      * @param speedMbps in Mb/s, 0 where not known
      * @param latencyMicros what a message takes beside its bytes, 0 where not known
      * @param maxConnections how many channels may come in by it, and how many leave; 0 where nothing limits them
+     * @param reachesGpus whether it sends from memory of GPUs, and receives into it
      */
     public record Device(
             String name,
@@ -40,7 +41,8 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
             int port,
             int speedMbps,
             double latencyMicros,
-            int maxConnections) {}
+            int maxConnections,
+            boolean reachesGpus) {}
 
     /**
      * What the settings lead to.
@@ -98,7 +100,8 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
                     (int) numbers[at + 1],
                     (int) numbers[at + 2],
                     numbers[at + 3] / 1e3,
-                    (int) numbers[at + 4] / COMMUNICATORS));
+                    (int) numbers[at + 4] / COMMUNICATORS,
+                    numbers[at + 5] != 0));
         }
         return new NetPlugin(texts.get(0), texts.get(1), (int) numbers[0], devices);
     }

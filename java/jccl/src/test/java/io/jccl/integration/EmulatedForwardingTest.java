@@ -39,8 +39,8 @@ class EmulatedForwardingTest {
         assumeTrue(Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
     }
 
-    /** The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0. */
-    static String topology(Path folder) throws IOException {
+    /** The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0; the card is beside the second one. */
+    static String topology(Path folder, String cardName) throws IOException {
         String gpu =
                 """
                 <pci busid="0000:%1$s:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
@@ -52,8 +52,9 @@ class EmulatedForwardingTest {
         String card =
                 """
                   <pci busid="0000:30:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16">
-                    <nic><net name="rxe0" dev="0" speed="400000" port="1" gdr="1"/></nic>
-                  </pci>""";
+                    <nic><net name="%s" dev="0" speed="400000" port="1" gdr="1"/></nic>
+                  </pci>"""
+                        .formatted(cardName);
         String cpu = "<cpu numaid=\"%d\" affinity=\"%s\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\""
                 + " modelid=\"143\">\n%s</cpu>\n";
         String text = "<system version=\"1\">\n"
@@ -74,7 +75,7 @@ class EmulatedForwardingTest {
     /** Whole numbers: the plans of host and GPUs add in different orders. */
     private void compare(String algorithm, boolean pxn, UnaryOperator<CommunicatorConfig.Builder> more)
             throws IOException {
-        String topology = topology(folder);
+        String topology = topology(folder, "rxe0");
         CommunicatorConfig config =
                 more.apply(DeviceCollectives.config(algorithm, "simple")).build();
         try (InitLog log = new InitLog("io.jccl")) {
@@ -118,7 +119,7 @@ class EmulatedForwardingTest {
                 rank -> List.of("env", "JCCL_EMULATED_SHARING=descriptors"),
                 scenario,
                 EmulatedGpus.library(),
-                topology(folder));
+                topology(folder, "rxe0"));
     }
 
     @Test

@@ -26,7 +26,7 @@ class NetPluginDevicesTest {
     }
 
     private static NetPlugin.Device device(String name, String pciPath) {
-        return new NetPlugin.Device(name, pciPath, 0xabcL, 1, 400_000, 1.5, 128);
+        return new NetPlugin.Device(name, pciPath, 0xabcL, 1, 400_000, 1.5, 128, true);
     }
 
     private XmlElement describe(NetPlugin.Device... devices) {
@@ -57,7 +57,7 @@ class NetPluginDevicesTest {
                 .filteredOn(line -> line.contains("name=\"fab0\""))
                 .containsExactly(
                         "<net name=\"fab0\" dev=\"0\" speed=\"400000\" port=\"1\" latency=\"1.5\" guid=\"0xabc\""
-                                + " maxconn=\"128\" gdr=\"0\" plugin=\"Fabric\" origin=\"network plug-in Fabric\"/>");
+                                + " maxconn=\"128\" gdr=\"1\" plugin=\"Fabric\" origin=\"network plug-in Fabric\"/>");
         assertThat(nets)
                 .filteredOn(line -> !line.contains("fab0"))
                 .allMatch(line -> line.contains("dev=\"-1\"")
@@ -98,6 +98,6 @@ class NetPluginDevicesTest {
         assertThat(net.bandwidthGBps()).isEqualTo(LinkSpeeds.network(400_000));
         assertThat(net.maxConnections()).isEqualTo(128);
         assertThat(net.device()).isEqualTo("fab0");
-        assertThat(net.gdr()).isFalse();
+        assertThat(net.gdr()).isTrue();
     }
 }

@@ -184,7 +184,7 @@ class NetworkDoctorTest {
     void aNetworkPluginIsFineUnlessTheOneThatWasAskedForCannotBeUsed() {
         assertThat(PluginChecks.findings(new NetPlugin.Choice(Optional.empty(), List.of(), false)))
                 .containsExactly(Finding.ok("net-plugin", "none"));
-        NetPlugin.Device device = new NetPlugin.Device("fab0", "", 1, 1, 100_000, 0, 8);
+        NetPlugin.Device device = new NetPlugin.Device("fab0", "", 1, 1, 100_000, 0, 8, false);
         NetPlugin plugin = new NetPlugin("Fabric", "libnccl-net-fab.so", 9, List.of(device));
         List<Finding> second =
                 PluginChecks.findings(new NetPlugin.Choice(Optional.of(plugin), List.of("\"a\" is missing"), true));
