@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -154,8 +155,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
-  bool isAnswered_ = false;              // by kPluginApart
-  bool allApart_ = false;                // what it has said
+  std::optional<uint64_t> allApart_;     // what kPluginApart has said
   uint64_t begun_ = 0;                   // the next message to pass to the plug-in
   uint64_t awaitedByPeer_ = UINT64_MAX;  // a message that had been posted here
   uint64_t arrivedAtPeer_ = UINT64_MAX;  // and one that was not done here

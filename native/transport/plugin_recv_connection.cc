@@ -32,18 +32,18 @@ Status PluginRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
 Status PluginRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
   if (!window_.mayPost(sequence)) return window_.outOfOrder("irecv", sequence);
   const NetBuffer& buffer = byTag.back();
-  if (!buffer.hasTail || dynamic_cast<PluginMemory*>(buffer.memory) == nullptr) {
+  const auto* memory = dynamic_cast<PluginMemory*>(buffer.memory);
+  if (!buffer.hasTail || memory == nullptr) {
     return Status::internal("irecv: the memory is not registered, or has no tail");
   }
   if (Status fits = requireFits(buffer.bytes + sizeof(PluginTrailer)); !fits) return fits;
-  const bool onDevice = dynamic_cast<PluginMemory*>(buffer.memory)->onDevice();
   if (sequence == 0) {
-    if (Status sent = control_->notify(kPluginApart, onDevice ? 1 : 0); !sent) return sent;
+    if (Status sent = control_->notify(kPluginApart, memory->onDevice() ? 1 : 0); !sent) return sent;
   }
   Slot& next = window_.post();
   next = Slot{};
   next.buffer = next.place = buffer;
-  if (onDevice) next.place = {&trailers_[sequence % kNetInFlight], 0, &trailersMemory_};
+  if (memory->onDevice()) next.place = {&trailers_[sequence % kNetInFlight], 0, &trailersMemory_};
   return Status::ok();
 }
 

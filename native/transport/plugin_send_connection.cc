@@ -99,7 +99,7 @@ Status PluginSendConnection::beginPart(uint64_t sequence, int part, void** reque
 // In order: the parts of a message, and messages.
 Status PluginSendConnection::begin(uint64_t sequence, bool* begun) {
   Slot& sent = window_[sequence];
-  if (allApart_) sent.hasTail = false;
+  if (*allApart_ != 0) sent.hasTail = false;
   while (sent.begun < partsOf(sent)) {
     void** request = &sent.requests[static_cast<size_t>(sent.begun)];
     if (Status began = beginPart(sequence, sent.begun, request); !began) return began;
@@ -126,11 +126,8 @@ Status PluginSendConnection::finish(Slot& sent, int* work) {
 }
 
 Status PluginSendConnection::move(int* work) {
-  if (const auto apart = control_->takeNotice(kPluginApart)) {
-    isAnswered_ = true;
-    allApart_ = *apart != 0;
-  }
-  if (!isAnswered_) return Status::ok();
+  if (!allApart_) allApart_ = control_->takeNotice(kPluginApart);
+  if (!allApart_) return Status::ok();
   for (bool begun = true; begun && begun_ < window_.posted();) {
     if (Status began = begin(begun_, &begun); !began) return began;
     if (!begun) break;
