@@ -27,6 +27,8 @@ std::atomic<LogLevel> lowestLevel{LogLevel::Debug};
 
 }  // namespace
 
+thread_local std::shared_ptr<const LogSubject> LogScope::current_;
+
 bool logEnabled(LogLevel level) { return level >= lowestLevel.load(std::memory_order_relaxed); }
 
 void setLogLevel(LogLevel lowest) { lowestLevel.store(lowest, std::memory_order_relaxed); }
@@ -35,7 +37,8 @@ void logMessage(LogLevel level, const char* subsystem, std::string text) {
   if (!logEnabled(level)) return;
   timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
-  LogRecord record = {level, int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec, subsystem, std::move(text)};
+  LogRecord record = {level, int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec, subsystem, std::move(text),
+                      LogScope::current()};
   Ring& to = ring();
   const std::lock_guard lock(to.mutex);
   if (to.records.size() == kRingRecords) {

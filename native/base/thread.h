@@ -1,4 +1,5 @@
-// Native threads in the JVM's process: named, and without the signals that belong to the application and to the JVM's threads.
+// Native threads in the JVM's process: named, without the signals that belong to the application and to the JVM's threads, and
+// with the subject of their caller's log records.
 #pragma once
 
 #include <pthread.h>
@@ -7,6 +8,8 @@
 #include <array>
 #include <thread>
 #include <utility>
+
+#include "base/log.h"
 
 namespace jccl {
 
@@ -30,7 +33,10 @@ std::thread startQuietThread(const char* name, Body body) {
   };
   std::thread thread = [&body] {
     const SignalsBlocked blocked;
-    return std::thread(std::move(body));
+    return std::thread([body = std::move(body), subject = LogScope::current()]() mutable {
+      const LogScope logs(std::move(subject));
+      body();
+    });
   }();
   pthread_setname_np(thread.native_handle(), name);
   return thread;

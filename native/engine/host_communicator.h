@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/mapped_memory.h"
 #include "base/status.h"
 #include "engine/coll_net_staging.h"
@@ -34,8 +35,9 @@ struct HostCommunicatorConfig {
   bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
   IbConfig ib;
   NetDeviceNumbers netDevices;
-  NetMaker makeNet;    // of what stands for sockets; empty: sockets
-  std::string plugin;  // the network plug-in to offer beside them; empty: none
+  NetMaker makeNet;                              // of what stands for sockets; empty: sockets
+  std::string plugin;                            // the network plug-in to offer beside them; empty: none
+  std::shared_ptr<const LogSubject> logSubject;  // of what its threads log
 };
 
 // Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".
@@ -111,6 +113,7 @@ class HostCommunicator final : private BufferResolver {
 
   // The text for the last failure of any of these methods or of an operation.
   std::string lastError() const;
+  const std::shared_ptr<const LogSubject>& logSubject() const { return config_.logSubject; }
   void noteError(const Status& status);
   MemoryUsage memoryUsage() const;
 

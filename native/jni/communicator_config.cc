@@ -151,6 +151,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
     if (!status) return status;
   }
   c.rank = static_cast<int>(values[JAVA(RANK)]);
+  config.logSubject = std::make_shared<LogSubject>(LogSubject{c.rank, texts[JAVA(TEXT_COMMUNICATOR)]});
   c.size = static_cast<int>(values[JAVA(SIZE)]);
   c.channels = static_cast<int>(values[JAVA(CHANNELS)]);
   c.simpleSlotBytes = static_cast<uint32_t>(simple);

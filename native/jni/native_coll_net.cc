@@ -1,19 +1,12 @@
 // Natives of io.jccl.nativelib.NativeCollNet: check, convert, call, translate.
-#include "engine/host_communicator.h"
 #include "io_jccl_nativelib_NativeCollNet.h"
+#include "jni/host_call.h"
 #include "jni/jni_support.h"
 
 namespace {
 
 using namespace jccl;
 using namespace jccl::jni;
-
-HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
-
-jint codeOf(HostCommunicator& host, const Status& status) {
-  if (!status) host.noteError(status);
-  return static_cast<jint>(status.code());
-}
 
 // Null elements are empty.
 bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>& out) {
@@ -35,8 +28,8 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_offer(JNIEnv* 
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::string name;
     std::vector<uint8_t> offer;
-    HostCommunicator& host = hostOf(handle);
-    if (!copyString(env, plugin, name) || codeOf(host, host.offerCollNet(name, &offer)) != 0) return nullptr;
+    const HostCall host(handle);
+    if (!copyString(env, plugin, name) || host.codeOf(host->offerCollNet(name, &offer)) != 0) return nullptr;
     return newBytes(env, offer.data(), offer.size());
   });
 }
@@ -47,7 +40,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_common(JNIEnv*
     std::vector<std::vector<uint8_t>> all;
     CollNetOffer common;
     if (!copyAll(env, offers, all)) return nullptr;
-    if (codeOf(hostOf(handle), CollNetOffer::common(all, &common)) != 0) return nullptr;
+    const HostCall host(handle);
+    if (host.codeOf(CollNetOffer::common(all, &common)) != 0) return nullptr;
     static_assert(io_jccl_nativelib_NativeCollNet_COMMON_LENGTH == 4);
     return newLongs(env, {common.devices, common.gathers ? 1 : 0, static_cast<int64_t>(common.speedMbps),
                           static_cast<int64_t>(common.latencyMicros * 1000)});
@@ -58,7 +52,8 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_listen(JNIEnv*
                                                                          jint group) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> made;
-    if (codeOf(hostOf(handle), hostOf(handle).listenCollNet(group, &made)) != 0) return nullptr;
+    const HostCall host(handle);
+    if (host.codeOf(host->listenCollNet(group, &made)) != 0) return nullptr;
     return newBytes(env, made.data(), made.size());
   });
 }
@@ -69,7 +64,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_connect(JNIEnv* env,
   return guardedCode([&]() -> jint {
     std::vector<std::vector<uint8_t>> all;
     if (!copyAll(env, handles, all)) return static_cast<jint>(Code::Invalid);
-    return codeOf(hostOf(handle), hostOf(handle).connectCollNet(group, all, member, timeoutNanos));
+    const HostCall host(handle);
+    return host.codeOf(host->connectCollNet(group, all, member, timeoutNanos));
   });
 }
 
@@ -84,9 +80,9 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jcl
     std::vector<std::vector<int>> byGroup;
     for (auto at = ranks.begin(); at != ranks.end(); at += hosts) byGroup.emplace_back(at, at + hosts);
     CollNetOffer common;
-    HostCommunicator& host = hostOf(handle);
-    if (const jint code = codeOf(host, CollNetOffer::common(all, &common)); code != 0) return code;
-    return codeOf(host, host.useCollNet(byGroup, common));
+    const HostCall host(handle);
+    if (const jint code = host.codeOf(CollNetOffer::common(all, &common)); code != 0) return code;
+    return host.codeOf(host->useCollNet(byGroup, common));
   });
 }
 
@@ -96,10 +92,10 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
     std::vector<std::vector<uint8_t>> all;
     CollNetOffer common;
     std::vector<StagedEnds> ends;
-    HostCommunicator& host = hostOf(handle);
-    if (!copyAll(env, offers, all) || codeOf(host, CollNetOffer::common(all, &common)) != 0) return nullptr;
-    if (codeOf(host, host.stageCollNet(groups, common, ranksOfHost, ends)) != 0) return nullptr;
-    std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host.stagedCollNet())};
+    const HostCall host(handle);
+    if (!copyAll(env, offers, all) || host.codeOf(CollNetOffer::common(all, &common)) != 0) return nullptr;
+    if (host.codeOf(host->stageCollNet(groups, common, ranksOfHost, ends)) != 0) return nullptr;
+    std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host->stagedCollNet())};
     for (const StagedEnds& one : ends) {
       const void* const places[] = {one.sendBlock, one.sendHead, one.recvBlock, one.recvHead};
       for (const void* place : places) rows.push_back(reinterpret_cast<int64_t>(place));
@@ -110,7 +106,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCollNet_drop(JNIEnv*, jclass, jlong handle) {
   guarded(0, [&] {
-    hostOf(handle).dropCollNet();
+    HostCall(handle)->dropCollNet();
     return 0;
   });
 }

@@ -1,10 +1,10 @@
 // Natives of io.jccl.nativelib.NativeCommunicator: check, convert, call, translate.
 #include "base/clock.h"
-#include "engine/host_communicator.h"
 #include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeCommunicator.h"
 #include "jni/communicator_config.h"
 #include "jni/history_row.h"
+#include "jni/host_call.h"
 #include "jni/jni_support.h"
 #include "jni/point_to_point_tasks.h"
 
@@ -13,16 +13,10 @@ namespace {
 using namespace jccl;
 using namespace jccl::jni;
 
-HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
 Communicator& communicatorOf(jlong handle) { return hostOf(handle).communicator(); }
 
 // Why this thread's last create failed: there is no communicator to query.
 thread_local std::string createError;
-
-jint codeOf(HostCommunicator& host, const Status& status) {
-  if (!status) host.noteError(status);
-  return static_cast<jint>(status.code());
-}
 
 // What an operation returns to Java: the choice that was used, which is never negative, or the code of its failure. One
 // number, because a second call into native code would cost a small operation a tenth of its time.
@@ -45,6 +39,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv*
     HostCommunicatorConfig config;
     std::unique_ptr<HostCommunicator> host;
     Status status = readConfig(numbers, texts, config);
+    const LogScope logs(config.logSubject);
     if (status) status = HostCommunicator::create(config, host);
     createError = status.message();
     return reinterpret_cast<jlong>(host.release());
@@ -57,8 +52,8 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_connectIn
     std::vector<std::string> numeric;
     if (!copyStrings(env, addresses, numeric)) return nullptr;
     std::vector<uint8_t> info;
-    HostCommunicator& host = hostOf(handle);
-    if (codeOf(host, host.connectInfo(numeric, info)) != 0) return nullptr;
+    const HostCall host(handle);
+    if (host.codeOf(host->connectInfo(numeric, info)) != 0) return nullptr;
     return newBytes(env, info.data(), info.size());
   });
 }
@@ -68,8 +63,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_connect(JNIEnv*
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    HostCommunicator& host = hostOf(handle);
-    return codeOf(host, host.connect(peer, transportOf(transport), bytes));
+    const HostCall host(handle);
+    return host.codeOf(host->connect(peer, transportOf(transport), bytes));
   });
 }
 
@@ -78,8 +73,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_probe(JNIEnv* e
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    HostCommunicator& host = hostOf(handle);
-    return codeOf(host, host.probe(transportOf(transport), bytes));
+    const HostCall host(handle);
+    return host.codeOf(host->probe(transportOf(transport), bytes));
   });
 }
 
@@ -88,7 +83,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setRing(JNIEnv*
   return guardedCode([&]() -> jint {
     std::vector<int32_t> ranks;
     if (!copyInts(env, order, ranks)) return static_cast<jint>(Code::Invalid);
-    return codeOf(hostOf(handle), communicatorOf(handle).setRing(channel, ranks));
+    const HostCall host(handle);
+    return host.codeOf(host->communicator().setRing(channel, ranks));
   });
 }
 
@@ -97,7 +93,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv*
   return guardedCode([&]() -> jint {
     std::vector<int32_t> children;
     if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
-    return codeOf(hostOf(handle), communicatorOf(handle).setTree(channel, up, children));
+    const HostCall host(handle);
+    return host.codeOf(host->communicator().setTree(channel, up, children));
   });
 }
 
@@ -106,7 +103,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setHosts(JNIEnv
   return guardedCode([&]() -> jint {
     std::vector<int32_t> hosts;
     if (!copyInts(env, byRank, hosts)) return static_cast<jint>(Code::Invalid);
-    return codeOf(hostOf(handle), communicatorOf(handle).setHosts(hosts));
+    const HostCall host(handle);
+    return host.codeOf(host->communicator().setHosts(hosts));
   });
 }
 
@@ -121,12 +119,16 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setPaths(JNIEnv
     for (size_t i = 0; i < numbers.size(); i += kRow) {
       paths.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4]});
     }
-    return codeOf(hostOf(handle), hostOf(handle).setPaths(paths));
+    const HostCall host(handle);
+    return host.codeOf(host->setPaths(paths));
   });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
-  return guardedCode([&]() -> jint { return codeOf(hostOf(handle), hostOf(handle).prepare()); });
+  return guardedCode([&]() -> jint {
+    const HostCall host(handle);
+    return host.codeOf(host->prepare());
+  });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_useDeviceSlots(JNIEnv* env, jclass, jlong handle,
@@ -141,7 +143,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_useDeviceSlots(
     for (size_t i = 0; i < numbers.size(); i += kRow) {
       slots.uses.push_back({numbers[i], numbers[i + 1], numbers[i + 2] != 0, numbers[i + 3]});
     }
-    return codeOf(hostOf(handle), hostOf(handle).useDeviceSlots(std::move(slots)));
+    const HostCall host(handle);
+    return host.codeOf(host->useDeviceSlots(std::move(slots)));
   });
 }
 
@@ -158,7 +161,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_forwardFor(JNIE
       connections.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4] != 0});
     }
     const NetDeviceMemory slots{reinterpret_cast<void*>(address), static_cast<size_t>(bytes), dmabuf};
-    return codeOf(hostOf(handle), hostOf(handle).forwardFor(slots, std::move(connections)));
+    const HostCall host(handle);
+    return host.codeOf(host->forwardFor(slots, std::move(connections)));
   });
 }
 
@@ -178,8 +182,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sendThrough(JNI
     for (size_t i = 0; i < numbers.size(); i += kRow) {
       requests.push_back({numbers[i], numbers[i + 1], static_cast<size_t>(numbers[i + 2])});
     }
-    hostOf(handle).sendThrough(forwarder, bytes, static_cast<size_t>(connections), reinterpret_cast<uint8_t*>(slots),
-                               requests);
+    HostCall(handle)->sendThrough(forwarder, bytes, static_cast<size_t>(connections), reinterpret_cast<uint8_t*>(slots),
+                                  requests);
     return 0;
   });
 }
@@ -194,8 +198,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNI
     std::vector<int32_t> numbers;
     if (!copyInts(env, channels, numbers)) return nullptr;
     std::vector<StagedEnds> ends;
-    HostCommunicator& host = hostOf(handle);
-    if (codeOf(host, host.stage(peer, numbers, ends)) != 0) return nullptr;
+    const HostCall host(handle);
+    if (host.codeOf(host->stage(peer, numbers, ends)) != 0) return nullptr;
     std::vector<int64_t> rows;
     for (const StagedEnds& end : ends) {
       for (const void* place : {static_cast<const void*>(end.sendBlock), static_cast<const void*>(end.sendHead),
@@ -216,7 +220,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_shareMemory(JN
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
                                                                                jlong controls) {
   return guarded<jlong>(0, [&] {
-    return reinterpret_cast<jlong>(hostOf(handle).startStaging(*reinterpret_cast<const ChannelControls*>(controls)));
+    return reinterpret_cast<jlong>(HostCall(handle)->startStaging(*reinterpret_cast<const ChannelControls*>(controls)));
   });
 }
 
@@ -312,7 +316,8 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_abort(JNIEnv*, 
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_destroy(JNIEnv*, jclass, jlong handle) {
   guarded<bool>(false, [&] {
-    delete reinterpret_cast<HostCommunicator*>(handle);
+    const LogScope logs(hostOf(handle).logSubject());
+    delete &hostOf(handle);
     return true;
   });
 }
@@ -396,14 +401,14 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_keepMemory(JNI
                                                                              jlong memory, jlong bytes) {
   return guarded<jlong>(0, [&] {
     return static_cast<jlong>(
-        hostOf(handle).keepMemory(reinterpret_cast<void*>(address(memory)), static_cast<size_t>(bytes)));
+        HostCall(handle)->keepMemory(reinterpret_cast<void*>(address(memory)), static_cast<size_t>(bytes)));
   });
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_dropMemory(JNIEnv*, jclass, jlong handle,
                                                                             jlong number) {
   guarded(0, [&] {
-    hostOf(handle).dropMemory(static_cast<uint64_t>(number));
+    HostCall(handle)->dropMemory(static_cast<uint64_t>(number));
     return 0;
   });
 }

@@ -10,8 +10,10 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeLog_take(JNIEnv* env, jcl
   return jccl::jni::guarded<jstring>(nullptr, [&]() -> jstring {
     jccl::LogRecord record;
     if (!jccl::takeLogRecord(&record)) return nullptr;
-    const std::string level = std::to_string(static_cast<int>(record.level));
-    return jccl::jni::newString(env, level + ' ' + record.subsystem + ' ' + record.text);
+    std::string text = std::to_string(static_cast<int>(record.level)) + ' ' + record.subsystem + ' ';
+    const jccl::LogSubject* const subject = record.subject.get();
+    text += subject == nullptr ? " " : std::to_string(subject->rank) + ' ' + subject->communicator;
+    return jccl::jni::newString(env, text + ' ' + record.text);
   });
 }
 

@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace jccl {
 namespace {
@@ -44,6 +47,31 @@ TEST(NativeThread, ItsMakerKeepsItsOwnMask) {
   for (int signal = 1; signal < 32; ++signal) {
     EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
   }
+}
+
+TEST(NativeThread, WhatItLogsIsOfTheSubjectOfItsMaker) {
+  const auto subject = [](int rank) { return std::make_shared<const LogSubject>(LogSubject{rank, "a"}); };
+  const LogScope outer(subject(1));
+  std::thread thread;
+  std::atomic<bool> goesOn{false};
+  {
+    const LogScope inner(subject(2));
+    thread = startQuietThread("jccl-test", [&goesOn] {
+      while (!goesOn.load()) std::this_thread::yield();
+      logMessage(LogLevel::Error, "test", "of the thread");
+    });
+  }
+  for (LogRecord record; takeLogRecord(&record);) continue;
+  logMessage(LogLevel::Error, "test", "of its maker");
+  goesOn.store(true);
+  thread.join();
+  {
+    const LogScope none(nullptr);
+    logMessage(LogLevel::Error, "test", "of nobody");
+  }
+  std::vector<int> ranks;
+  for (LogRecord record; takeLogRecord(&record);) ranks.push_back(record.subject ? record.subject->rank : -1);
+  EXPECT_EQ((std::vector<int>{1, 2, -1}), ranks);
 }
 
 // As the JVM does, which then writes its report: a handler for faults of any thread.

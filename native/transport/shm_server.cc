@@ -60,6 +60,7 @@ Status ShmServer::start() {
   if (::listen(listener_.get(), kBacklog) != 0) return Status::system("listen", "socket=@" + name);
   stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_) return Status::system("eventfd", "shared memory server");
+  const LogScope logs(nullptr);  // of all communicators
   thread_ = startQuietThread("jccl-shm", [this] { serve(); });
   return Status::ok();
 }

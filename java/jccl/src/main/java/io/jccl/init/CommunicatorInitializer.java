@@ -268,8 +268,8 @@ public final class CommunicatorInitializer {
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
             status.step("connections");
-            EngineConnector engines =
-                    new EngineConnector(context, peers, plugin, surveys.paths().topology());
+            EngineConnector engines = new EngineConnector(
+                    context, id(), peers, plugin, surveys.paths().topology());
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());

@@ -102,15 +102,17 @@ final class EngineConfig {
     /**
      * The texts that go with {@link #of}.
      *
+     * @param communicator its name
      * @param plugin the network plug-in to offer
      * @param topology of this host, whose network devices have the numbers of the plan
      */
-    static String[] texts(Settings settings, Optional<NetPlugin> plugin, Topology topology) {
+    static String[] texts(Settings settings, String communicator, Optional<NetPlugin> plugin, Topology topology) {
         String[] texts = new String[NativeCommunicator.TEXTS_LENGTH];
         texts[NativeCommunicator.TEXT_IB_LIBRARY] = settings.get(IbSettings.IB_LIBRARY);
         texts[NativeCommunicator.TEXT_IB_HCA] = settings.get(IbSettings.IB_HCA);
         texts[NativeCommunicator.TEXT_NET_DEVICES] = netDevices(topology);
         texts[NativeCommunicator.TEXT_NET_PLUGIN] = plugin.map(NetPlugin::file).orElse("");
+        texts[NativeCommunicator.TEXT_COMMUNICATOR] = communicator;
         return texts;
     }
 

@@ -38,14 +38,15 @@ final class EngineConnector {
     private final String[] texts;
 
     /**
+     * @param communicator its name
      * @param plugin the network plug-in that all ranks use, if there is one
      * @param topology of this rank's host, whose network devices have the numbers of the plan
      */
-    EngineConnector(InitContext context, Peers peers, NetPlugin.Choice plugin, Topology topology) {
+    EngineConnector(InitContext context, String communicator, Peers peers, NetPlugin.Choice plugin, Topology topology) {
         this.context = context;
         this.peers = peers;
         this.plugin = plugin;
-        this.texts = EngineConfig.texts(context.settings(), plugin.plugin(), topology);
+        this.texts = EngineConfig.texts(context.settings(), communicator, plugin.plugin(), topology);
     }
 
     /**

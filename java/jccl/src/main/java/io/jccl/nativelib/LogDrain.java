@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import io.jccl.events.LogContext;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -106,11 +107,23 @@ final class LogDrain {
         }
     }
 
+    @SuppressWarnings("try") // a context of log records is there to be current
     private void emit(String record) {
-        String[] parts = record.split(" ", 3);
+        String[] parts = record.split(" ", 5);
         Logger logger = loggers.apply(ROOT + "." + parts[1]);
-        String text = parts[2];
-        switch (Integer.parseInt(parts[0])) {
+        try (LogContext logs = contextOf(parts[2], parts[3])) {
+            log(logger, Integer.parseInt(parts[0]), parts[4]);
+        }
+    }
+
+    private static LogContext contextOf(String rank, String communicator) {
+        return rank.isEmpty()
+                ? null
+                : LogContext.of(Integer.parseInt(rank), communicator.isEmpty() ? null : communicator);
+    }
+
+    private static void log(Logger logger, int level, String text) {
+        switch (level) {
             case TRACE -> logger.trace(text);
             case DEBUG -> logger.debug(text);
             case INFO -> logger.info(text);

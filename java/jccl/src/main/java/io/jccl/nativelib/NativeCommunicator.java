@@ -127,8 +127,10 @@ public final class NativeCommunicator {
     public static final int TEXT_NET_DEVICES = 2;
     /** The network plug-in to offer beside sockets, as JCCL_NET_PLUGIN names one; empty: none. */
     public static final int TEXT_NET_PLUGIN = 3;
+    /** The communicator's name in log records, without spaces. */
+    public static final int TEXT_COMMUNICATOR = 4;
     /** Length of the texts. */
-    public static final int TEXTS_LENGTH = 4;
+    public static final int TEXTS_LENGTH = 5;
 
     // Transports, the ordinals of io.jccl.TransportKind.
 

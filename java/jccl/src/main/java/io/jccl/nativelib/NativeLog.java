@@ -5,7 +5,10 @@ final class NativeLog {
 
     private NativeLog() {}
 
-    /** The oldest record as {@code LEVEL SUBSYSTEM TEXT}, the level as its SLF4J ordinal from trace; null if there is none. */
+    /**
+     * The oldest record as {@code LEVEL SUBSYSTEM RANK COMMUNICATOR TEXT}, the level as its SLF4J ordinal from trace. Rank and
+     * communicator are empty where it is of none, or of one without a name. Null if there is none.
+     */
     static native String take();
 
     /** How many records were overwritten before anybody took them, since the library was loaded. */

@@ -39,7 +39,7 @@ class JavaLayersTest {
             Map.entry("io.jccl.bootstrap", 1),
             Map.entry("io.jccl.cuda", 1),
             Map.entry("io.jccl.device", 0),
-            Map.entry("io.jccl.events", 0),
+            Map.entry("io.jccl.events", -1),
             Map.entry("io.jccl.nativelib", 0),
             Map.entry("io.jccl.config", 0),
             Map.entry(INTERNAL, 0),

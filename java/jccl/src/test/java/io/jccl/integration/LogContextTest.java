@@ -6,12 +6,14 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import io.jccl.events.LogContext;
+import java.util.List;
 import java.util.Map;
-import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,12 +28,23 @@ class LogContextTest {
     /** Keeps what the mapped diagnostic context was. */
     private static final class Contexts extends AppenderBase<ILoggingEvent> {
 
-        private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
+        private final BlockingQueue<ILoggingEvent> events = new LinkedBlockingQueue<>();
 
         @Override
         protected void append(ILoggingEvent event) {
             event.getMDCPropertyMap(); // of the thread that logs
             events.add(event);
+        }
+
+        /** Takes events until one has this text. */
+        ILoggingEvent next(String text) throws InterruptedException {
+            while (true) {
+                ILoggingEvent event = events.poll(LocalRanks.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+                assertThat(event).as("a record with %s", text).isNotNull();
+                if (event.getFormattedMessage().contains(text)) {
+                    return event;
+                }
+            }
         }
     }
 
@@ -68,6 +81,26 @@ class LogContextTest {
                     .allSatisfy(event -> assertThat(event.getMDCPropertyMap())
                             .containsEntry(LogContext.RANK, mine)
                             .containsEntry(LogContext.COMMUNICATOR, name));
+        }
+    }
+
+    @Test
+    void recordsOfNativeCodeHaveThem() throws Exception {
+        Logger logger = (Logger) LoggerFactory.getLogger("io.jccl.net");
+        Contexts contexts = new Contexts();
+        contexts.start();
+        logger.addAppender(contexts);
+        String library = "libibverbs-that-nobody-has.so";
+        CommunicatorConfig config =
+                LocalRanks.config().setting("JCCL_IB_LIBRARY", library).build();
+        try (LocalRanks ranks = LocalRanks.start(2, config)) {
+            List<Map<String, String>> expected = ranks.call(
+                    comm -> Map.of(LogContext.RANK, Integer.toString(comm.rank()), LogContext.COMMUNICATOR, comm.id()));
+            assertThat(List.of(contexts.next(library), contexts.next(library)))
+                    .extracting(ILoggingEvent::getMDCPropertyMap)
+                    .containsExactlyInAnyOrderElementsOf(expected);
+        } finally {
+            logger.detachAppender(contexts);
         }
     }
 
