@@ -146,9 +146,12 @@ TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
   constexpr int kOperations = 6;
   const int64_t before = monotonicNanos();
   RankThreads threads(2);
-  threads.run([](Communicator& communicator) {
+  threads.run([&threads](Communicator& communicator) {
     for (int i = 0; i < kOperations; ++i) {
-      if (i % 2 == communicator.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (i % 2 == communicator.rank()) {  // is late: the other waits already
+        while (threads[1 - communicator.rank()].waiting().empty()) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
       Guarded buffer(400);
       ASSERT_EQ(allReduce(communicator, buffer, 8, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos), Code::Ok);
     }

@@ -126,7 +126,9 @@ final class OperationEvents {
                 "",
                 "",
                 0,
-                transfers.map(it -> it.sentBytes() + it.receivedBytes()).orElse(0L),
+                call instanceof TransfersCall it
+                        ? it.bytes()
+                        : transfers.map(RecordedTransfers::bytes).orElse(0L),
                 0,
                 "",
                 "",

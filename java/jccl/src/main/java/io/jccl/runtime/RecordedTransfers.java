@@ -36,6 +36,10 @@ record RecordedTransfers(
         long waitedNanos,
         int waitedFor) {
 
+    long bytes() {
+        return sentBytes + receivedBytes;
+    }
+
     /** What an engine's history has at a number; any thread may ask. */
     static Optional<RecordedTransfers> at(long number, Engine engine) {
         long[] row = engine.transfers(number);

@@ -64,6 +64,13 @@ final class TransfersCall implements OperationCall {
         return transfers;
     }
 
+    /** What is sent and received together; nothing once it is released. */
+    long bytes() {
+        return transfers.stream()
+                .mapToLong(one -> one.buffer().count() * one.buffer().type().bytes())
+                .sum();
+    }
+
     /** Buffers whose memory must be held while the transfers are executed, one of each arena. */
     List<DataBuffer> held() {
         return held;

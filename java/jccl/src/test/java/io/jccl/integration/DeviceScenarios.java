@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.AbortedException;
+import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
@@ -17,6 +18,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -176,16 +179,7 @@ abstract class DeviceScenarios {
                 config().setting("JCCL_DUMP_DIR", folder.toString()).build();
         try (LocalRanks ranks = LocalRanks.start(2, config);
                 DeviceMemory memory = new DeviceMemory(0, 4096)) {
-            ranks.run(comm -> {
-                try (DeviceMemory mine = new DeviceMemory(0, 1600)) {
-                    comm.barrier().await();
-                    DataBuffer sent = mine.elements(comm.rank() == 0 ? 100 : 50, DataType.INT64);
-                    DataBuffer received = mine.elements(200, DataType.INT64).slice(100, comm.rank() == 0 ? 50 : 100);
-                    comm.on(mine.stream())
-                            .sendReceive(sent, 1 - comm.rank(), received, 1 - comm.rank())
-                            .await();
-                }
-            });
+            ranks.run(DeviceScenarios::exchange);
             Work alone = ranks.get(0).recv(1, memory.elements(100, DataType.FLOAT32));
             ranks.get(0).abort();
             assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
@@ -201,6 +195,38 @@ abstract class DeviceScenarios {
                             "\\{\"number\":2,\"after\":\\d,\"state\":\"(running|failed)\",\"receives\":1,\"from\":1,"
                                     + "\"received_bytes\":400,\"begun\":\\d+");
         }
+    }
+
+    /** 100 elements go from rank 0 to rank 1, and 50 the other way. */
+    private static void exchange(Communicator comm) {
+        try (DeviceMemory mine = new DeviceMemory(0, 1600)) {
+            comm.barrier().await();
+            DataBuffer sent = mine.elements(comm.rank() == 0 ? 100 : 50, DataType.INT64);
+            DataBuffer received = mine.elements(200, DataType.INT64).slice(100, comm.rank() == 0 ? 50 : 100);
+            comm.on(mine.stream())
+                    .sendReceive(sent, 1 - comm.rank(), received, 1 - comm.rank())
+                    .await();
+        }
+    }
+
+    @Test
+    void eventsOfSendsAndReceivesHaveTheirBytes(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("operations.jfr");
+        String id;
+        try (Recording recording = new Recording();
+                LocalRanks ranks = LocalRanks.start(2, config().build())) {
+            id = ranks.get(0).id();
+            recording.enable(JfrEventsTest.OPERATION).withoutThreshold();
+            recording.start();
+            ranks.run(DeviceScenarios::exchange);
+            recording.stop();
+            recording.dump(file);
+        }
+        assertThat(RecordingFile.readAllEvents(file))
+                .filteredOn(event -> event.getString("communicator").equals(id)
+                        && event.getString("collective").equals("send_recv"))
+                .hasSize(2)
+                .allSatisfy(event -> assertThat(event.getLong("bytes")).isEqualTo(1200));
     }
 
     @Test

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JfrEventsTest {
 
-    private static final String OPERATION = "io.jccl.Operation";
+    static final String OPERATION = "io.jccl.Operation";
     private static final String COMMUNICATOR = "io.jccl.Communicator";
     private static final String FAILURE = "io.jccl.Failure";
 
