@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kCounts[] = {0, 1, 7, 250, 3001, kSanitized ? 5000 : 20'000};
 
 constexpr CollNetLimits kLimits = {kTimeoutNanos, kTimeoutNanos};
-constexpr int64_t kBriefNanos = 150'000'000;
+constexpr int64_t kBriefNanos = 600'000'000;  // threads of a busy host come late
 
 int32_t valueOf(int rank, size_t i) { return static_cast<int32_t>((rank + 1) * 1000 + i % 997); }
 
@@ -489,7 +489,7 @@ TEST_P(BlockedCollNetInit, IsLeftInTime) {
   CollNetHandle handle{};
   Status made = CollNet::open(collNetPlugin(12), 1, {kBriefNanos, kTimeoutNanos}, &net);
   if (made) made = net->listen(0, &handle);
-  EXPECT_NE(std::string::npos, made.message().find(" has not returned for millis=150")) << made.message();
+  EXPECT_NE(std::string::npos, made.message().find(" has not returned for millis=600")) << made.message();
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, BlockedCollNetInit, ::testing::Values("init", "devices", "listen"), callOf);
