@@ -10,7 +10,7 @@ namespace jccl::jni {
 
 inline HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
 
-// A call that sets it up or ends it: what is logged meanwhile is of its communicator.
+// A call that changes it: what is logged meanwhile is of its communicator.
 class HostCall {
  public:
   explicit HostCall(jlong handle) : host_(hostOf(handle)), logs_(host_.logSubject()) {}
