@@ -25,15 +25,27 @@ import org.slf4j.MDC;
 @SuppressWarnings("try") // contexts are there to be current
 class LogContextTest {
 
-    /** Keeps what the mapped diagnostic context was. */
-    private static final class Contexts extends AppenderBase<ILoggingEvent> {
+    /** Keeps what a logger gets until it is closed, and what the mapped diagnostic context was. */
+    private static final class Contexts extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
+        private final Logger logger;
         private final BlockingQueue<ILoggingEvent> events = new LinkedBlockingQueue<>();
+
+        Contexts(String logger) {
+            this.logger = (Logger) LoggerFactory.getLogger(logger);
+            start();
+            this.logger.addAppender(this);
+        }
 
         @Override
         protected void append(ILoggingEvent event) {
             event.getMDCPropertyMap(); // of the thread that logs
             events.add(event);
+        }
+
+        @Override
+        public void close() {
+            logger.detachAppender(this);
         }
 
         /** Takes events until one has this text. */
@@ -50,14 +62,11 @@ class LogContextTest {
 
     @Test
     void recordsOfInitialisationHaveRankAndCommunicatorAndTheCallersContextStays() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger("io.jccl.init");
-        Contexts contexts = new Contexts();
-        contexts.start();
-        logger.addAppender(contexts);
+        Contexts contexts = new Contexts("io.jccl.init");
         MDC.put(LogContext.RANK, "the caller's");
         MDC.put("request", "7");
         String name;
-        try {
+        try (contexts) {
             UniqueId id = UniqueId.create();
             CompletableFuture<Void> other = CompletableFuture.runAsync(
                     () -> Communicator.init(id, 1, 2).close(), task -> new Thread(task).start());
@@ -70,7 +79,6 @@ class LogContextTest {
             other.get(60, TimeUnit.SECONDS);
         } finally {
             MDC.clear();
-            logger.detachAppender(contexts);
         }
         for (int rank = 0; rank < 2; rank++) {
             String mine = Integer.toString(rank);
@@ -86,21 +94,16 @@ class LogContextTest {
 
     @Test
     void recordsOfNativeCodeHaveThem() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger("io.jccl.net");
-        Contexts contexts = new Contexts();
-        contexts.start();
-        logger.addAppender(contexts);
         String library = "libibverbs-that-nobody-has.so";
         CommunicatorConfig config =
                 LocalRanks.config().setting("JCCL_IB_LIBRARY", library).build();
-        try (LocalRanks ranks = LocalRanks.start(2, config)) {
+        try (Contexts contexts = new Contexts("io.jccl.net");
+                LocalRanks ranks = LocalRanks.start(2, config)) {
             List<Map<String, String>> expected = ranks.call(
                     comm -> Map.of(LogContext.RANK, Integer.toString(comm.rank()), LogContext.COMMUNICATOR, comm.id()));
             assertThat(List.of(contexts.next(library), contexts.next(library)))
                     .extracting(ILoggingEvent::getMDCPropertyMap)
                     .containsExactlyInAnyOrderElementsOf(expected);
-        } finally {
-            logger.detachAppender(contexts);
         }
     }
 
