@@ -218,11 +218,7 @@ TEST_P(NetConformance, AfterRevokingNothingIsReceivedIntoUserMemory) {
   transfer(pair, producer, consumer, Protocol::Simple, {8});
   std::vector<uint8_t> place(1000);
   pair.net[1]->addUserMemory(place.data(), place.size(), true);
-  ZeroCopySlot& slot = consumer.memory().zeroCopySlot(1);
-  slot.postedAddress = place.data();
-  slot.postedBytes = static_cast<uint32_t>(place.size());
-  slot.postedCheck = 31;
-  slot.postedFor.store(2, std::memory_order_release);
+  postAddress(consumer, 1, place);
   drive(
       *pair.net[1], [] { return false; }, 2'000'000);  // the network has the address
   pair.net[1]->revoke();
@@ -245,10 +241,7 @@ TEST_P(NetConformance, AMessageGoesToTheReceiverPostedAddressOrToItsSlot) {
     std::vector<uint8_t> place(1000);
     pair.net[1]->addUserMemory(place.data(), place.size(), true);
     ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
-    slot.postedAddress = place.data();
-    slot.postedBytes = static_cast<uint32_t>(place.size());
-    slot.postedCheck = static_cast<uint32_t>(step * 31);
-    slot.postedFor.store(step + 1, std::memory_order_release);
+    postAddress(consumer, step, place);
     pair.net[1]->poll();
     producer.send(Protocol::Simple, 1000);
     pair.net[0]->kick();

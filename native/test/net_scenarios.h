@@ -61,6 +61,15 @@ class Pair {
   std::array<std::vector<uint8_t>, 2> info;
 };
 
+// Posts the address of the payload of a step, which comes with the check word of a Producer.
+inline void postAddress(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
+  ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
+  slot.postedAddress = place.data();
+  slot.postedBytes = static_cast<uint32_t>(place.size());
+  slot.postedCheck = static_cast<uint32_t>(step * 31);
+  slot.postedFor.store(step + 1, std::memory_order_release);
+}
+
 // Sends `sizes` from rank 0, receives at rank 1, each on its own thread.
 inline void transfer(Pair& pair, Producer& producer, Consumer& consumer, Protocol protocol,
                      const std::vector<uint32_t>& sizes) {

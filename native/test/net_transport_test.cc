@@ -104,15 +104,6 @@ TEST(NetTransport, SeveralThreadsServeManyChannelsInBothDirections) {
   test::sendBothWays(pair, 4, 100);
 }
 
-// Posts the address of the payload of a step that a Producer will send.
-void postAddress(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
-  ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
-  slot.postedAddress = place.data();
-  slot.postedBytes = static_cast<uint32_t>(place.size());
-  slot.postedCheck = static_cast<uint32_t>(step * 31);
-  slot.postedFor.store(step + 1, std::memory_order_release);
-}
-
 TEST(NetTransport, AMessageGoesToTheReceiverPostedAddress) {
   Pair pair;
   Producer producer(kShape);

@@ -111,19 +111,15 @@ TEST_F(VerbsRights, UserMemoryIsReadWhereItIsSentFromAndWrittenWhereItIsReceived
     // A sender that has not got the address in time writes into the slot.
     for (uint64_t step = 1; place != received.data(); ++step) {
       ASSERT_LT(step, 50u);
-      ZeroCopySlot& target = consumer.memory().zeroCopySlot(step);
-      target.postedAddress = received.data();
-      target.postedBytes = bytes;
-      target.postedCheck = 17;
-      target.postedFor.store(step + 1, std::memory_order_release);
+      postAddress(consumer, step, received);
       drive(
           *pair.net[1], [] { return false; }, 5'000'000);
       producer.memory().zeroCopySlot(step).userData = sent.data();
-      publish(producer.memory(), step, Protocol::Simple, bytes, 17);
+      publish(producer.memory(), step, Protocol::Simple, bytes, static_cast<uint32_t>(step * 31));
       pair.net[0]->kick();
       const std::atomic<uint64_t>& published = consumer.memory().slotHeader(step)->published;
       ASSERT_TRUE(drive(*pair.net[1], [&] { return published.load(std::memory_order_acquire) == step + 1; }));
-      place = target.userData;
+      place = consumer.memory().zeroCopySlot(step).userData;
       consumer.memory().head->head.store(step + 1, std::memory_order_release);
       ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == step + 1; }));
     }
