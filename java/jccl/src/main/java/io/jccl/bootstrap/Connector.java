@@ -109,16 +109,16 @@ final class Connector {
             if (stream != null) {
                 return stream;
             }
-            if (refusals >= MAX_REFUSALS && !retriesRefusals) {
+            boolean dispensable = purpose == Handshake.Purpose.RELAY && !answered;
+            long end = dispensable ? Math.min(deadlineNanos, start + MAX_UNANSWERED_NANOS) : deadlineNanos;
+            long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+            if (!retriesRefusals && refusals >= (left > 0 ? MAX_REFUSALS : 1)) {
                 throw new BootstrapException(who + " was refused by the " + name() + ": the secret of the id is not the"
                         + " group's; pass the same UniqueId to all ranks. Addresses tried:" + table());
             }
             if (ifRefused != IfRefused.NOT_OPEN_YET && deadRounds >= MAX_DEAD_ROUNDS) {
                 throw ended();
             }
-            boolean dispensable = purpose == Handshake.Purpose.RELAY && !answered;
-            long end = dispensable ? Math.min(deadlineNanos, start + MAX_UNANSWERED_NANOS) : deadlineNanos;
-            long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
             if (left <= 0) {
                 throw new CommunicationTimeoutException(
                         who + " did not reach the " + name() + " in "
@@ -242,6 +242,11 @@ final class Connector {
     /** How many proofs of the secret were refused. */
     int refusedProofs() {
         return refusedProofs;
+    }
+
+    /** The outcome of every address. */
+    Map<String, String> outcomes() {
+        return new LinkedHashMap<>(outcomes);
     }
 
     /** The outcome of every address, a line for each. */
