@@ -11,8 +11,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
 /**
- * Which ranks the rendezvous servers and coordinators of this process wait for: what somebody sees who looks into the
- * process in the middle of initialisation. Safe for use by any thread.
+ * Which ranks and processes the rendezvous servers and coordinators of this process wait for: what somebody sees who looks
+ * into the process in the middle of initialisation. Safe for use by any thread.
  */
 public final class AwaitedRanks {
 
@@ -25,14 +25,24 @@ public final class AwaitedRanks {
     /**
      * What one server waits for.
      *
-     * @param communicator the short name of the communicator, empty while it has none
-     * @param what the server waits for, as the beginning of a sentence that the ranks end
+     * @param communicator the short name of the communicator, empty while it has none; that of the one before if it is
+     *     reformed
+     * @param what the server waits for
      * @param size the number of ranks
      * @param ranks those that have not come
+     * @param processes how many more processes are awaited, which join as ranks that have no number yet
      */
-    public record Waiting(String communicator, String what, int size, SortedSet<Integer> ranks) {
+    public record Waiting(String communicator, String what, int size, SortedSet<Integer> ranks, int processes) {
 
         static final Waiting NOTHING = new Waiting("", "", 0, new TreeSet<>());
+
+        Waiting(String communicator, String what, int size, SortedSet<Integer> ranks) {
+            this(communicator, what, size, ranks, 0);
+        }
+
+        boolean isNothing() {
+            return ranks.isEmpty() && processes == 0;
+        }
     }
 
     /** Adds a server, until its reactor is closed. The supplier is called on the reactor's thread. */
@@ -59,7 +69,7 @@ public final class AwaitedRanks {
         for (CompletableFuture<Waiting> answer : answers) {
             try {
                 Waiting one = answer.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-                if (!one.ranks().isEmpty()) {
+                if (!one.isNothing()) {
                     all.add(one);
                 }
             } catch (ExecutionException | TimeoutException e) {

@@ -7,10 +7,12 @@ import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +34,7 @@ public final class Bootstrap implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
 
     private static final int NO_OLD_RANK = -1;
+    private static final int NAME_BYTES = 4;
 
     /** The label of what names a group. */
     static final String SESSION = "session";
@@ -139,13 +142,15 @@ public final class Bootstrap implements AutoCloseable {
      *
      * @param members where ranks of the group may be found
      * @param order the preferred place among processes that join, the least first
+     * @param progress takes what has come of it so far, again and again, on this thread
      * @throws BootstrapException if this process is refused; says why
      * @throws CommunicationTimeoutException if no rank took it in in time; shows what each address answered
      */
-    public static Bootstrap join(JobMembers members, int order, BootstrapOptions options) {
+    public static Bootstrap join(
+            JobMembers members, int order, BootstrapOptions options, Consumer<JoinAttempt> progress) {
         long start = System.nanoTime();
         long deadline = start + options.initTimeout().toNanos();
-        JoinSearch.Place place = new JoinSearch(members, order, options).await(deadline);
+        JoinSearch.Place place = new JoinSearch(members, order, options, progress).await(deadline);
         try (FrameStream rendezvous = place.rendezvous()) {
             BootstrapOptions ofGroup = options.withGeneration(place.generation());
             RankRegistration.Hello hello = new RankRegistration.Hello(
@@ -197,6 +202,15 @@ public final class Bootstrap implements AutoCloseable {
     /** 16 bytes that name the group, the same on every rank; no secret. */
     public byte[] sessionId() {
         return Handshake.derive(secret, SESSION);
+    }
+
+    /** A short name of the group, the same on every rank. */
+    public String name() {
+        return name(sessionId());
+    }
+
+    static String name(byte[] sessionId) {
+        return HexFormat.of().formatHex(sessionId, 0, NAME_BYTES);
     }
 
     /** The address of this host from which rank 0 was reached: the best for other connections too. */
@@ -295,6 +309,7 @@ public final class Bootstrap implements AutoCloseable {
         BootstrapOptions next = childOptions.withGeneration(generation() + 1);
         Optional<FailureReport> failure = control().agreedFailure();
         RemainingRanks remaining = new RemainingRanks(
+                name(),
                 rank,
                 excluded,
                 joiners,

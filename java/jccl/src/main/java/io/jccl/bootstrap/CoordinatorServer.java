@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -62,7 +61,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
                 clock,
                 this);
         byte[] session = Handshake.derive(secret, Bootstrap.SESSION);
-        AwaitedRanks.add(server.reactor(), () -> awaited(HexFormat.of().formatHex(session, 0, 4)));
+        AwaitedRanks.add(server.reactor(), () -> awaited(Bootstrap.name(session)));
         server.start();
     }
 

@@ -7,8 +7,10 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * How a process that joins finds the rank that leads while a communicator is reformed: asks the addresses of all members
@@ -23,6 +25,7 @@ final class JoinSearch {
     private static final long MIN_BACKOFF_MILLIS = 10;
     private static final long MAX_BACKOFF_MILLIS = 100;
     private static final int MAX_REFUSED_ROUNDS = 5;
+    private static final String WAITS = "waits for other ranks or processes";
     private static final long ANSWER_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /**
@@ -47,6 +50,7 @@ final class JoinSearch {
     private final JobMembers members;
     private final int order;
     private final BootstrapOptions options;
+    private final Consumer<JoinAttempt> progress;
     private final Connector connector = new Connector(
             Handshake.Purpose.JOIN,
             "the process that joins",
@@ -54,11 +58,14 @@ final class JoinSearch {
             Connector.IfRefused.NOT_OPEN_YET,
             Handshake.ANY_GENERATION);
     private List<InetSocketAddress> leader = List.of(); // named by a rank that does not lead; asked first, once
+    private byte[] jobKey; // null: no member has said it yet
 
-    JoinSearch(JobMembers members, int order, BootstrapOptions options) {
+    /** @param progress takes what has come of it so far, again and again, on the thread that waits */
+    JoinSearch(JobMembers members, int order, BootstrapOptions options, Consumer<JoinAttempt> progress) {
         this.members = members;
         this.order = order;
         this.options = options;
+        this.progress = progress;
     }
 
     /**
@@ -78,13 +85,18 @@ final class JoinSearch {
             if (round.place() != null) {
                 return round.place();
             }
-            refusedRounds = !round.proved() && connector.refusedProofs() > refused ? refusedRounds + 1 : 0;
-            if (refusedRounds >= MAX_REFUSED_ROUNDS) {
+            report();
+            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (!round.proved() && connector.refusedProofs() > refused) {
+                refusedRounds++;
+            } else if (round.proved() || left > 0) { // otherwise it had no time to ask all
+                refusedRounds = 0;
+            }
+            if (refusedRounds >= (left > 0 ? MAX_REFUSED_ROUNDS : 1)) {
                 throw new BootstrapException("the process that joins was refused by members=" + members
                         + ": its secret is not the job's; set JCCL_RENDEZVOUS=HOST:PORT/SECRET, or pass the UniqueId, as on"
                         + " the ranks of the job. Addresses tried:" + connector.table());
             }
-            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (left <= 0) {
                 throw new CommunicationTimeoutException(
                         "the process that joins members=" + members + " was not taken in within initTimeoutMillis="
@@ -113,7 +125,6 @@ final class JoinSearch {
 
     private Round round(long handshakeMillis, long deadline) {
         List<InetSocketAddress> addresses = new ArrayList<>(leader);
-        byte[] jobKey;
         try {
             Connector.ServerAddress all = members.locate();
             jobKey = all.secret();
@@ -136,7 +147,7 @@ final class JoinSearch {
                 continue;
             }
             proved = true;
-            Place place = ask(stream, address, jobKey, deadline);
+            Place place = ask(stream, address, deadline);
             if (place != null) {
                 return new Round(place, true);
             }
@@ -150,13 +161,19 @@ final class JoinSearch {
         return new Round(null, proved);
     }
 
+    private void report() {
+        progress.accept(new JoinAttempt(Optional.ofNullable(jobKey), connector.outcomes()));
+    }
+
     /** Asks for a place and waits for it; null if there is none. */
-    private Place ask(FrameStream stream, InetSocketAddress address, byte[] jobKey, long deadline) {
+    private Place ask(FrameStream stream, InetSocketAddress address, long deadline) {
         Place place = null;
         try {
             stream.writeFrame(
                     FrameType.HELLO,
                     new RankRegistration.Hello(options.version(), order, 0, -1, "", new byte[0]).write());
+            connector.note(address, WAITS);
+            report();
             FrameStream.Frame frame = stream.readFrame(deadline, FrameType.MAX_BODY_BYTES);
             WireReader body = frame.body();
             switch (frame.type()) {
@@ -181,7 +198,7 @@ final class JoinSearch {
                 default -> throw new WireException("frame=" + frame.type() + ": not expected by a process that joins");
             }
         } catch (SocketTimeoutException e) {
-            connector.note(address, "waits for other ranks or processes");
+            connector.note(address, WAITS);
         } catch (IOException | WireException e) {
             if (Thread.currentThread().isInterrupted()) {
                 throw connector.interrupted(e);

@@ -68,6 +68,23 @@ final class ReformRendezvous {
         return admission;
     }
 
+    /** The old ranks, and the number of processes, that the ranks wait for. */
+    AwaitedRanks.Waiting awaited() {
+        if (!remaining.leads()) {
+            return AwaitedRanks.Waiting.NOTHING;
+        }
+        SortedSet<Integer> missing = new TreeSet<>();
+        registration
+                .missingRanks(remaining.newSize())
+                .forEach(rank -> missing.add(remaining.left().get(rank)));
+        return new AwaitedRanks.Waiting(
+                remaining.group(),
+                "the others reform the communicator",
+                remaining.oldSize(),
+                missing,
+                admission.awaited() - admission.present());
+    }
+
     void begin(RankRegistration ofServer, Reactor serverReactor, byte[] serverSecret, long now) {
         registration = ofServer;
         reactor = serverReactor;

@@ -25,6 +25,7 @@ final class RemainingRanks {
 
     private static final int MAX_KEY_CHARS = 300;
 
+    private final String group;
     private final int rank;
     private final int size;
     private final List<Integer> left;
@@ -40,6 +41,7 @@ final class RemainingRanks {
     /**
      * The ranks that are left.
      *
+     * @param group the name of the old group
      * @param rank this rank of the old group
      * @param excluded ranks of the old group that are left out; not this one
      * @param joiners how many processes join
@@ -51,6 +53,7 @@ final class RemainingRanks {
      * @param options of the new group, with its generation
      */
     RemainingRanks(
+            String group,
             int rank,
             SortedSet<Integer> excluded,
             int joiners,
@@ -60,6 +63,7 @@ final class RemainingRanks {
             boolean lasts,
             Optional<LastEntered> entered,
             BootstrapOptions options) {
+        this.group = group;
         this.rank = rank;
         this.earlier = earlier;
         this.lasts = lasts;
@@ -76,8 +80,18 @@ final class RemainingRanks {
                 .toList();
     }
 
+    /** The name of the old group. */
+    String group() {
+        return group;
+    }
+
     int rank() {
         return rank;
+    }
+
+    /** How many ranks the old group has. */
+    int oldSize() {
+        return size;
     }
 
     /** The ranks of the old group, in the order of the new one. */

@@ -83,9 +83,12 @@ final class RendezvousServer implements Closeable, Server.Service {
     }
 
     private AwaitedRanks.Waiting awaited() {
-        return welcomed || registration.failed()
-                ? AwaitedRanks.Waiting.NOTHING
-                : registration.awaited("the rendezvous server waits for ranks to register");
+        if (welcomed || registration.failed()) {
+            return AwaitedRanks.Waiting.NOTHING;
+        }
+        return reform == null
+                ? registration.awaited("the rendezvous server waits for ranks to register")
+                : reform.awaited();
     }
 
     /**

@@ -34,6 +34,7 @@ import io.jccl.planning.PlanningOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.JobIdentity;
+import io.jccl.status.JoinStatus;
 import io.jccl.status.ProcessStatus;
 import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
@@ -47,7 +48,6 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Deque;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -162,9 +162,13 @@ public final class CommunicatorInitializer {
         while (true) {
             Timeline timeline = new Timeline("join", System::nanoTime);
             try {
-                Bootstrap membership = Bootstrap.join(members, order, left);
-                CommunicatorStatus status = ProcessStatus.begin(
-                        JobIdentity.of(membership), membership.rank(), membership.size(), settings, options);
+                Bootstrap membership;
+                CommunicatorStatus status;
+                try (JoinStatus joining = ProcessStatus.join(members, settings, options)) {
+                    membership = Bootstrap.join(members, order, left, joining::asked);
+                    status = ProcessStatus.begin(
+                            JobIdentity.of(membership), membership.rank(), membership.size(), settings, options);
+                }
                 return initialize(config, settings, costs, status, timeline, () -> membership);
             } catch (PeerFailedException e) {
                 long nanos = deadline - System.nanoTime();
@@ -241,7 +245,7 @@ public final class CommunicatorInitializer {
 
     /** A short name, the same on all ranks. */
     private String id() {
-        String name = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
+        String name = membership.name();
         return membership.generation() == 0 ? name : name + "-g" + membership.generation();
     }
 

@@ -16,6 +16,7 @@ import io.jccl.TimedOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.JobMembers;
+import io.jccl.bootstrap.RankList;
 import io.jccl.events.CommunicatorSpan;
 import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
@@ -278,6 +279,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     @Override
     public Optional<Communicator> split(int color, int key) {
         begin();
+        initialized.status().calls("split");
         try {
             drain("split");
             failures.check();
@@ -288,6 +290,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             childFailed = true;
             throw e;
         } finally {
+            initialized.status().called();
             queue.endIssue();
         }
     }
@@ -334,6 +337,10 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     private Communicator reform(String call, SortedSet<Integer> excluded, int joiners, boolean needsMajority) {
         beginUnlessClosed();
+        initialized
+                .status()
+                .calls(call + "(excluded=" + RankList.text(excluded)
+                        + (joiners == 0 ? ")" : " joiners=" + joiners + ")"));
         try {
             drain(call);
             if (device != null && failures.current() == null) {
@@ -346,6 +353,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             childFailed = true;
             throw e;
         } finally {
+            initialized.status().called();
             queue.endIssue();
         }
     }

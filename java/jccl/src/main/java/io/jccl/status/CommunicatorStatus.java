@@ -32,6 +32,7 @@ public final class CommunicatorStatus {
     private final int rank;
     private final int size;
     private volatile Step step = Step.now(RankSnapshot.Phase.INITIALISING, "rendezvous");
+    private volatile Step call; // null: there is none
     private volatile Bootstrap membership;
     private volatile String id = "";
     private volatile byte[] memberKey;
@@ -73,6 +74,16 @@ public final class CommunicatorStatus {
     public void started(CommunicatorView live) {
         view = live;
         step = Step.now(RankSnapshot.Phase.RUNNING, "");
+    }
+
+    /** A call makes another communicator of this one's ranks, until {@link #called}. */
+    public void calls(String text) {
+        call = Step.now(RankSnapshot.Phase.RUNNING, text);
+    }
+
+    /** The call has ended. */
+    public void called() {
+        call = null;
     }
 
     /** The communicator is being closed. */
@@ -124,6 +135,7 @@ public final class CommunicatorStatus {
 
     RankSnapshot snapshot(Request request) {
         Step now = step;
+        Step inCall = now.phase() == RankSnapshot.Phase.RUNNING ? call : null;
         CommunicatorView live = view;
         Bootstrap group = membership;
         Optional<FailureReport> agreed =
@@ -152,8 +164,8 @@ public final class CommunicatorStatus {
                 group == null ? 0 : group.generation(),
                 size,
                 hasFailed ? RankSnapshot.Phase.FAILED : now.phase(),
-                now.name(),
-                System.nanoTime() - (hasFailed ? failedSince : now.since()),
+                inCall == null ? now.name() : inCall.name(),
+                System.nanoTime() - (inCall != null ? inCall.since() : hasFailed ? failedSince : now.since()),
                 failure,
                 failed,
                 status,

@@ -78,7 +78,8 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
         return new JobIdentity(name(jobKey), key, guessable);
     }
 
-    private static String name(byte[] key) {
+    /** The name of the job of a key. */
+    static String name(byte[] key) {
         return HexFormat.of().formatHex(Handshake.derive(key, "name"), 0, NAME_BYTES);
     }
 }

@@ -17,6 +17,7 @@ import java.util.List;
  * @param port where its status server listens for other hosts, 0 if it does not
  * @param awaited the ranks that its rendezvous servers and coordinators wait for
  * @param ranks its communicators
+ * @param joins what it waits to join
  * @param dumps the files that it has written for this answer, or why there is none
  */
 public record ProcessSnapshot(
@@ -27,6 +28,7 @@ public record ProcessSnapshot(
         int port,
         List<AwaitedRanks.Waiting> awaited,
         List<RankSnapshot> ranks,
+        List<JoinSnapshot> joins,
         List<String> dumps) {
 
     private static final int MAX_TEXT = 1000;
@@ -37,10 +39,12 @@ public record ProcessSnapshot(
         out.i32(port).i32(awaited.size());
         for (AwaitedRanks.Waiting one : awaited) {
             out.text(one.communicator(), MAX_TEXT).text(one.what(), MAX_TEXT);
-            out.i32(one.size()).ranks(one.ranks());
+            out.i32(one.size()).ranks(one.ranks()).i32(one.processes());
         }
         out.i32(ranks.size());
         ranks.forEach(rank -> rank.write(out));
+        out.i32(joins.size());
+        joins.forEach(join -> join.write(out));
         out.i32(dumps.size());
         dumps.forEach(dump -> out.text(dump, MAX_TEXT));
     }
@@ -56,16 +60,21 @@ public record ProcessSnapshot(
             String communicator = in.text(MAX_TEXT);
             String what = in.text(MAX_TEXT);
             int size = in.i32In("size", 1, Codecs.MAX_RANKS);
-            awaited.add(new AwaitedRanks.Waiting(communicator, what, size, in.ranks(size)));
+            awaited.add(new AwaitedRanks.Waiting(
+                    communicator, what, size, in.ranks(size), in.i32In("processes", 0, Codecs.MAX_RANKS)));
         }
         List<RankSnapshot> ranks = new ArrayList<>();
         for (int left = in.i32In("ranks", 0, MAX_ENTRIES); left > 0; left--) {
             ranks.add(RankSnapshot.read(in));
         }
+        List<JoinSnapshot> joins = new ArrayList<>();
+        for (int left = in.i32In("joins", 0, MAX_ENTRIES); left > 0; left--) {
+            joins.add(JoinSnapshot.read(in));
+        }
         List<String> dumps = new ArrayList<>();
         for (int left = in.i32In("dumps", 0, MAX_ENTRIES); left > 0; left--) {
             dumps.add(in.text(MAX_TEXT));
         }
-        return new ProcessSnapshot(process, pid, hostId, hostName, port, awaited, ranks, dumps);
+        return new ProcessSnapshot(process, pid, hostId, hostName, port, awaited, ranks, joins, dumps);
     }
 }

@@ -3,6 +3,7 @@ package io.jccl.status;
 import io.jccl.JcclException;
 import io.jccl.bootstrap.AwaitedRanks;
 import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.JobMembers;
 import io.jccl.bootstrap.StatusPort;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
@@ -27,12 +28,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this process lets others see: its communicators, and the server that answers while there are any. Whatever fails here
- * fails no communicator.
+ * What this process lets others see: its communicators, what it waits to join, and the server that answers while there are
+ * any. Whatever fails here fails no communicator.
  */
 public final class ProcessStatus implements StatusServer.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(ProcessStatus.class);
+    /** What somebody may see. */
+    private record Visible(List<CommunicatorStatus> communicators, List<JoinStatus> joins) {}
+
     private static final ProcessStatus SHARED = new ProcessStatus();
 
     /** Communicators that nobody may look into: JCCL_STATUS=0. */
@@ -41,6 +45,7 @@ public final class ProcessStatus implements StatusServer.Service {
     private static final long AWAITED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final List<CommunicatorStatus> communicators = new CopyOnWriteArrayList<>();
+    private final List<JoinStatus> joins = new CopyOnWriteArrayList<>();
     private volatile StatusServer server; // null: there is none; written under the lock of this
     private Path socket; // of the server, or null; guarded by this
     private BootstrapOptions options; // guarded by this
@@ -59,8 +64,25 @@ public final class ProcessStatus implements StatusServer.Service {
         if (!settings.get(StatusSettings.STATUS)) {
             return HIDDEN.begin(job, rank, size);
         }
+        CommunicatorStatus status =
+                SHARED.begin(job, rank, size); // before serve: who ends another leaves the server then
         SHARED.serve(settings, options);
-        return SHARED.begin(job, rank, size);
+        return status;
+    }
+
+    /**
+     * This process begins to wait to join a job. Only its user sees it, on its own host: the job's ranks do not know it yet.
+     *
+     * @param members where it looks for the job's ranks
+     */
+    public static JoinStatus join(JobMembers members, Settings settings, BootstrapOptions options) {
+        if (!settings.get(StatusSettings.STATUS)) {
+            return new JoinStatus(HIDDEN, members.toString());
+        }
+        JoinStatus join = new JoinStatus(SHARED, members.toString());
+        SHARED.joins.add(join);
+        SHARED.serve(settings, options);
+        return join;
     }
 
     CommunicatorStatus begin(JobIdentity job, int rank, int size) {
@@ -98,18 +120,25 @@ public final class ProcessStatus implements StatusServer.Service {
     }
 
     void end(CommunicatorStatus status) {
-        if (!communicators.remove(status)) {
+        if (communicators.remove(status)) {
+            closeIfUnused();
+        }
+    }
+
+    void end(JoinStatus status) {
+        if (joins.remove(status)) {
+            closeIfUnused();
+        }
+    }
+
+    private synchronized void closeIfUnused() {
+        if (!communicators.isEmpty() || !joins.isEmpty() || server == null) {
             return;
         }
-        synchronized (this) {
-            if (!communicators.isEmpty() || server == null) {
-                return;
-            }
-            server.close();
-            server = null;
-            port = 0;
-            removeSocket();
-        }
+        server.close();
+        server = null;
+        port = 0;
+        removeSocket();
     }
 
     private void removeSocket() {
@@ -137,7 +166,7 @@ public final class ProcessStatus implements StatusServer.Service {
 
     @Override
     public void answer(Request request, Optional<byte[]> key, Consumer<byte[]> answer) {
-        List<CommunicatorStatus> visible = visible(key);
+        Visible visible = visible(key);
         if (request.dumpFolder().isEmpty()) {
             answer(request, visible, List.of(), answer);
             return;
@@ -148,7 +177,7 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         Thread dumping = new Thread(
                 () -> {
-                    List<String> dumps = dump(visible, request);
+                    List<String> dumps = dump(visible.communicators(), request);
                     asked.reactor().execute(() -> answer(request, visible, dumps, answer));
                 },
                 "jccl-status-dump"); // a file system may take its time
@@ -156,9 +185,9 @@ public final class ProcessStatus implements StatusServer.Service {
         dumping.start();
     }
 
-    private static List<String> dump(List<CommunicatorStatus> visible, Request request) {
+    private static List<String> dump(List<CommunicatorStatus> dumped, Request request) {
         List<String> dumps = new ArrayList<>();
-        for (CommunicatorStatus communicator : visible) {
+        for (CommunicatorStatus communicator : dumped) {
             if (request.communicator().isEmpty() || request.communicator().equals(communicator.id())) {
                 dumps.add(communicator.dump(Path.of(request.dumpFolder())));
             }
@@ -166,8 +195,7 @@ public final class ProcessStatus implements StatusServer.Service {
         return dumps;
     }
 
-    private void answer(
-            Request request, List<CommunicatorStatus> visible, List<String> dumps, Consumer<byte[]> answer) {
+    private void answer(Request request, Visible visible, List<String> dumps, Consumer<byte[]> answer) {
         ProcessSnapshot own = snapshot(request, visible, dumps);
         if (request.kind() == Request.Kind.PROCESS) {
             answer.accept(new Answer(List.of(own), List.of()).encode());
@@ -175,27 +203,30 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         StatusServer asked = server; // without the lock: whoever ends the server has it, and waits for this thread
         if (asked != null) {
-            new Collector(asked.reactor(), request, own, visible, all -> answer.accept(all.encode())).start();
+            new Collector(asked.reactor(), request, own, visible.communicators(), all -> answer.accept(all.encode()))
+                    .start();
         }
     }
 
     /** Who proves the key of a communicator may look into all of its job. */
-    private List<CommunicatorStatus> visible(Optional<byte[]> key) {
+    private Visible visible(Optional<byte[]> key) {
         if (key.isEmpty()) {
-            return communicators;
+            return new Visible(communicators, joins);
         }
         Set<String> jobs = communicators.stream()
                 .filter(communicator -> communicator.keys().stream().anyMatch(one -> Arrays.equals(one, key.get())))
                 .map(CommunicatorStatus::jobName)
                 .collect(Collectors.toSet());
-        return communicators.stream()
-                .filter(communicator -> jobs.contains(communicator.jobName()))
-                .toList();
+        return new Visible(
+                communicators.stream()
+                        .filter(communicator -> jobs.contains(communicator.jobName()))
+                        .toList(),
+                List.of());
     }
 
-    private ProcessSnapshot snapshot(Request request, List<CommunicatorStatus> visible, List<String> dumps) {
+    private ProcessSnapshot snapshot(Request request, Visible visible, List<String> dumps) {
         List<RankSnapshot> ranks = new ArrayList<>();
-        for (CommunicatorStatus communicator : visible) {
+        for (CommunicatorStatus communicator : visible.communicators()) {
             try {
                 ranks.add(communicator.snapshot(request));
             } catch (RuntimeException e) {
@@ -210,6 +241,7 @@ public final class ProcessStatus implements StatusServer.Service {
                 port,
                 AwaitedRanks.now(AWAITED_NANOS),
                 ranks,
+                visible.joins().stream().map(JoinStatus::snapshot).toList(),
                 dumps);
     }
 }

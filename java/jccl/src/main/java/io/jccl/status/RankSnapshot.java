@@ -21,7 +21,7 @@ import java.util.TreeSet;
  * @param generation how many times the communicator's ranks have gone on without others
  * @param size the number of ranks
  * @param phase of its life
- * @param step of initialisation; empty afterwards
+ * @param step of initialisation; afterwards the call that makes another communicator of its ranks, empty if there is none
  * @param phaseNanos for how long it has been in this step or phase
  * @param failure why it failed, empty while it has not
  * @param failedRanks the ranks that the agreed failure blames
@@ -73,7 +73,7 @@ public record RankSnapshot(
 
     void write(WireWriter out) {
         out.text(communicator, MAX_NAME).text(job, MAX_NAME).i32(generation).i32(size);
-        out.u8(phase.ordinal()).text(step, MAX_NAME).i64(phaseNanos);
+        out.u8(phase.ordinal()).text(step, MAX_TEXT).i64(phaseNanos);
         out.text(failure, MAX_TEXT).ranks(failedRanks);
         Codecs.write(out, status);
         out.i32(waitNanos.size());
@@ -97,7 +97,7 @@ public record RankSnapshot(
         int generation = in.i32();
         int size = in.i32In("size", 1, Codecs.MAX_RANKS);
         Phase phase = in.constant(Phase.class);
-        String step = in.text(MAX_NAME);
+        String step = in.text(MAX_TEXT);
         long phaseNanos = in.i64();
         String failure = in.text(MAX_TEXT);
         SortedSet<Integer> failedRanks = new TreeSet<>(in.ranks(size));

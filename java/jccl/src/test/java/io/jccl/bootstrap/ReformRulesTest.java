@@ -189,7 +189,7 @@ class ReformRulesTest {
         BootstrapOptions brief = OPTIONS.withInitTimeout(Duration.ofSeconds(2));
         List<Ranks.Outcome<Bootstrap>> outcomes = Ranks.together(List.of(
                 () -> only.reform(excluded(), 1, List.of(address), false, brief),
-                () -> Bootstrap.join(members, 0, other)));
+                () -> Bootstrap.join(members, 0, other, attempt -> {})));
         assertThat(outcomes.get(1).error())
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining(

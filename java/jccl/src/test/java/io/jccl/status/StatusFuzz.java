@@ -1,11 +1,15 @@
 package io.jccl.status;
 
+import io.jccl.bootstrap.AwaitedRanks;
 import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireWriter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /** Fuzz target: what {@code jccl ps} and processes send each other. The first byte selects the reader. */
 public final class StatusFuzz {
@@ -53,6 +57,17 @@ public final class StatusFuzz {
     public static SortedMap<String, byte[]> seeds() {
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         seeds.put("answer", with(0, new Answer(List.of(), List.of()).encode()));
+        ProcessSnapshot joining = new ProcessSnapshot(
+                "1-a",
+                1,
+                "a host",
+                "a",
+                7000,
+                List.of(new AwaitedRanks.Waiting("3f2a91c0", "waits", 3, new TreeSet<>(Set.of(1)), 1)),
+                List.of(),
+                List.of(new JoinSnapshot("77aa01bc", "a:1,b:2", 5, Map.of("a:1", "refused"))),
+                List.of("a dump"));
+        seeds.put("joining", with(0, new Answer(List.of(joining), List.of()).encode()));
         seeds.put("refusal", with(0, Answer.refusal("no")));
         byte[] request = Request.latest(Request.Kind.JOB).encode();
         int version = ofThisVersion(new byte[0]).length;

@@ -20,6 +20,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Who holds a communicator up, by the rules of the coordinator ({@link RankStatus#missing}, {@link Difference}). One moment shows
@@ -97,10 +98,12 @@ final class Diagnosis {
         List<Finding> findings = new ArrayList<>();
         addFailure(findings);
         if (!findings.isEmpty()) {
+            addAwaited(findings);
             return findings;
         }
         addAbsentees(findings);
-        addInitialising(findings);
+        addAwaited(findings);
+        addRendezvous(findings);
         addMismatch(findings);
         if (findings.isEmpty()) {
             addLate(findings);
@@ -219,22 +222,45 @@ final class Diagnosis {
                 .map(it -> it.call() + (it.sequence() == 0 ? "" : " sequence=" + LastEntered.text(it.sequence())));
     }
 
-    private void addInitialising(List<Finding> findings) {
-        List<RankView> initialising = now.in(Phase.INITIALISING);
-        long longest = initialising.stream()
-                .mapToLong(rank -> rank.snapshot().orElseThrow().phaseNanos())
-                .max()
-                .orElse(0);
+    /** Ranks that the others wait for while they initialise a communicator. */
+    private void addAwaited(List<Finding> findings) {
+        long longest = longest(now.ranks().values().stream()
+                .filter(rank ->
+                        rank.snapshot().filter(it -> !it.step().isEmpty()).isPresent()));
         for (AwaitedRanks.Waiting waiting : now.awaited()) {
-            if (longest >= LONG_NANOS || initialising.isEmpty() && isWaitedForAgain(waiting)) {
+            if (longest >= LONG_NANOS || longest == 0 && isWaitedForAgain(waiting)) {
                 findings.add(new Finding(
                         Finding.Kind.ABSENT,
                         waiting.ranks(),
-                        RankList.subject(waiting.ranks()) + (waiting.ranks().size() == 1 ? " has" : " have")
-                                + " not come: " + waiting.what()
+                        awaited(waiting) + " not come: " + waiting.what()
                                 + (longest == 0 ? "" : ", " + Durations.text(longest) + " so far")));
             }
         }
+    }
+
+    private String awaited(AwaitedRanks.Waiting waiting) {
+        SortedSet<Integer> ranks = waiting.ranks();
+        int processes = waiting.processes();
+        List<String> all = new ArrayList<>();
+        if (!ranks.isEmpty()) {
+            all.add(now.ranks().keySet().containsAll(ranks) ? who(views(ranks)) : RankList.subject(ranks));
+        }
+        if (processes > 0) {
+            all.add(processes == 1 ? "a process that joins" : processes + " processes that join");
+        }
+        return String.join(" and ", all) + (ranks.size() + processes == 1 ? " has" : " have");
+    }
+
+    private static long longest(Stream<RankView> ranks) {
+        return ranks.mapToLong(rank -> rank.snapshot().orElseThrow().phaseNanos())
+                .max()
+                .orElse(0);
+    }
+
+    /** On another host than the rendezvous server's nobody knows who is missing. */
+    private void addRendezvous(List<Finding> findings) {
+        List<RankView> initialising = now.in(Phase.INITIALISING);
+        long longest = longest(initialising.stream());
         boolean isRendezvous = initialising.stream()
                 .anyMatch(rank -> rank.snapshot().orElseThrow().communicator().isEmpty());
         if (now.awaited().isEmpty() && isRendezvous && longest >= LONG_NANOS) {

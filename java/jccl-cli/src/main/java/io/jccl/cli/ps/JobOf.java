@@ -22,6 +22,7 @@ final class JobOf {
             for (ProcessSnapshot process : answer.processes()) {
                 if (process.pid() == pid) {
                     process.ranks().forEach(rank -> jobs.add(rank.job()));
+                    process.joins().forEach(join -> jobs.add(join.job()));
                 }
             }
             for (Absentee absentee : answer.absentees()) {
@@ -30,17 +31,22 @@ final class JobOf {
                 }
             }
         }
-        return select(answers, rank -> jobs.contains(rank.job()) || communicators.contains(rank.communicator()));
+        return select(
+                answers,
+                jobs::contains,
+                rank -> jobs.contains(rank.job()) || communicators.contains(rank.communicator()));
     }
 
     /** What concerns the jobs or communicators whose names begin with a text. */
     static List<Answer> named(String id, List<Answer> answers) {
         return select(
                 answers,
+                job -> job.startsWith(id),
                 rank -> rank.job().startsWith(id) || rank.communicator().startsWith(id));
     }
 
-    private static List<Answer> select(List<Answer> answers, Predicate<RankSnapshot> wanted) {
+    private static List<Answer> select(
+            List<Answer> answers, Predicate<String> wantedJob, Predicate<RankSnapshot> wanted) {
         return answers.stream()
                 .map(answer -> new Answer(
                         answer.processes().stream()
@@ -52,6 +58,9 @@ final class JobOf {
                                         process.port(),
                                         process.awaited(),
                                         process.ranks().stream().filter(wanted).toList(),
+                                        process.joins().stream()
+                                                .filter(join -> wantedJob.test(join.job()))
+                                                .toList(),
                                         process.dumps()))
                                 .toList(),
                         answer.absentees()))

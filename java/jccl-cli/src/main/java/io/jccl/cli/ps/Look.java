@@ -69,7 +69,8 @@ final class Look {
         List<Answer> answers = job.isEmpty() ? all : JobOf.named(job, all);
         for (Answer answer : answers) {
             answer.processes().stream()
-                    .filter(process -> !process.ranks().isEmpty())
+                    .filter(process ->
+                            !process.ranks().isEmpty() || !process.joins().isEmpty())
                     .forEach(process -> processes.put(process.process(), process));
         }
         for (CommunicatorSample sample : Samples.of(answers)) {

@@ -120,20 +120,21 @@ public final class PsCommand implements Callable<Integer> {
         Look look = Look.at(attached, job);
         List<Diagnosed> all = look.communicators();
         List<ProcessSnapshot> processes = List.copyOf(look.processes());
+        boolean nothing = all.isEmpty() && processes.isEmpty();
         List<String> dumps = dumpFolder == null ? List.of() : dump(attached, all);
         if (json) {
             System.out.println(Json.pretty(out -> PsJson.write(out, all, processes, dumps, attached.notes())));
-        } else if (!all.isEmpty()) {
+        } else if (!nothing) {
             boolean terminal = Terminal.isTerminal(Terminal.Stream.OUT);
             System.out.print((watchSeconds != null && terminal ? CLEAR_SCREEN : "")
-                    + PsText.of(all, attached.notes(), verbose, Terminal.colours(Terminal.Stream.OUT)));
+                    + PsText.of(all, processes, attached.notes(), verbose, Terminal.colours(Terminal.Stream.OUT)));
             dumps.forEach(dump -> System.out.println("dump: " + dump));
             if (watchSeconds != null && !terminal) {
                 System.out.println();
             }
         }
         System.out.flush();
-        if (all.isEmpty()) {
+        if (nothing) {
             if (!json) {
                 attached.notes().forEach(note -> System.err.println("jccl ps: " + note));
             }

@@ -8,11 +8,13 @@ import io.jccl.bootstrap.OperationRecord;
 import io.jccl.cli.output.BuildVersion;
 import io.jccl.cli.output.Json;
 import io.jccl.status.CommunicatorView;
+import io.jccl.status.JoinSnapshot;
 import io.jccl.status.ProcessSnapshot;
 import io.jccl.status.RankSnapshot;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 
 /** What {@code jccl ps --json} prints, by docs/schema/ps.schema.json. */
@@ -39,12 +41,33 @@ final class PsJson {
             json.writeNumberField("pid", process.pid());
             json.writeStringField("host", process.hostName());
             json.writeNumberField("port", process.port());
+            json.writeArrayFieldStart("joins");
+            for (JoinSnapshot join : process.joins()) {
+                write(json, join);
+            }
+            json.writeEndArray();
             json.writeEndObject();
         }
         json.writeEndArray();
         json.writeArrayFieldStart("communicators");
         for (Diagnosed one : all) {
             write(json, one);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void write(JsonGenerator json, JoinSnapshot join) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("job", join.job());
+        json.writeStringField("members", join.members());
+        Json.number(json, "seconds", join.nanos() / SECOND);
+        json.writeArrayFieldStart("asked");
+        for (Map.Entry<String, String> asked : join.outcomes().entrySet()) {
+            json.writeStartObject();
+            json.writeStringField("address", asked.getKey());
+            json.writeStringField("outcome", asked.getValue());
+            json.writeEndObject();
         }
         json.writeEndArray();
         json.writeEndObject();
@@ -112,7 +135,7 @@ final class PsJson {
 
     private static void write(JsonGenerator json, RankSnapshot rank) throws IOException {
         json.writeStringField("state", rank.phase().name().toLowerCase(Locale.ROOT));
-        if (rank.phase() == RankSnapshot.Phase.INITIALISING) {
+        if (!rank.step().isEmpty()) {
             json.writeStringField("step", rank.step());
         }
         Json.number(json, "state_seconds", rank.phaseNanos() / SECOND);

@@ -5,12 +5,17 @@ import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.Colour;
 import io.jccl.cli.output.TextTable;
 import io.jccl.status.CommunicatorView;
+import io.jccl.status.JoinSnapshot;
+import io.jccl.status.ProcessSnapshot;
 import io.jccl.status.RankSnapshot;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -33,9 +38,15 @@ final class PsText {
         this.colours = colours;
     }
 
-    static String of(List<Diagnosed> all, List<String> notes, boolean verbose, boolean colours) {
+    static String of(
+            List<Diagnosed> all,
+            Collection<ProcessSnapshot> processes,
+            List<String> notes,
+            boolean verbose,
+            boolean colours) {
         PsText text = new PsText(verbose, colours);
         text.write(all, notes);
+        processes.forEach(text::writeJoins);
         return text.out.toString();
     }
 
@@ -63,6 +74,30 @@ final class PsText {
             write(one);
             shown++;
         }
+    }
+
+    private void writeJoins(ProcessSnapshot process) {
+        for (JoinSnapshot join : process.joins()) {
+            line("");
+            line("pid " + process.pid() + " on " + process.hostName() + " waits to join "
+                    + (join.job().isEmpty() ? "a job" : "job " + join.job()) + " for " + Durations.text(join.nanos())
+                    + ", members=" + join.members());
+            if (verbose) {
+                join.outcomes().forEach((address, outcome) -> line("  " + address + "  " + outcome));
+            } else {
+                byOutcome(join.outcomes())
+                        .forEach((outcome, addresses) -> line("  " + addresses.get(0)
+                                + (addresses.size() == 1 ? "" : " and " + (addresses.size() - 1) + " more") + "  "
+                                + outcome));
+            }
+        }
+    }
+
+    private static Map<String, List<String>> byOutcome(Map<String, String> outcomes) {
+        Map<String, List<String>> groups = new LinkedHashMap<>();
+        outcomes.forEach((address, outcome) ->
+                groups.computeIfAbsent(outcome, key -> new ArrayList<>()).add(address));
+        return groups;
     }
 
     private void line(String text) {

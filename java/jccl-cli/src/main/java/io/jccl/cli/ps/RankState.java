@@ -8,6 +8,7 @@ import io.jccl.status.CommunicatorView;
 import io.jccl.status.RankSnapshot;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -47,9 +48,10 @@ final class RankState {
         RankSnapshot it = rank.snapshot().get();
         return switch (it.phase()) {
             case INITIALISING -> "initialising: " + it.step();
-            case FAILED -> "failed";
+            case FAILED -> it.step().isEmpty() ? "failed" : "failed; in " + it.step();
             case CLOSING -> "closing";
             case RUNNING -> Diagnosis.call(rank)
+                    .or(() -> Optional.of(it.step()).filter(step -> !step.isEmpty()))
                     .map(call -> "in " + call)
                     .orElse("in no operation, the last is sequence="
                             + it.status().lastEntered().host()
@@ -116,8 +118,10 @@ final class RankState {
         RankSnapshot it = rank.snapshot().get();
         return switch (it.phase()) {
             case INITIALISING, CLOSING -> it.phaseNanos();
-            case FAILED -> 0;
-            case RUNNING -> it.underWay().map(CommunicatorView.UnderWay::nanos).orElse(0L);
+            case FAILED -> it.step().isEmpty() ? 0 : it.phaseNanos();
+            case RUNNING -> it.underWay()
+                    .map(CommunicatorView.UnderWay::nanos)
+                    .orElse(it.step().isEmpty() ? 0L : it.phaseNanos());
         };
     }
 

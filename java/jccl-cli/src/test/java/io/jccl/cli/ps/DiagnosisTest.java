@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.status.Absentee;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -16,7 +17,7 @@ class DiagnosisTest {
 
     private static String text(List<CommunicatorSample> samples) {
         CommunicatorSample last = samples.get(samples.size() - 1);
-        return PsText.of(List.of(new Diagnosed(last, Diagnosis.of(samples))), List.of(), false, false);
+        return PsText.of(List.of(new Diagnosed(last, Diagnosis.of(samples))), List.of(), List.of(), false, false);
     }
 
     private static Finding only(List<CommunicatorSample> samples) {
@@ -37,6 +38,21 @@ class DiagnosisTest {
         assertThat(text)
                 .startsWith("ABSENT rank 1 (pid 1001 on node0) has not entered sequence=812, the last is 811; "
                         + (size - 1));
+    }
+
+    @Test
+    void whoIsAwaitedInACallIsNamed() {
+        CommunicatorSample process = SimulatedRanks.inCall(4, "reform(joiners=1)", new TreeSet<>(), 1)
+                .sample();
+        assertThat(only(List.of(process)).text())
+                .isEqualTo("a process that joins has not come: the others are in a call, 100.0 s so far");
+        assertThat(text(List.of(process))).contains("  0-3    node0  in reform(joiners=1) for 100.0 s\n");
+        CommunicatorSample both = SimulatedRanks.inCall(4, "reform(joiners=2)", new TreeSet<>(Set.of(1, 3)), 2)
+                .sample();
+        assertThat(only(List.of(both)).text())
+                .startsWith("ranks 1 and 3 and 2 processes that join have not come: the others");
+        assertThat(only(List.of(both)).ranks()).isEqualTo(Set.of(1, 3));
+        assertThat(text(List.of(both))).contains("  1,3    node0  in no operation, the last is sequence=1\n");
     }
 
     @Test

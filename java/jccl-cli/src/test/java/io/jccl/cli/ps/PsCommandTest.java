@@ -14,6 +14,10 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -111,6 +115,64 @@ class PsCommandTest {
                 ranks.signal(1, "-CONT");
             }
         }
+    }
+
+    /** One rank of three is killed, one does not reform; a process waits to join. */
+    @Test
+    void showsWhoReformsAndWhoWaitsToJoin() throws Exception {
+        try (PsRanks ranks = new PsRanks(folder)) {
+            String rendezvous = "127.0.0.1:" + PsRanks.freePort() + "/a secret";
+            int member = PsRanks.freePort();
+            String members = "127.0.0.1:" + member;
+            for (int rank = 0; rank < 3; rank++) {
+                Map<String, String> port = rank == 0 ? Map.of("JCCL_MEMBER_PORT", Integer.toString(member)) : Map.of();
+                ranks.startLaunched(rank, 3, rendezvous, 1, PsRankMain.Fault.NO_REFORM, port);
+            }
+            ranks.startLaunched(3, 3, rendezvous, 1, PsRankMain.Fault.NO_REFORM, Map.of("JCCL_JOIN", members));
+            ranks.await(2, "READY");
+            String joiner = "pid " + ranks.pid(3) + " on ";
+            awaitPrinted(joiner, "waits to join job ", "connect: Connection refused");
+            assertThat(execute("--json", Long.toString(ranks.pid(3)))).isZero();
+            String job = json().get("communicators").get(0).get("job").asText();
+            JsonNode join = joins().get(0);
+            assertThat(join.get("job").asText()).isEqualTo(job);
+            assertThat(join.get("members").asText()).isEqualTo(members);
+            assertThat(join.get("asked").get(0).get("address").asText()).contains(Integer.toString(member));
+
+            ranks.process(2).destroyForcibly().waitFor();
+            awaitPrinted(
+                    "FAILED ",
+                    "ABSENT rank 1 (pid " + ranks.pid(1) + " on ",
+                    ") has not come: the others reform the communicator, ",
+                    "failed; in reform(excluded={2} joiners=1) for ",
+                    joiner,
+                    "waits for other ranks or processes");
+            ranks.process(3).destroyForcibly().waitFor();
+            awaitPrinted(") and a process that joins have not come: ");
+            assertThat(execute("--json")).isEqualTo(ExitCode.HELD_UP);
+            JsonNode first = json().get("communicators").get(0).get("ranks").get(0);
+            assertThat(first.get("step").asText()).isEqualTo("reform(excluded={2} joiners=1)");
+            assertThat(joins()).isEmpty();
+        }
+    }
+
+    /** Of all processes that were printed. */
+    private List<JsonNode> joins() throws Exception {
+        List<JsonNode> joins = new ArrayList<>();
+        for (JsonNode process : json().get("processes")) {
+            process.get("joins").forEach(joins::add);
+        }
+        return joins;
+    }
+
+    private void awaitPrinted(String... texts) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        execute();
+        while (!List.of(texts).stream().allMatch(printed()::contains) && System.nanoTime() - end < 0) {
+            Thread.sleep(50);
+            execute();
+        }
+        assertThat(printed()).contains(texts);
     }
 
     @Test

@@ -4,11 +4,14 @@ import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
 import io.jccl.ReduceOp;
 import io.jccl.UniqueId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** Ranks of {@link PsRanks}, as threads of one process. Prints a line for each thing that a test waits for. */
 public final class PsRankMain {
@@ -28,7 +31,9 @@ public final class PsRankMain {
         /** It does not receive what the rank before sends. */
         NO_RECV,
         /** It waits before it initialises. */
-        NOT_INITIALISED
+        NOT_INITIALISED,
+        /** After a failure all others reform the communicator without the failed ranks and with one process that joins. */
+        NO_REFORM
     }
 
     /** In place of an id: the launcher's environment has the rendezvous. */
@@ -50,7 +55,9 @@ public final class PsRankMain {
         List<Thread> threads = new ArrayList<>();
         for (int rank = first; rank < first + count; rank++) {
             int mine = rank;
-            Thread thread = new Thread(() -> run(id, mine, size, mine == differs ? fault : Fault.NONE), "rank-" + rank);
+            boolean reforms = fault == Fault.NO_REFORM && mine != differs;
+            Thread thread = new Thread(
+                    () -> run(id, mine, size, mine == differs ? fault : Fault.NONE, reforms), "rank-" + rank);
             thread.start();
             threads.add(thread);
         }
@@ -59,7 +66,7 @@ public final class PsRankMain {
         }
     }
 
-    static void run(UniqueId id, int rank, int size, Fault fault) {
+    private static void run(UniqueId id, int rank, int size, Fault fault, boolean reforms) {
         CommunicatorConfig config = CommunicatorConfig.builder()
                 .timeout(Duration.ofSeconds(120))
                 .initTimeout(Duration.ofSeconds(120))
@@ -73,8 +80,23 @@ public final class PsRankMain {
                 work(comm, fault);
             } catch (JcclException e) {
                 print("FAILED " + rank + " " + e.getClass().getSimpleName());
+                if (reforms && e instanceof PeerFailedException failure) {
+                    reform(comm, failure.failedRanks());
+                }
             }
             sleepForEver(); // so that somebody can look
+        }
+    }
+
+    private static void reform(Communicator comm, Set<Integer> failed) {
+        Set<Integer> survivors = new TreeSet<>();
+        for (int rank = 0; rank < comm.size(); rank++) {
+            survivors.add(rank);
+        }
+        survivors.removeAll(failed);
+        try (Communicator next = comm.reform(survivors, 1)) {
+            print("REFORMED " + next.rank());
+            sleepForEver();
         }
     }
 

@@ -4,10 +4,12 @@ import io.jccl.UniqueId;
 import io.jccl.cli.perf.RankProcesses;
 import java.io.File;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -35,12 +37,23 @@ final class PsRanks implements AutoCloseable {
 
     /** Starts a rank as a launcher does. */
     void startLaunched(int rank, int size, String rendezvous, int statusPort) throws IOException {
-        Map<String, String> environment = Map.of(
-                "JCCL_RANK", Integer.toString(rank),
-                "JCCL_SIZE", Integer.toString(size),
-                "JCCL_RENDEZVOUS", rendezvous,
-                "JCCL_STATUS_PORT", Integer.toString(statusPort));
-        startProcess(PsRankMain.LAUNCHED, rank, 1, size, -1, PsRankMain.Fault.NONE, environment);
+        startLaunched(
+                rank,
+                size,
+                rendezvous,
+                -1,
+                PsRankMain.Fault.NONE,
+                Map.of("JCCL_STATUS_PORT", Integer.toString(statusPort)));
+    }
+
+    void startLaunched(
+            int rank, int size, String rendezvous, int differs, PsRankMain.Fault fault, Map<String, String> more)
+            throws IOException {
+        Map<String, String> environment = new HashMap<>(more);
+        environment.put("JCCL_RANK", Integer.toString(rank));
+        environment.put("JCCL_SIZE", Integer.toString(size));
+        environment.put("JCCL_RENDEZVOUS", rendezvous);
+        startProcess(PsRankMain.LAUNCHED, rank, 1, size, differs, fault, environment);
     }
 
     /** Starts a process with ranks as its threads. */
@@ -91,6 +104,12 @@ final class PsRanks implements AutoCloseable {
         builder.environment().putAll(environment);
         processes.add(builder.start());
         outputs.add(output);
+    }
+
+    static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
     }
 
     Path statusDirectory() {

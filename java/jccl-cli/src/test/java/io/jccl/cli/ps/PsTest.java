@@ -13,7 +13,6 @@ import io.jccl.status.Request;
 import io.jccl.status.StatusDirectory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -88,7 +87,7 @@ class PsTest {
     }
 
     private static void requireNamed(Diagnosed seen, Finding.Kind kind, int rank) {
-        String text = PsText.of(List.of(seen), List.of(), true, false);
+        String text = PsText.of(List.of(seen), List.of(), List.of(), true, false);
         assertThat(seen.findings()).as(text).isNotEmpty();
         assertThat(seen.findings().get(0).kind()).as(text).isEqualTo(kind);
         assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(rank));
@@ -147,7 +146,7 @@ class PsTest {
         try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.MISMATCHED)) {
             ranks.await(0, "FAILED");
             Diagnosed seen = await(Optional.empty(), Finding.Kind.FAILED);
-            String text = PsText.of(List.of(seen), List.of(), true, false);
+            String text = PsText.of(List.of(seen), List.of(), List.of(), true, false);
             assertThat(text.lines().findFirst().orElse(""))
                     .startsWith("FAILED ")
                     .containsPattern("rank " + victim + "( called)? count=100"); // of two neither is the odd one
@@ -172,7 +171,7 @@ class PsTest {
     @ValueSource(ints = {200, 500, 700, 1000})
     void namesARankThatIsStoppedAtAnyMomentOfInitialisation(int millis) throws Exception {
         try (PsRanks ranks = new PsRanks(folder)) {
-            String rendezvous = "127.0.0.1:" + freePort() + "/a secret";
+            String rendezvous = "127.0.0.1:" + PsRanks.freePort() + "/a secret";
             for (int rank : new int[] {0, 2, 1}) {
                 ranks.startLaunched(rank, 3, rendezvous, 0);
             }
@@ -180,7 +179,7 @@ class PsTest {
             ranks.signal(2, "-STOP"); // rank 1, which was started last
             try {
                 Diagnosed seen = awaitNamed(() -> look(Optional.of(ranks.pid(0))), 1);
-                String text = PsText.of(List.of(seen), List.of(), true, false);
+                String text = PsText.of(List.of(seen), List.of(), List.of(), true, false);
                 assertThat(seen.findings()).as(text).isNotEmpty();
                 assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(1));
             } finally {
@@ -228,8 +227,8 @@ class PsTest {
     @Test
     void whoKnowsTheSecretSeesWhoIsMissingAtTheRendezvous() throws Exception {
         try (PsRanks ranks = new PsRanks(folder)) {
-            int rendezvous = freePort();
-            int status = freePort();
+            int rendezvous = PsRanks.freePort();
+            int status = PsRanks.freePort();
             for (int rank = 0; rank < 3; rank++) {
                 if (rank != 1) {
                     ranks.startLaunched(rank, 3, "127.0.0.1:" + rendezvous + "/a secret", status + rank);
@@ -245,12 +244,6 @@ class PsTest {
             assertThatThrownBy(() -> lookAt(status, "another"))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("refuses");
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
         }
     }
 
@@ -280,7 +273,7 @@ class PsTest {
             ranks.await(0, "READY " + victim);
             Diagnosed seen = await(Optional.of(ranks.pid(0)), Finding.Kind.ABSENT);
             requireNamed(seen, Finding.Kind.ABSENT, victim);
-            String text = PsText.of(List.of(seen), List.of(), false, false);
+            String text = PsText.of(List.of(seen), List.of(), List.of(), false, false);
             assertThat(text.lines().count()).as(text).isLessThan(20);
         }
     }
@@ -290,7 +283,7 @@ class PsTest {
         try (PsRanks ranks = PsRanks.start(folder, 2, -1, PsRankMain.Fault.NONE)) {
             ranks.await(1, "READY");
             List<Diagnosed> all = look(Optional.empty());
-            String text = PsText.of(all, List.of(), true, false);
+            String text = PsText.of(all, List.of(), List.of(), true, false);
             assertThat(text).startsWith("OK ");
         }
     }

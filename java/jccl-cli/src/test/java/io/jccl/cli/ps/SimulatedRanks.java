@@ -7,6 +7,7 @@ import io.jccl.Protocol;
 import io.jccl.RankOperation;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.bootstrap.AwaitedRanks;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.RankStatus;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -30,6 +32,8 @@ final class SimulatedRanks {
 
     private final int size;
     private final SortedMap<Integer, RankView> ranks = new TreeMap<>();
+    private final List<AwaitedRanks.Waiting> awaited = new ArrayList<>();
+    private String call = ""; // that ranks are in that are put from now on
     private CommunicatorView.Pace pace = CommunicatorView.Pace.UNKNOWN; // of ranks that are put from now on
 
     /** All ranks wait in an operation, each for the rank before it. */
@@ -46,8 +50,19 @@ final class SimulatedRanks {
         return this;
     }
 
+    /** All ranks but these wait for them, and for processes, in a call that makes another communicator. */
+    static SimulatedRanks inCall(int size, String call, SortedSet<Integer> missing, int processes) {
+        SimulatedRanks ranks = new SimulatedRanks(size, 1);
+        for (int rank = 0; rank < size; rank++) {
+            ranks.call = missing.contains(rank) ? "" : call;
+            ranks.computes(rank, 1);
+        }
+        ranks.awaited.add(new AwaitedRanks.Waiting("3f2a91c0", "the others are in a call", size, missing, processes));
+        return ranks;
+    }
+
     CommunicatorSample sample() {
-        return new CommunicatorSample("3f2a91c0", "77aa01bc", 0, size, ranks, List.of());
+        return new CommunicatorSample("3f2a91c0", "77aa01bc", 0, size, ranks, awaited);
     }
 
     private static String host(int rank) {
@@ -145,7 +160,7 @@ final class SimulatedRanks {
                 0,
                 size,
                 RankSnapshot.Phase.RUNNING,
-                "",
+                call,
                 100 * SECOND,
                 "",
                 new TreeSet<>(),
