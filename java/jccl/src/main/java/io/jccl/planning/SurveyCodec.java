@@ -84,7 +84,7 @@ public final class SurveyCodec {
             }
             if (withRails) {
                 Rail rail = graph.rails().get(channel);
-                out.i32(rail.in()).i32(rail.out()).flag(rail.reduces());
+                out.i32(rail.in()).i32(rail.out());
             }
         }
     }
@@ -151,7 +151,7 @@ public final class SurveyCodec {
         for (int channel = 0; channel < count; channel++) {
             orders.add(order(in, ranks));
             if (withRails) {
-                rails.add(new Rail(in.i32(), in.i32(), in.flag()));
+                rails.add(new Rail(in.i32(), in.i32()));
             }
         }
         return new ChannelGraph(pattern, bwIntra, bwInter, typeIntra, typeInter, crossNic, orders, rails);

@@ -68,9 +68,7 @@ final class GraphAssembly {
     }
 
     private Rail rail(int netIn, int netOut) {
-        Node.Net in = device(netIn);
-        Node.Net out = device(netOut);
-        return new Rail(in.dev(), out.dev(), in.coll() && out.coll());
+        return new Rail(device(netIn).dev(), device(netOut).dev());
     }
 
     private Node.Net device(int net) {

@@ -6,14 +6,8 @@ package io.jccl.search;
  *
  * @param in the number of the device that it comes in by
  * @param out the number of the device that it leaves by
- * @param reduces whether the network behind both can reduce ({@code coll})
  */
-public record Rail(int in, int out, boolean reduces) {
-
-    /** Devices of a network that does not reduce. */
-    public Rail(int in, int out) {
-        this(in, out, false);
-    }
+public record Rail(int in, int out) {
 
     /** Refuses numbers that no device has. */
     public Rail {

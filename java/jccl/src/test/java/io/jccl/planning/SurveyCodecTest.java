@@ -36,7 +36,7 @@ class SurveyCodecTest {
             PathType.PXN,
             true,
             List.of(List.of(9, 3, 5), List.of(5, 3, 9)),
-            List.of(new Rail(0, 1, true), new Rail(1, 0)));
+            List.of(new Rail(0, 1), new Rail(1, 0)));
     private static final ChannelGraph TREES = Found.trees(
             Pattern.SPLIT_TREE,
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
@@ -50,7 +50,7 @@ class SurveyCodecTest {
             PathType.PIX,
             false,
             List.of(List.of(5, 9, 3)),
-            List.of(new Rail(1, 1, true)));
+            List.of(new Rail(1, 1)));
     private static final MachineSurvey GPUS = new MachineSurvey(
             new RankChannels(3, "a", true, RINGS, TREES, Optional.of(CHAINS)),
             new HostTraits(70, 90, true, 370.8),
@@ -89,9 +89,9 @@ class SurveyCodecTest {
         SurveyCodec.Found other = SurveyCodec.decode(5, "a", RANKS, SurveyCodec.encode(chained, false));
         assertThat(other.host().channels().chains()).isEmpty();
         byte[] bytes = SurveyCodec.encode(chained, true);
-        int withRails = bytes.length - 1 - 3 * 4 - 2 * 4 - 1 - 1 - 1;
+        int withRails = bytes.length - 1 - 3 * 4 - 2 * 4 - 1 - 1;
         assertThat(bytes[withRails]).isEqualTo((byte) 1);
-        byte[] without = Arrays.copyOf(patched(bytes, withRails, (byte) 0), bytes.length - 2 * 4 - 1);
+        byte[] without = Arrays.copyOf(patched(bytes, withRails, (byte) 0), bytes.length - 2 * 4);
         without[without.length - 1] = 0; // no survey of GPUs
         refuses(without, "chains of orders=1 rails=0: expected some of the lowest rank");
     }
