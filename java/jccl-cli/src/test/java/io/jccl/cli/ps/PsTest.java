@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -68,30 +69,33 @@ class PsTest {
         }
     }
 
-    private static Diagnosed await(Optional<Long> pid, Finding.Kind kind) throws Exception {
-        return await(() -> look(pid), kind);
-    }
-
-    /** What is printed once it names something of a kind, or the last time before the limit. */
-    private static Diagnosed await(Callable<List<Diagnosed>> look, Finding.Kind kind) throws Exception {
+    /** Other ranks may be late, too, for a moment: waits until what is named first is a finding of a kind, of one rank alone. */
+    private static Diagnosed awaitNamed(Callable<List<Diagnosed>> look, Set<Finding.Kind> kinds, int rank)
+            throws Exception {
         long end = System.nanoTime() + 30_000_000_000L;
-        while (true) {
-            List<Diagnosed> all = look.call();
-            if (all.size() == 1 && all.get(0).findings().stream().anyMatch(it -> it.kind() == kind)
-                    || System.nanoTime() - end >= 0) {
-                assertThat(all).hasSize(1);
-                return all.get(0);
+        String text = "nothing";
+        while (System.nanoTime() - end < 0) {
+            List<Diagnosed> all = List.of();
+            try {
+                all = look.call();
+            } catch (IOException e) {
+                assertThat(e).hasMessageContaining("it has no communicator"); // it is just starting
+            }
+            text = PsText.of(all, List.of(), List.of(), true, false);
+            if (all.size() == 1 && !all.get(0).findings().isEmpty()) {
+                Finding first = all.get(0).findings().get(0);
+                if (kinds.contains(first.kind()) && first.ranks().equals(Set.of(rank))) {
+                    assertThat(text.lines().findFirst().orElse("")).contains("rank " + rank);
+                    return all.get(0);
+                }
             }
             Thread.sleep(50);
         }
+        throw new AssertionError("rank " + rank + " was not named as one of " + kinds + ": " + text);
     }
 
-    private static void requireNamed(Diagnosed seen, Finding.Kind kind, int rank) {
-        String text = PsText.of(List.of(seen), List.of(), List.of(), true, false);
-        assertThat(seen.findings()).as(text).isNotEmpty();
-        assertThat(seen.findings().get(0).kind()).as(text).isEqualTo(kind);
-        assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(rank));
-        assertThat(text.lines().findFirst().orElse("")).contains("rank " + rank);
+    private static Diagnosed awaitNamed(Optional<Long> pid, Finding.Kind kind, int rank) throws Exception {
+        return awaitNamed(() -> look(pid), EnumSet.of(kind), rank);
     }
 
     @ParameterizedTest
@@ -100,7 +104,7 @@ class PsTest {
         try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.ABSENT)) {
             ranks.await(victim, "READY");
             for (int attached : new int[] {0, size - 1}) {
-                requireNamed(await(Optional.of(ranks.pid(attached)), Finding.Kind.ABSENT), Finding.Kind.ABSENT, victim);
+                awaitNamed(Optional.of(ranks.pid(attached)), Finding.Kind.ABSENT, victim);
             }
         }
     }
@@ -113,9 +117,9 @@ class PsTest {
             ranks.signal(victim, "-STOP");
             try {
                 int other = victim == 0 ? 1 : 0;
-                requireNamed(await(Optional.of(ranks.pid(other)), Finding.Kind.STOPPED), Finding.Kind.STOPPED, victim);
+                awaitNamed(Optional.of(ranks.pid(other)), Finding.Kind.STOPPED, victim);
                 // The one that is stopped is asked about itself: others of this host know.
-                requireNamed(await(Optional.of(ranks.pid(victim)), Finding.Kind.STOPPED), Finding.Kind.STOPPED, victim);
+                awaitNamed(Optional.of(ranks.pid(victim)), Finding.Kind.STOPPED, victim);
             } finally {
                 ranks.signal(victim, "-CONT");
             }
@@ -127,7 +131,7 @@ class PsTest {
     void namesASlowRank(int size, int victim) throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.SLOW)) {
             ranks.await(victim, "READY");
-            requireNamed(await(Optional.empty(), Finding.Kind.SLOW), Finding.Kind.SLOW, victim);
+            awaitNamed(Optional.empty(), Finding.Kind.SLOW, victim);
         }
     }
 
@@ -136,7 +140,7 @@ class PsTest {
     void namesARankThatIsALittleSlow() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 3, 1, PsRankMain.Fault.A_LITTLE_SLOW)) {
             ranks.await(1, "READY");
-            requireNamed(await(Optional.empty(), Finding.Kind.SLOW), Finding.Kind.SLOW, 1);
+            awaitNamed(Optional.empty(), Finding.Kind.SLOW, 1);
         }
     }
 
@@ -145,8 +149,7 @@ class PsTest {
     void namesARankThatCalledSomethingElse(int size, int victim) throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, size, victim, PsRankMain.Fault.MISMATCHED)) {
             ranks.await(0, "FAILED");
-            Diagnosed seen = await(Optional.empty(), Finding.Kind.FAILED);
-            String text = PsText.of(List.of(seen), List.of(), List.of(), true, false);
+            String text = PsText.of(look(Optional.empty()), List.of(), List.of(), true, false);
             assertThat(text.lines().findFirst().orElse(""))
                     .startsWith("FAILED ")
                     .containsPattern("rank " + victim + "( called)? count=100"); // of two neither is the odd one
@@ -160,8 +163,7 @@ class PsTest {
             for (int rank = 0; rank < 3; rank++) {
                 ranks.startProcess(id, rank, 1, 3, 2, PsRankMain.Fault.NOT_INITIALISED, Map.of());
             }
-            Diagnosed seen = await(Optional.empty(), Finding.Kind.ABSENT);
-            requireNamed(seen, Finding.Kind.ABSENT, 2);
+            Diagnosed seen = awaitNamed(Optional.empty(), Finding.Kind.ABSENT, 2);
             assertThat(seen.findings().get(0).text()).contains("rendezvous");
         }
     }
@@ -178,35 +180,11 @@ class PsTest {
             Thread.sleep(millis);
             ranks.signal(2, "-STOP"); // rank 1, which was started last
             try {
-                Diagnosed seen = awaitNamed(() -> look(Optional.of(ranks.pid(0))), 1);
-                String text = PsText.of(List.of(seen), List.of(), List.of(), true, false);
-                assertThat(seen.findings()).as(text).isNotEmpty();
-                assertThat(seen.findings().get(0).ranks()).as(text).isEqualTo(Set.of(1));
+                awaitNamed(() -> look(Optional.of(ranks.pid(0))), EnumSet.allOf(Finding.Kind.class), 1);
             } finally {
                 ranks.signal(2, "-CONT");
             }
         }
-    }
-
-    /** What is seen once only this rank is named first: others may still be on their way. */
-    private static Diagnosed awaitNamed(Callable<List<Diagnosed>> look, int rank) throws Exception {
-        long end = System.nanoTime() + 30_000_000_000L;
-        Diagnosed last = null;
-        while (System.nanoTime() - end < 0) {
-            try {
-                List<Diagnosed> all = look.call();
-                last = all.size() == 1 ? all.get(0) : last;
-                if (last != null
-                        && !last.findings().isEmpty()
-                        && last.findings().get(0).ranks().equals(Set.of(rank))) {
-                    return last;
-                }
-            } catch (IOException e) {
-                assertThat(e).hasMessageContaining("it has no communicator"); // it is just starting
-            }
-            Thread.sleep(50);
-        }
-        return last;
     }
 
     @Test
@@ -216,8 +194,7 @@ class PsTest {
             ranks.process(0).destroyForcibly().waitFor();
             ranks.await(1, "FAILED");
             ranks.await(2, "FAILED");
-            Diagnosed seen = await(Optional.of(ranks.pid(2)), Finding.Kind.FAILED);
-            requireNamed(seen, Finding.Kind.FAILED, 0);
+            Diagnosed seen = awaitNamed(Optional.of(ranks.pid(2)), Finding.Kind.FAILED, 0);
             assertThat(seen.sample().ranks().get(0).absentee().orElseThrow().reason())
                     .isEqualTo(Absentee.Reason.ENDED);
         }
@@ -234,9 +211,8 @@ class PsTest {
                     ranks.startLaunched(rank, 3, "127.0.0.1:" + rendezvous + "/a secret", status + rank);
                 }
             }
-            requireNamed(awaitNamed(() -> look(Optional.empty()), 1), Finding.Kind.ABSENT, 1);
-            Diagnosed remote = awaitNamed(() -> lookAt(status, "a secret"), 1);
-            requireNamed(remote, Finding.Kind.ABSENT, 1);
+            awaitNamed(Optional.empty(), Finding.Kind.ABSENT, 1);
+            Diagnosed remote = awaitNamed(() -> lookAt(status, "a secret"), EnumSet.of(Finding.Kind.ABSENT), 1);
             assertThat(remote.findings().get(0).text()).contains("the rendezvous server waits");
             ranks.startLaunched(1, 3, "127.0.0.1:" + rendezvous + "/a secret", 0); // and then all is well
             ranks.await(2, "READY");
@@ -271,8 +247,7 @@ class PsTest {
             int victim = size - 3;
             ranks.startProcess(id, 0, size, size, victim, PsRankMain.Fault.ABSENT, Map.of());
             ranks.await(0, "READY " + victim);
-            Diagnosed seen = await(Optional.of(ranks.pid(0)), Finding.Kind.ABSENT);
-            requireNamed(seen, Finding.Kind.ABSENT, victim);
+            Diagnosed seen = awaitNamed(Optional.of(ranks.pid(0)), Finding.Kind.ABSENT, victim);
             String text = PsText.of(List.of(seen), List.of(), List.of(), false, false);
             assertThat(text.lines().count()).as(text).isLessThan(20);
         }
@@ -282,8 +257,10 @@ class PsTest {
     void saysThatAHealthyJobIsFine() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 2, -1, PsRankMain.Fault.NONE)) {
             ranks.await(1, "READY");
-            List<Diagnosed> all = look(Optional.empty());
-            String text = PsText.of(all, List.of(), List.of(), true, false);
+            String text = "";
+            for (int looks = 0; looks < 10 && !text.startsWith("OK "); looks++) { // a busy host may hold a rank up
+                text = PsText.of(look(Optional.empty()), List.of(), List.of(), true, false);
+            }
             assertThat(text).startsWith("OK ");
         }
     }
