@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 public final class SoakMain {
 
     private static final int RANKS = 4;
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final Duration EPOCH_LIMIT = Duration.ofMinutes(3);
 
     /** A fixed heap whose pages are there from the begin: what grows is not Java's choice. */
@@ -37,6 +38,7 @@ public final class SoakMain {
     private static final List<String> LARGE_BY_THEMSELVES = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
 
     private final Path folder;
+    private final Path temporary; // of the processes, so that what others leave is not theirs
     private final long begin = System.nanoTime();
     private final List<WorkerProcess> processes = new ArrayList<>();
     private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
@@ -47,6 +49,7 @@ public final class SoakMain {
 
     private SoakMain(Path folder) {
         this.folder = folder;
+        this.temporary = folder.toAbsolutePath().resolve("temporary");
     }
 
     /** Arguments: the folder for logs and samples, the time in seconds, and the first seed. */
@@ -66,8 +69,8 @@ public final class SoakMain {
     }
 
     private boolean run(long seconds, long firstSeed) throws IOException, InterruptedException {
-        Files.createDirectories(folder);
-        List<String> sharedBefore = sharedFiles();
+        Files.createDirectories(temporary);
+        List<Path> sharedBefore = jcclFiles(SHARED_MEMORY);
         Random seeds = new Random(firstSeed);
         int epochs = 0;
         try (PrintStream csv =
@@ -95,8 +98,9 @@ public final class SoakMain {
                 threads.close();
             }
         }
-        List<String> left = new ArrayList<>(sharedFiles());
+        List<Path> left = new ArrayList<>(jcclFiles(SHARED_MEMORY));
         left.removeAll(sharedBefore);
+        left.addAll(jcclFiles(temporary));
         System.out.printf("%d epochs, %d steps, all results right; ends of epochs %s%n", epochs, operations, ends);
         System.out.println("shared memory and temporary files left behind: " + left);
         return judge(seconds) & left.isEmpty();
@@ -119,6 +123,7 @@ public final class SoakMain {
     private WorkerProcess start(int first, int count) throws IOException {
         List<String> java = new ArrayList<>(JAVA);
         java.addAll(List.of(
+                "-Djava.io.tmpdir=" + temporary,
                 "-Dlogback.configurationFile=" + WorkerProcess.ONLY_WARNINGS,
                 "-cp",
                 System.getProperty("java.class.path"),
@@ -186,16 +191,10 @@ public final class SoakMain {
         csv.println(sample.toCsv());
     }
 
-    /** What JCCL could leave in the file systems of shared memory and of temporary files. */
-    private static List<String> sharedFiles() throws IOException {
-        List<String> names = new ArrayList<>();
-        for (String folder : List.of("/dev/shm", System.getProperty("java.io.tmpdir"))) {
-            try (Stream<Path> files = Files.list(Path.of(folder))) {
-                files.map(Path::toString)
-                        .filter(name -> name.contains("/jccl") || name.contains("libjccl"))
-                        .forEach(names::add);
-            }
+    private static List<Path> jcclFiles(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.filter(file -> file.getFileName().toString().matches("(lib)?jccl.*"))
+                    .toList();
         }
-        return names;
     }
 }
