@@ -27,10 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ShrinkTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
-
-    /** Far from the time-outs of two minutes, also on a busy host; {@code scripts/check-elastic} measures. */
-    private static final Duration SOON = Duration.ofSeconds(10L * LocalRanks.SLOWNESS);
-
+    private static final Duration SOON = Duration.ofSeconds(2L * LocalRanks.SLOWNESS);
     private static final Pattern RANKS = Pattern.compile("RANKS (\\d+) rank=(\\d+) id=(\\w+)");
 
     @TempDir
