@@ -34,9 +34,6 @@ import org.slf4j.LoggerFactory;
 public final class ProcessStatus implements StatusServer.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(ProcessStatus.class);
-    /** What somebody may see. */
-    private record Visible(List<CommunicatorStatus> communicators, List<JoinStatus> joins) {}
-
     private static final ProcessStatus SHARED = new ProcessStatus();
 
     /** Communicators that nobody may look into: JCCL_STATUS=0. */
@@ -52,6 +49,9 @@ public final class ProcessStatus implements StatusServer.Service {
     private volatile String hostId = "";
     private volatile int port;
 
+    /** What somebody may see. */
+    private record Visible(List<CommunicatorStatus> communicators, List<JoinStatus> joins) {}
+
     private ProcessStatus() {}
 
     /**
@@ -64,8 +64,7 @@ public final class ProcessStatus implements StatusServer.Service {
         if (!settings.get(StatusSettings.STATUS)) {
             return HIDDEN.begin(job, rank, size);
         }
-        CommunicatorStatus status =
-                SHARED.begin(job, rank, size); // before serve: who ends another leaves the server then
+        CommunicatorStatus status = SHARED.begin(job, rank, size);
         SHARED.serve(settings, options);
         return status;
     }
@@ -93,6 +92,7 @@ public final class ProcessStatus implements StatusServer.Service {
         return status;
     }
 
+    /** After what is served was added: whoever ends something else leaves the server then. */
     private synchronized void serve(Settings settings, BootstrapOptions bootstrap) {
         if (server != null) {
             return;
