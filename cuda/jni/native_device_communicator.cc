@@ -213,6 +213,16 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setChain(
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setHostTree(JNIEnv* env, jclass, jlong handle,
+                                                                                   jint channel, jint up,
+                                                                                   jintArray down) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> children;
+    if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
+    return codeOf(communicatorOf(handle).setHostTree(channel, up, children));
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectCollNet(JNIEnv* env, jclass, jlong handle,
                                                                                       jlongArray rows, jlong memory) {
   const std::unique_ptr<std::shared_ptr<const void>> shared(reinterpret_cast<std::shared_ptr<const void>*>(memory));

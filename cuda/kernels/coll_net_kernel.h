@@ -1,5 +1,5 @@
-// Operations over a network that reduces (CollNet): the body of their kernels. A rank of a host's chain passes chunks on towards
-// the network and back (collectives/chain.h). To the leader's kernel the network is one more peer, whose ends are behind those
+// Operations over a network that reduces (CollNet): the body of their kernels. The ranks of a host are a chain, or for all-reduces
+// also a tree: each passes chunks on towards the network and back (collectives/chain.h). To the leader's kernel the network is one more peer, whose ends are behind those
 // of all ranks, and whose slots a thread of the host moves (engine/coll_net_link.h). SIMPLE alone.
 #pragma once
 
@@ -36,12 +36,13 @@ class CollNetKernel {
   // Returns whether it ended well.
   JCCL_DEVICE static bool runWork(const Launch& launch, const Work& work, DeviceChannel& channel, Shared& shared) {
     LinkedBlock block(shared.block, channel);
-    const int children = channel.chainDown < 0 ? 0 : 1;
-    const bool leads = channel.chainUp == launch.size;
+    const bool chained = work.choice.algorithm == Algorithm::CollNetChain;
+    const int32_t* down = chained ? &channel.chainDown : channel.hostTreeDown;
+    const int children = !chained ? channel.hostTreeChildren : channel.chainDown < 0 ? 0 : 1;
+    const int up = chained ? channel.chainUp : channel.hostTreeUp;
+    const bool leads = up == launch.size;
     // To below, where there is somebody, then towards the network; and, of a leader, to other leaders.
-    const auto peerOf = [&](int i, int leader) {
-      return i < children ? channel.chainDown : i == children ? channel.chainUp : leader;
-    };
+    const auto peerOf = [&](int i, int leader) { return i < children ? down[i] : i == children ? up : leader; };
     block.open(
         children + (leads ? 2 : 1), [&](int i) { return peerOf(i, channel.leaderAfter); },
         [&](int i) { return peerOf(i, channel.leaderBefore); });
@@ -50,9 +51,17 @@ class CollNetKernel {
     if (leads && !compareWithLeaders(launch, shared, LinkRange{0, 0, children + 1, 1, 0})) return false;
     if (LinkedBlock::thread() == 0) plan(launch, work, channel, children, shared);
     simt::syncBlock();
+    if (!runSchedule(work.code.collective, shared)) return false;
+    if (leads && !compareWithLeaders(launch, shared, LinkRange{children + 1, 1, 0, 0, 0})) return false;
+    block.close();
+    if (LinkedBlock::thread() == 0) countOperations(channel, 1);
+    return true;
+  }
+
+  JCCL_DEVICE static bool runSchedule(Collective collective, Shared& shared) {
     Primitives& up = shared.up.get();
     Primitives& down = shared.down.get();
-    switch (work.code.collective) {
+    switch (collective) {
       case Collective::AllGather:
         chainAllGather(up, down, shared.chain.get());
         break;
@@ -63,11 +72,7 @@ class CollNetKernel {
         treeAllReduce(up, down, shared.tree.get());
         break;
     }
-    if (up.failed() || down.failed()) return false;
-    if (leads && !compareWithLeaders(launch, shared, LinkRange{children + 1, 1, 0, 0, 0})) return false;
-    block.close();
-    if (LinkedBlock::thread() == 0) countOperations(channel, 1);
-    return true;
+    return !up.failed() && !down.failed();
   }
 
   JCCL_DEVICE static void plan(const Launch& launch, const Work& work, const DeviceChannel& channel, int children,

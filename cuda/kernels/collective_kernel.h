@@ -52,9 +52,8 @@ class CollectiveKernel {
         break;
       case Algorithm::Nvls:
       case Algorithm::CollNetChain:
-        break;  // kernels of their own
       case Algorithm::CollNetDirect:
-        break;  // of host ranks alone
+        break;  // kernels of their own
     }
     if (failed) return false;
     block.close();

@@ -26,13 +26,16 @@ struct DeviceChannel {
   int32_t treeUp;            // -1: root
   int32_t treeDown[kMaxTreeLinks];
   int32_t treeChildren;
-  // Towards the leader in the chain of a host to a network that reduces, which is the end behind those of all ranks; and away
-  // from it, or -1. Of a leader: those with which it compares operations.
+  // Towards a network that reduces, in the chain of a host and in its tree: of the leader the end behind those of all ranks, which
+  // is the network. And away from it; the chain's is -1 where nobody is there.
   int32_t chainUp;
   int32_t chainDown;
-  int32_t chainRanks;  // of all-gathers and reduce-scatters: this one and those below it
-  int32_t chainPlace;  // of this one among them, by their numbers
-  int32_t leaderAfter;
+  int32_t hostTreeUp;
+  int32_t hostTreeDown[kMaxTreeLinks];
+  int32_t hostTreeChildren;
+  int32_t chainRanks;   // of all-gathers and reduce-scatters: this one and those below it
+  int32_t chainPlace;   // of this one among them, by their numbers
+  int32_t leaderAfter;  // of a leader: with whom it compares operations
   int32_t leaderBefore;
   uint64_t operations;     // how many collectives this channel has run; the same on all ranks
   ProgressRecord* record;  // mapped host memory

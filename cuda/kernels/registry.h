@@ -23,7 +23,7 @@ struct KernelEntry {
 const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, DataType type);
 // One argument: InPlaceLaunch.
 const KernelEntry& inPlaceKernel(Collective collective, DataType type);
-// One argument: Launch. Of CollNetChain.
+// One argument: Launch. Of CollNetChain and CollNetDirect.
 const KernelEntry& collNetKernel(Collective collective, DataType type);
 // One argument: NvlsLaunch. Only of what nvlsExecutes().
 const KernelEntry& nvlsKernel(Collective collective, DataType type);

@@ -80,6 +80,9 @@ class DeviceCommunicator {
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
   // Of the first channels, where a network may reduce.
   Status setChain(int channel, const CollNetChain& chain) { return noted(plan_.setChain(channel, chain)); }
+  Status setHostTree(int channel, int up, const std::vector<int>& down) {
+    return noted(plan_.setHostTree(channel, up, down));
+  }
   // What the peers need; makes the segment.
   Status connectInfo(std::vector<uint8_t>& info);
   // The descriptor of the segment that connectInfo made, which the caller passes to its peers and closes; -1 if there is none.

@@ -183,7 +183,7 @@ Status residentBlocks(int threads, int& blocks) {
 
 Status launchKernel(const Launch& launch, int threads, Stream stream) {
   const auto [collective, type, op] = launch.code;
-  const KernelEntry& kernel = launch.choice.algorithm == Algorithm::CollNetChain
+  const KernelEntry& kernel = isCollNet(launch.choice.algorithm)
                                   ? collNetKernel(collective, type)
                                   : collectiveKernel(launch.choice.protocol, collective, type);
   return launchEntry(kernel, launch, static_cast<int>(launch.blocks), threads, stream);

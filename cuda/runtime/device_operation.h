@@ -40,7 +40,7 @@ struct DeviceOperation {
   // Whether the exchange kernel executes it.
   bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
   bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
-  bool isCollNet() const { return operation.choice.algorithm == Algorithm::CollNetChain; }
+  bool isCollNet() const { return jccl::isCollNet(operation.choice.algorithm); }
   bool isNvls() const { return operation.choice.algorithm == Algorithm::Nvls; }
 };
 

@@ -25,6 +25,7 @@ DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const
       positions_(channels, 0),
       trees_(channels),
       chains_(channels),
+      hostTrees_(channels),
       staged_(size, false) {}
 
 Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
@@ -53,6 +54,17 @@ Status DevicePlan::setChain(int channel, const CollNetChain& chain) {
   return Status::ok();
 }
 
+Status DevicePlan::setHostTree(int channel, int up, const std::vector<int>& down) {
+  if (Status status = checkTree(channel, up, down, rank_, size_, channels_, kMaxTreeLinks); !status) return status;
+  if ((up == -1) != chains_[channel].leads()) {
+    return Status::invalid("tree of the host, channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +
+                           ", expected -1 of the leader of the channel's chain, and another rank of all others");
+  }
+  hostTrees_[channel] = {up, down, true};
+  place();
+  return Status::ok();
+}
+
 void DevicePlan::setStaged(int peer) {
   staged_[peer] = true;
   place();
@@ -71,8 +83,7 @@ bool DevicePlan::uses(int peer, int channel) const {
   for (const int one : {chain.up, chain.down, chain.leaderAfter, chain.leaderBefore}) {
     if (one == peer) return true;
   }
-  const Tree& tree = trees_[channel];
-  return tree.up == peer || std::find(tree.down.begin(), tree.down.end(), peer) != tree.down.end();
+  return trees_[channel].links(peer) || hostTrees_[channel].links(peer);
 }
 
 size_t DevicePlan::bounceOffset() const { return pages(descriptorOffset(channels_, size_, 0)); }
@@ -151,6 +162,8 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
     const CollNetChain& chain = chains_[c];
     channel.chainUp = chain.leads() ? size_ : chain.up;
     channel.chainDown = chain.down;
+    channel.hostTreeUp = chain.leads() ? size_ : hostTrees_[c].up;
+    for (const int child : hostTrees_[c].down) channel.hostTreeDown[channel.hostTreeChildren++] = child;
     channel.chainRanks = chain.ranks;
     channel.chainPlace = chain.place;
     channel.leaderAfter = chain.leaderAfter;

@@ -12,6 +12,7 @@
 // staged peers, whose blocks the host moves.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class DevicePlan {
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
   Status setChain(int channel, const CollNetChain& chain);
+  // The tree of the ranks of its host below the leader of the channel's chain, which is set before; -1: this rank leads.
+  Status setHostTree(int channel, int up, const std::vector<int>& down);
   const CollNetChain& chain(int channel) const { return chains_[channel]; }
   bool complete() const;
   bool hasTrees() const { return hasTrees_; }
@@ -83,6 +86,8 @@ class DevicePlan {
     int up = -1;
     std::vector<int> down;
     bool set = false;
+
+    bool links(int peer) const { return up == peer || std::find(down.begin(), down.end(), peer) != down.end(); }
   };
 
   void place();
@@ -97,6 +102,7 @@ class DevicePlan {
   std::vector<Tree> trees_;
   bool hasTrees_ = false;
   std::vector<CollNetChain> chains_;
+  std::vector<Tree> hostTrees_;
   std::vector<bool> staged_;
   std::vector<uint64_t> offsets_;
   int forwarded_ = 0;

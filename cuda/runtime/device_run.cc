@@ -50,11 +50,13 @@ size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
 }
 
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
-  const size_t most = choice.algorithm == Algorithm::CollNetChain ? collNetBytes(code) : 0;
+  const size_t most = isCollNet(choice.algorithm) ? collNetBytes(code) : 0;
   if (most != 0) {
+    const Algorithm algorithm =
+        code.collective == Collective::AllReduce ? choice.algorithm : Algorithm::CollNetChain;  // no other uses trees
     const auto groups = static_cast<uint8_t>(std::min<size_t>(choice.channels, collNet_.size()));
     const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
-    return {Algorithm::CollNetChain, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
+    return {algorithm, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
   }
   if (choice.algorithm != Algorithm::Nvls || !multicast_.isReady() || !nvlsExecutes(code)) {
     return adjustChoice(choice, code.collective);

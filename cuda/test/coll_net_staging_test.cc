@@ -23,10 +23,14 @@ struct CollNetStagedRanks {
   StagedRanks ranks;
 };
 
-Choice chain(int channels = kChannels, uint32_t chunkBytes = 0) {
-  Choice choice = choiceOf(Algorithm::CollNetChain, Protocol::Simple, channels);
+Choice by(Algorithm algorithm, int channels = kChannels, uint32_t chunkBytes = 0) {
+  Choice choice = choiceOf(algorithm, Protocol::Simple, channels);
   choice.chunkBytes = chunkBytes;
   return choice;
+}
+
+Choice chain(int channels = kChannels, uint32_t chunkBytes = 0) {
+  return by(Algorithm::CollNetChain, channels, chunkBytes);
 }
 
 class CollNetStaging : public ::testing::TestWithParam<int> {};
@@ -35,7 +39,8 @@ TEST_P(CollNetStaging, SumsOfAllSizesAreRight) {
   CollNetStagedRanks all(3, 2, GetParam());
   std::mt19937_64 random(1);
   for (int round = 0; round < 8 && !HasFatalFailure(); ++round) {
-    sumUp(all.ranks, chain(1 + round % kChannels, round % 3 == 0 ? 512 : 0), random);
+    const Algorithm algorithm = round % 2 == 0 ? Algorithm::CollNetChain : Algorithm::CollNetDirect;
+    sumUp(all.ranks, by(algorithm, 1 + round / 2 % kChannels, round % 3 == 0 ? 512 : 0), random);
     sumUp(all.ranks, choiceBy(random), random);
   }
   const OperationCode sum = {Collective::AllReduce, DataType::Int32, ReduceOp::Sum};
@@ -97,6 +102,26 @@ TEST(CollNetStaged, EveryOperationOfEveryTypeThatTheNetworkHas) {
   EXPECT_GE(done[static_cast<size_t>(Collective::AllGather)], kDataTypeCount);
 }
 
+class CollNetTrees : public ::testing::TestWithParam<int> {};
+
+// With 4 ranks the tree of a host has two levels; then emulated GPUs have room for one block of each rank.
+TEST_P(CollNetTrees, SumUpWhatAChainDoes) {
+  CollNetStagedRanks all(2, GetParam());
+  const int channels = GetParam() < 4 ? kChannels : 1;
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 12 && !HasFatalFailure(); ++round) {
+    const OperationCode code = {Collective::AllReduce, DataType::Int32, round % 3 == 0 ? ReduceOp::Max : ReduceOp::Sum};
+    const Choice direct = by(Algorithm::CollNetDirect, 1 + round % channels, round % 4 == 0 ? 256 : 0);
+    const size_t count = random() % (round % 4 == 1 ? 3 : 9000);
+    SCOPED_TRACE(std::to_string(count));
+    EXPECT_EQ(all.ranks[0].adjustChoice(direct, code).algorithm, Algorithm::CollNetDirect);
+    EXPECT_EQ(resultsOf(all.ranks, code, direct, count), resultsOf(all.ranks, code, chain(channels), count));
+    sumUp(all.ranks, direct, random);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RanksOfHost, CollNetTrees, ::testing::Values(1, 3, 4));
+
 class CollNetParts : public ::testing::TestWithParam<int> {};
 
 TEST_P(CollNetParts, OfAllSizesAreRight) {
@@ -123,12 +148,22 @@ TEST(CollNetStaged, WhatItDoesNotReduceGoesByARing) {
     return network.ranks[0].adjustChoice(chain(), OperationCode{collective, DataType::Int32, op}).algorithm;
   };
   EXPECT_EQ(algorithmOf(all, Collective::AllReduce, ReduceOp::Sum), Algorithm::CollNetChain);
+  const OperationCode gathers = {Collective::AllGather, DataType::Int32, ReduceOp::Sum};
+  EXPECT_EQ(all.ranks[0].adjustChoice(by(Algorithm::CollNetDirect), gathers).algorithm, Algorithm::CollNetChain);
   EXPECT_EQ(algorithmOf(all, Collective::AllReduce, ReduceOp::Xor), Algorithm::Ring);
   EXPECT_EQ(algorithmOf(all, Collective::ReduceScatter, ReduceOp::Xor), Algorithm::Ring);
   EXPECT_EQ(algorithmOf(all, Collective::Barrier, ReduceOp::Sum), Algorithm::Ring);
   EXPECT_EQ(algorithmOf(all, Collective::Broadcast, ReduceOp::Sum), Algorithm::Ring);
   EXPECT_EQ(algorithmOf(old, Collective::AllReduce, ReduceOp::Sum), Algorithm::CollNetChain);
   EXPECT_EQ(algorithmOf(old, Collective::AllGather, ReduceOp::Sum), Algorithm::Ring);
+}
+
+TEST(CollNetStaged, TheTreeOfAHostBeginsAtTheLeader) {
+  CollNetStagedRanks all(2, 2);
+  EXPECT_EQ(all.ranks[0].setHostTree(0, 1, {}).code(), Code::Invalid);
+  EXPECT_EQ(all.ranks[1].setHostTree(0, -1, {}).code(), Code::Invalid);
+  EXPECT_NE(all.ranks[1].lastError().find("expected -1 of the leader"), std::string::npos) << all.ranks[1].lastError();
+  EXPECT_TRUE(all.ranks[1].setHostTree(0, 0, {}).isOk());
 }
 
 // The network sees the same sum, so only the leaders' own messages show it.

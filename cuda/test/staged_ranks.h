@@ -153,7 +153,9 @@ class StagedRanks {
     for (int channel = 0; channel < kChannels; ++channel) {
       expectOk(device.setRing(channel, order));
       expectOk(device.setTree(channel, rank - 1, down));
-      if (collNet_ != nullptr) expectOk(device.setChain(channel, chainOf(rank, channel)));
+      if (collNet_ == nullptr) continue;
+      expectOk(device.setChain(channel, chainOf(rank, channel)));
+      setHostTree(rank, channel);
     }
     for (int peer = 0; peer < size(); ++peer) {
       if (hostOf(peer) != hostOf(rank)) expectOk(device.setStaged(peer));
@@ -163,10 +165,25 @@ class StagedRanks {
   int hosts() const { return size() / ranksOfHost_; }
   // Chains begin with another rank on each channel.
   int chained(int host, int channel, int place) const { return host * ranksOfHost_ + (channel + place) % ranksOfHost_; }
+  int placeOf(int rank, int channel) const {
+    int place = 0;
+    while (chained(hostOf(rank), channel, place) != rank) ++place;
+    return place;
+  }
+
+  void setHostTree(int rank, int channel) {
+    const int place = placeOf(rank, channel);
+    std::vector<int> down;
+    for (const int below : {2 * place + 1, 2 * place + 2}) {
+      if (below < ranksOfHost_) down.push_back(chained(hostOf(rank), channel, below));
+    }
+    const int up = place == 0 ? -1 : chained(hostOf(rank), channel, (place - 1) / 2);
+    expectOk(devices_[rank]->setHostTree(channel, up, down));
+  }
+
   CollNetChain chainOf(int rank, int channel) const {
     const int host = hostOf(rank);
-    int place = 0;
-    while (chained(host, channel, place) != rank) ++place;
+    const int place = placeOf(rank, channel);
     CollNetChain chain;
     chain.ranks = ranksOfHost_ - place;
     for (int below = place + 1; below < ranksOfHost_; ++below) {

@@ -16,8 +16,8 @@ public enum Algorithm {
     /** The switch between GPUs reduces and multicasts (NVLink SHARP): on one host, compute capability 9.0 or later. */
     NVLS,
     /**
-     * The network between hosts reduces (CollNet), and the ranks of a host send to a leader each: on memory of the host, with a
-     * plug-in for such a network.
+     * The network between hosts reduces (CollNet), by a plug-in for it. The ranks of a host send to a leader each; those on GPUs
+     * form a tree.
      */
     COLLNET_DIRECT,
     /** The same where the ranks of a host form a chain. */

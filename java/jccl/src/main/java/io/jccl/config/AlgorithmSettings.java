@@ -139,7 +139,7 @@ public final class AlgorithmSettings {
             false,
             "1: the network between hosts may reduce (CollNet, algorithms `collnetdirect` and `collnetchain`), by a plug-in that"
                     + " `JCCL_NET_PLUGIN` names and every rank has. Where one has not, none uses it, and a warning says why."
-                    + " Memory of GPUs goes by `collnetchain`, all-reduces alone.");
+                    + " On memory of GPUs `collnetdirect` is for all-reduces alone.");
 
     /** From how many hosts on. */
     public static final Setting<Integer> COLLNET_NODE_THRESHOLD = GROUP.add(

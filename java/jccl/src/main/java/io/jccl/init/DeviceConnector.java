@@ -17,6 +17,7 @@ import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeDeviceCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
+import io.jccl.plan.TreeLinks;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.Planner;
@@ -111,6 +112,8 @@ final class DeviceConnector {
             int groups = Math.min(channels, onHosts.map(CollNetTraits::groups).orElse(0));
             for (int channel = 0; channel < groups; channel++) {
                 setChain(engine, channel);
+                TreeLinks links = plan.hostTree(channel, rank);
+                engine.setHostTree(channel, links.up(), links.downRanks());
             }
             placeSlots(engine, channels);
             connect(engine, handles.connect(engine), channels);

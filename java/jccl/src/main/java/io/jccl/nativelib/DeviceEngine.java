@@ -131,6 +131,19 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
+     * This rank's place in the tree of its host to a network that may reduce, on a channel whose chain is set; before
+     * {@link #connectInfo}. The leader is its root.
+     *
+     * @param up the rank above it, -1 for the leader
+     * @param down the ranks below it
+     */
+    public void setHostTree(int channel, int up, int[] down) {
+        require(
+                "tree of the host, channel=" + channel,
+                NativeDeviceCommunicator.setHostTree(handle, channel, up, down));
+    }
+
+    /**
      * A network reduces on the first channels; before {@link #prepare}.
      *
      * @param staging the host's engine that has connected its groups

@@ -121,6 +121,9 @@ public final class NativeDeviceCommunicator {
     /** This rank's place in the chain of a channel to a network that reduces; -1: nobody. Before {@link #connectInfo}. */
     static native int setChain(long comm, int channel, int up, int down, int after, int before, int ranks, int place);
 
+    /** The same in the tree of its host, after {@link #setChain}. */
+    static native int setHostTree(long comm, int channel, int up, int[] down);
+
     /**
      * A network reduces on the first channels; before {@link #prepare}.
      *

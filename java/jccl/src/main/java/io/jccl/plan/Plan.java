@@ -160,6 +160,15 @@ public final class Plan {
         return trees.isEmpty() ? hosts.get(host).ranks() : trees.get(choice[channel % choice.length]);
     }
 
+    /** A rank's place in the tree whose levels the ranks of such a chain fill one after the other. */
+    public TreeLinks hostTree(int channel, int rank) {
+        List<Integer> chain = chain(channel, hostOf(rank).index());
+        int place = chain.indexOf(rank);
+        int below = Math.min(TreeLinks.MAX_CHILDREN * place + 1, chain.size());
+        int up = place == 0 ? -1 : chain.get((place - 1) / TreeLinks.MAX_CHILDREN);
+        return new TreeLinks(up, chain.subList(below, Math.min(below + TreeLinks.MAX_CHILDREN, chain.size())));
+    }
+
     /** The most edges between the root and a rank in the tree of a channel. */
     public int treeDepth(int channel) {
         return trees[checkChannel(channel)].depth();

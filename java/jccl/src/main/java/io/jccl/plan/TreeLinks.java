@@ -10,7 +10,7 @@ import java.util.List;
  */
 public record TreeLinks(int up, List<Integer> down) {
 
-    /** The most children that a rank can have: two hosts below its own, and the next rank of the chain. */
+    /** The most children that a rank can have, for example two hosts below its own, and the next rank of the chain. */
     public static final int MAX_CHILDREN = 3;
 
     /** Takes a copy of {@code down}. */

@@ -90,7 +90,7 @@ public final class CostModel implements TimeModel {
         };
     }
 
-    private static boolean isCollNet(Algorithm algorithm) {
+    static boolean isCollNet(Algorithm algorithm) {
         return algorithm == Algorithm.COLLNET_DIRECT || algorithm == Algorithm.COLLNET_CHAIN;
     }
 

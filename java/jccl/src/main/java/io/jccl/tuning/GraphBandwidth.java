@@ -4,8 +4,10 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.plan.GraphSummary;
+import io.jccl.plan.TreeLinks;
 import io.jccl.search.Pattern;
 import io.jccl.tuning.GraphCosts.Generation;
+import io.jccl.tuning.GraphCosts.Medium;
 import java.util.Optional;
 
 /**
@@ -53,8 +55,8 @@ final class GraphBandwidth {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
             case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
             case DIRECT -> direct(collective, protocol);
-            case COLLNET_DIRECT -> throw hostsOnly(algorithm);
-            case COLLNET_CHAIN -> chain();
+            case COLLNET_DIRECT -> toNetwork(hostTreeTrips());
+            case COLLNET_CHAIN -> toNetwork(1);
             case NVLS -> shape.switchGBps() * GraphCosts.switchEfficiency(generation) / switchTrips(collective);
         };
     }
@@ -145,23 +147,33 @@ final class GraphBandwidth {
     }
 
     /**
-     * What chains to a network that reduces carry together. A byte goes there once and comes back once, at the same time: each link
-     * and each device has it once in each direction.
+     * What a network that reduces takes from a host. A byte goes there once and comes back once, at the same time: each network
+     * device has it once in each direction.
+     *
+     * @param trips how often it passes the links of a GPU in the host, each way
      */
-    private double chain() {
+    private double toNetwork(double trips) {
         GraphSummary tree = shape.tree();
         CollNetTraits network = collNet.orElseThrow();
-        double each = shape.localRanks() == 1 ? tree.bwInter() : Math.min(tree.bwIntra(), tree.bwInter());
+        double each = shape.localRanks() == 1 ? tree.bwInter() : Math.min(tree.bwIntra() / trips, tree.bwInter());
         double carried = each * Math.min(usable(tree), network.groups());
         return network.gigabytes() > 0 ? Math.min(carried, network.gigabytes()) : carried;
+    }
+
+    /**
+     * A GPU receives from every one below it. Over NVLink, where all its peers are as near as the next one of a chain, at best, the
+     * channels share that load: in two of them it may be one of the first two ranks, which have the most below them.
+     */
+    private double hostTreeTrips() {
+        int children = Math.min(shape.localRanks() - 1, TreeLinks.MAX_CHILDREN);
+        boolean shared = Medium.within(shape.tree().typeIntra()) == Medium.NVLINK;
+        int channels = Math.min(usable(shape.tree()), collNet.orElseThrow().groups());
+        double part = shared ? Math.min(1, 2.0 / channels) : 1;
+        return Math.max(1, children * part);
     }
 
     /** Channels that were found and that the plan uses; repeated ones share the links of those they repeat. */
     private int usable(GraphSummary graph) {
         return Math.min(graph.channels(), shape.channels());
-    }
-
-    static IllegalArgumentException hostsOnly(Algorithm algorithm) {
-        return new IllegalArgumentException("algorithm=" + algorithm.label() + ": expected one of ranks on GPUs");
     }
 }

@@ -90,7 +90,9 @@ public final class GraphCostModel implements TimeModel {
             case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
             case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
-            case COLLNET_DIRECT -> false;
+            case COLLNET_DIRECT -> protocol == Protocol.SIMPLE
+                    && collNet.isPresent()
+                    && collective == Collective.ALL_REDUCE;
             case COLLNET_CHAIN -> protocol == Protocol.SIMPLE && byNetwork(collective);
             case NVLS -> nvls && shape.hasSwitch() && protocol == Protocol.SIMPLE && throughSwitch(collective);
         };
@@ -156,7 +158,7 @@ public final class GraphCostModel implements TimeModel {
 
     /** A network that reduces is used by as many channels as there are groups. */
     private int existingChannels(Algorithm algorithm) {
-        return algorithm == Algorithm.COLLNET_CHAIN
+        return CostModel.isCollNet(algorithm)
                 ? Math.min(shape.channels(), collNet.orElseThrow().groups())
                 : shape.channels();
     }

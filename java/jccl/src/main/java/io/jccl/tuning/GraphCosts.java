@@ -2,6 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
+import io.jccl.plan.TreeLinks;
 import io.jccl.topology.PathType;
 
 /**
@@ -72,6 +73,12 @@ final class GraphCosts {
     private static final double CHAIN_HOP_US = 2.8;
 
     private static final double REDUCING_NETWORK_US = 30;
+
+    /** The same of a tree: one hop, what each rank below another adds to it, and the network there and back. */
+    private static final double HOST_TREE_HOP_US = 3.7;
+
+    private static final double HOST_TREE_CHILD_US = 0.4;
+    private static final double REDUCING_NETWORK_BY_TREE_US = 31;
 
     /** What passing a step to the network costs the processor: Intel and others, AMD. SIMPLE pays it three times. */
     private static final double[] NETWORK_STEP_US = {1.0, 2.0};
@@ -150,6 +157,17 @@ final class GraphCosts {
     /** How long the first byte travels to a network that reduces and back, by a chain of so many ranks. */
     static double chainMicros(int ranks) {
         return 2 * (ranks - 1) * CHAIN_HOP_US + REDUCING_NETWORK_US;
+    }
+
+    /** The same by the tree of a host. */
+    static double hostTreeMicros(int ranks) {
+        int levels = 0;
+        for (int width = 1, reached = 1; reached < ranks; reached += width) {
+            width *= TreeLinks.MAX_CHILDREN;
+            levels++;
+        }
+        int children = Math.min(ranks - 1, TreeLinks.MAX_CHILDREN);
+        return 2 * levels * (HOST_TREE_HOP_US + children * HOST_TREE_CHILD_US) + REDUCING_NETWORK_BY_TREE_US;
     }
 
     static double networkStepMicros(boolean amdProcessors, Protocol protocol) {

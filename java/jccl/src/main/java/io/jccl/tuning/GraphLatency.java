@@ -27,7 +27,8 @@ final class GraphLatency {
             case RING -> (base + ringHops(collective, protocol)) * plateau(collective, protocol, bytes);
             case TREE -> base + treeHops(protocol);
             case DIRECT -> base + directHops(collective, protocol);
-            case COLLNET_DIRECT -> throw GraphBandwidth.hostsOnly(algorithm);
+            case COLLNET_DIRECT -> GraphCosts.hostTreeMicros(shape.localRanks())
+                    + collNet.orElseThrow().latencyMicros();
             case COLLNET_CHAIN -> GraphCosts.chainMicros(shape.localRanks())
                     + collNet.orElseThrow().latencyMicros();
             case NVLS -> GraphCosts.SWITCH_US;

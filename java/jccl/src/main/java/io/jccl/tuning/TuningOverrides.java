@@ -120,11 +120,6 @@ public record TuningOverrides(
         return with(algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN));
     }
 
-    /** These overrides where a network reduces what comes to it by chains only. */
-    public TuningOverrides withoutCollNetDirect() {
-        return with(algorithms.without(Algorithm.COLLNET_DIRECT));
-    }
-
     private TuningOverrides with(Selection<Algorithm> others) {
         return new TuningOverrides(
                 others, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, nvls);

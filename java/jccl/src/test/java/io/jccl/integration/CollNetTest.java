@@ -174,6 +174,22 @@ class CollNetTest {
         }
     }
 
+    /** A leader with two ranks below it; all-gathers are not for hosts of different sizes. */
+    @Test
+    void memoryOfGpusGoesByTrees() throws Exception {
+        String algorithms = "JCCL_ALGO=all_reduce:collnetdirect";
+        IntFunction<List<String>> command = rank ->
+                with(12, algorithms, "JCCL_HOST_ID=host" + Math.min(rank, 1)).apply(rank);
+        try (ProcessRanks ranks = used(command, "collnet-device", EmulatedGpus.library())) {
+            for (int rank = 0; rank < 4; rank++) {
+                assertThat(ranks.output(rank))
+                        .contains("USED all_reduce=collnet_direct")
+                        .contains("USED all_reduce_avg=collnet_direct")
+                        .contains("USED all_reduce_xor=ring");
+            }
+        }
+    }
+
     @Test
     void aSwitchThatEndsFailsTheKernelsOfAllRanks() throws Exception {
         IntFunction<List<String>> command = with(12, "JCCL_ALGO=all_reduce:collnetchain");

@@ -52,6 +52,22 @@ class ReducingChainsTest {
     }
 
     @Test
+    void theTreeOfAHostBeginsWithTheChain() {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int rank = 0; rank < 9; rank++) {
+            ranks.add(Found.rank(rank, rank < 8 ? "a" : "b"));
+        }
+        Plan plan = Plan.build(ranks, PlanOptions.defaults());
+        assertThat(plan.chain(0, 0)).containsExactly(0, 1, 2, 3, 4, 5, 6, 7);
+        assertThat(plan.hostTree(0, 0)).isEqualTo(new TreeLinks(-1, List.of(1, 2, 3)));
+        assertThat(plan.hostTree(0, 1)).isEqualTo(new TreeLinks(0, List.of(4, 5, 6)));
+        assertThat(plan.hostTree(0, 2)).isEqualTo(new TreeLinks(0, List.of(7)));
+        assertThat(plan.hostTree(0, 3)).isEqualTo(new TreeLinks(0, List.of()));
+        assertThat(plan.hostTree(0, 7)).isEqualTo(new TreeLinks(2, List.of()));
+        assertThat(plan.hostTree(0, 8)).isEqualTo(new TreeLinks(-1, List.of()));
+    }
+
+    @Test
     void withoutKnownDevicesTheyFollowTheRanks() {
         List<RankChannels> ranks = List.of(Found.rank(0, "a"), Found.rank(1, "a"), Found.rank(2, "b"));
         Plan plan = Plan.build(ranks, PlanOptions.defaults());

@@ -2,6 +2,7 @@ package io.jccl.tuning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.jccl.Algorithm;
 import io.jccl.Collective;
@@ -12,6 +13,7 @@ import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the cost model makes of a network that reduces. */
@@ -80,6 +82,34 @@ class CollNetCostTest {
                         .isEqualTo(traits.gathers() ? Algorithm.COLLNET_CHAIN : Algorithm.RING);
             }
         }
+    }
+
+    /** Fewer hops for little data, and fewer bytes through a rank's links for much. */
+    @Test
+    void treesOfGpusHaveFewerHopsThanChains() {
+        GpuShape shape = GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80);
+        TuningOverrides only = TuningOverrides.of("collnet", "simple", 0, 0, 0);
+        GraphCostModel model = new GraphCostModel(shape, only, Optional.of(new CollNetTraits(2, true, 0, 0)));
+        ChoiceTable table = ChoiceTable.build(model, only);
+        assertThat(table.choice(Collective.ALL_REDUCE, 8).algorithm()).isEqualTo(Algorithm.COLLNET_DIRECT);
+        assertThat(table.choice(Collective.ALL_REDUCE, 1 << 30).algorithm()).isEqualTo(Algorithm.COLLNET_CHAIN);
+        assertThat(table.choice(Collective.ALL_GATHER, 8).algorithm()).isEqualTo(Algorithm.COLLNET_CHAIN);
+        for (Protocol protocol : Protocol.values()) {
+            assertThat(model.exists(Collective.ALL_REDUCE, Algorithm.COLLNET_DIRECT, protocol))
+                    .isEqualTo(protocol == Protocol.SIMPLE);
+            assertThat(model.exists(Collective.ALL_GATHER, Algorithm.COLLNET_DIRECT, protocol))
+                    .isFalse();
+        }
+    }
+
+    /** Two hops and 31 us for 8 ranks: 2 x 2 x (3.7 + 3 x 0.4) + 31. With two ranks a tree is a chain. */
+    @ParameterizedTest
+    @CsvSource({"1, 31", "2, 39.2", "4, 40.8", "5, 50.6", "8, 50.6", "13, 50.6", "14, 60.4"})
+    void aHopOfATreeCountsThoseBelow(int localRanks, double micros) {
+        GraphLatency latency = new GraphLatency(
+                GpuShapes.of(localRanks, 2, 8, 24, PathType.NVL, 80), Optional.of(new CollNetTraits(2, true, 0, 0)));
+        assertThat(latency.micros(Collective.ALL_REDUCE, Algorithm.COLLNET_DIRECT, Protocol.SIMPLE, 8))
+                .isCloseTo(micros, within(1e-9));
     }
 
     /** A ring between n hosts moves each byte nearly twice; its latency grows with n, and the network's does not. */

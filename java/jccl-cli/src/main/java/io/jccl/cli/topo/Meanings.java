@@ -44,7 +44,7 @@ public final class Meanings {
             case RING -> "every rank sends to the next";
             case TREE -> "ranks reduce up two binary trees, and broadcast down them";
             case DIRECT -> "data moves between two ranks at once, through no other";
-            case COLLNET_DIRECT -> "the network between hosts reduces; the ranks of a host send to a leader each";
+            case COLLNET_DIRECT -> "the network between hosts reduces; the ranks of a host send to a leader each, those on GPUs in a tree";
             case COLLNET_CHAIN -> "the same, with the ranks of a host in a chain";
             case NVLS -> "the NVLink switch reduces, and sends results to all";
         };
