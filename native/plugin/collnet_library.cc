@@ -4,6 +4,7 @@
 #include <climits>
 #include <utility>
 
+#include "base/kept_handlers.h"
 #include "plugin/collnet_abi.h"
 #include "plugin/initialised.h"
 #include "plugin/plugin_properties.h"
@@ -72,6 +73,7 @@ class CollNetPluginOf final : public CollNetPlugin {
   }
 
   Status init(uint64_t commId) override {
+    const KeptHandlers kept(description());
     if constexpr (Version >= 11) {
       return checked("init", table_.init(&context_, commId, pluginLogger()));
     } else {
@@ -202,8 +204,10 @@ class CollNetPluginOf final : public CollNetPlugin {
                   "takes at most " + std::to_string(INT_MAX) + " in this version, found " + std::to_string(value));
   }
 
+  std::string description() const { return describePlugin("collnet", name(), file(), Version); }
+
   Status failed(const char* function, const std::string& why) const {
-    return Status::transport(describePlugin("collnet", name(), file(), Version) + ": " + function + " " + why);
+    return Status::transport(description() + ": " + function + " " + why);
   }
 
   Status checked(const char* function, Result result) const {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/kept_handlers.h"
 #include "base/log.h"
 
 namespace jccl::plugin {
@@ -88,6 +89,7 @@ void* openFirst(const std::string& name, const char* prefix, std::string* file, 
   if (!name.empty()) files.push_back(name);
   if (name.find('/') == std::string::npos) files.push_back(prefix + (name.empty() ? "" : "-" + name) + ".so");
   for (const std::string& one : files) {
+    const KeptHandlers kept(one);
     void* library = dlopen(one.c_str(), RTLD_NOW | RTLD_LOCAL);
     *file = one;
     if (library != nullptr) return library;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/kept_handlers.h"
 #include "plugin/initialised.h"
 #include "plugin/plugin_properties.h"
 #include "plugin/plugin_versions.h"
@@ -55,6 +56,7 @@ class NetPluginOf final : public NetPlugin {
   }
 
   Status init(uint64_t commId) override {
+    const KeptHandlers kept(watch().who());
     if constexpr (Version >= 11) {
       return checked("init", [&] { return table_.init(&context_, commId, &config_, pluginLogger(), ignoreEvent); });
     } else if constexpr (Version == 10) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/kept_handlers.h"
 #include "base/log.h"
 #include "plugin/plugin_versions.h"
 
@@ -60,6 +61,7 @@ class ProfilerOf final : public ProfilerPlugin {
     communicator_ = communicator;
     const ProfilerCommunicator& of = communicator_;
     const Logger logger = pluginLogger(PluginKind::Profiling);
+    const KeptHandlers kept(description());
     Result result = kSuccess;
     if constexpr (Version >= 5) {
       result = table_.init(&context_, of.id, mask_, of.name.c_str(), of.hosts, of.ranks, of.rank, logger);
@@ -262,9 +264,11 @@ class ProfilerOf final : public ProfilerPlugin {
     }
   }
 
+  std::string description() const { return describePlugin("profiler", name(), file(), Version); }
+
   std::string failure(const char* function, Result result) const {
-    return describePlugin("profiler", name(), file(), Version) + ": " + function + " returned " +
-           std::to_string(result) + " (" + textOf(result) + "); see what it logged";
+    return description() + ": " + function + " returned " + std::to_string(result) + " (" + textOf(result) +
+           "); see what it logged";
   }
 
   const Table& table_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/kept_handlers.h"
 #include "base/log.h"
 #include "plugin/plugin_versions.h"
 
@@ -43,6 +44,7 @@ class TunerOf final : public TunerPlugin {
 
   Status init(const TunerCommunicator& of) override {
     const Logger logger = pluginLogger(PluginKind::Tuning);
+    const KeptHandlers kept(description());
     Status done;
     if constexpr (Version >= 5) {
       NvlDomains domains = {static_cast<int>(of.hosts), of.minLocalRanks, of.maxLocalRanks};

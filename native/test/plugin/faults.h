@@ -2,6 +2,7 @@
 //
 //     blocks=CALL    the call does not return until jccl_test_plugin_release() is called
 //     fails=CALL     the call returns an internal error
+//     handlers=CALL  the call replaces handlers of signals by one that ends the process; `load`: when the library is loaded
 //     crashes=CALL   the call writes where nothing is
 //     never=CALL     connect, accept: no communicator; isend, irecv: no request; test: not done; always "not yet"
 //     properties=P   getProperties has an absurd P: noname, speed, maxcomms, maxrecvs, latency, maxbytes; nodevices, devices: so many
@@ -15,6 +16,9 @@
 //
 // Calls that move messages do so only after some that were good.
 #pragma once
+
+#include <signal.h>
+#include <unistd.h>
 
 #include <ctime>
 
@@ -56,6 +60,7 @@ class Faults {
       const timespec briefly{0, 1'000'000};
       while (releases.load() == before) ::nanosleep(&briefly, nullptr);
     }
+    if (has("handlers", call)) replaceHandlers();
     if (has("crashes", call)) *static_cast<volatile int*>(nullptr) = 0;
     return !has("fails", call);
   }
@@ -68,6 +73,11 @@ class Faults {
   static void release() { ++releases; }
 
  private:
+  static void replaceHandlers() {
+    for (const int signal : {SIGSEGV, SIGUSR2}) ::signal(signal, [](int) { ::_exit(kHandlerStatus); });
+  }
+
+  static constexpr int kHandlerStatus = 77;
   static inline const Fault none;
   static inline std::atomic<const Fault*> chosen{&none};
   static inline std::atomic<uint64_t> releases{0};

@@ -126,6 +126,11 @@ in_addr ownAddress() {
   return found;
 }
 
+__attribute__((constructor)) void loaded() {
+  Faults::read();
+  Faults::enter("load");
+}
+
 Result begin(Logger log) {
   logger = log;
   Faults::read();

@@ -222,6 +222,24 @@ class NetPluginTest {
         }
     }
 
+    /** The JVM gets signals in its own work, for example where a reference is null. */
+    @ParameterizedTest
+    @ValueSource(strings = {"load", "init"})
+    void handlersOfSignalsThatItReplacesAreBack(String call) throws Exception {
+        List<String> environment = List.of(
+                "env", TestPlugins.environment(12), "JCCL_TEST_PLUGIN_FAULT=handlers=" + call, "JCCL_IB_DISABLE=1");
+        try (ProcessRanks ranks =
+                ProcessRanks.start(UniqueId.create(), folder, 2, rank -> environment, "hosts", "a", "b")) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank))
+                        .contains("RESULT ok")
+                        .contains(":plugin]")
+                        .contains(" replaced handlers of signals=SIGSEGV,SIGUSR2, which the JVM needs");
+            }
+        }
+    }
+
     /** The process ends, and its report says whose code it was in; the other names the rank. */
     @Test
     void aCrashInOneNamesItInTheReportOfTheJvm() throws Exception {
