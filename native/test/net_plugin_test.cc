@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <string>
+#include <dlfcn.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
 #include "test/net_scenarios.h"
 #include "test/test_plugins.h"
 
@@ -19,6 +24,8 @@ using test::Pair;
 using test::pluginOf;
 using test::Producer;
 using test::transfer;
+
+constexpr int64_t kCloseNanos = 10'000'000'000;
 
 const ConnectionShape kShape(256 * 1024, 16 * 1024, 16 * 1024);
 
@@ -53,6 +60,14 @@ class NetPlugin : public ::testing::TestWithParam<int> {
  protected:
   static void choose(NetConfig& config) { config.plugin = pluginOf(GetParam()); }
   static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
+
+  // How many requests communicators had when they were closed, since the last call.
+  static uint64_t left() {
+    void* library = ::dlopen(pluginOf(GetParam()), RTLD_NOW);
+    const uint64_t requests = reinterpret_cast<uint64_t (*)()>(::dlsym(library, "jccl_test_plugin_left"))();
+    ::dlclose(library);
+    return requests;
+  }
 };
 
 TEST_P(NetPlugin, IsFoundInTheNewestVersionThatItSpeaks) {
@@ -92,6 +107,41 @@ TEST_P(NetPlugin, ASlotThatDoesNotFitTheReceiverIsRefused) {
   const std::string text = errorOf(*pair.net[1], &peer);
   EXPECT_EQ(0, peer);
   EXPECT_NE(std::string::npos, text.find("plugin=Test device=test0")) << text;
+}
+
+// Two directions, of which one is not used.
+TEST_P(NetPlugin, EndsThatCloseTogetherLeaveNothingInFlight) {
+  Pair pair = pairOf();
+  Producer producer(kShape), idle(kShape);
+  Consumer consumer(kShape), waiting(kShape);
+  pair.connectOneWay(producer, consumer);
+  pair.send(1, 0, idle);
+  pair.receive(0, 0, waiting);
+  transfer(pair, producer, consumer, Protocol::Simple, {0, 1, 70'000, 256 * 1024, 8});
+  left();
+  std::thread other([&] { pair.net[1]->close(kCloseNanos); });
+  pair.net[0]->close(kCloseNanos);
+  other.join();
+  EXPECT_FALSE(pair.net[0]->failed());
+  EXPECT_FALSE(pair.net[1]->failed());
+  EXPECT_EQ(0u, left());
+}
+
+// What was posted ahead stays then.
+TEST_P(NetPlugin, AnEndThatClosesLaterIsNotWaitedForLong) {
+  Pair pair = pairOf();
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  transfer(pair, producer, consumer, Protocol::Simple, {0, 1, 70'000});
+  left();
+  const int64_t begun = monotonicNanos();
+  for (const auto& net : pair.net) {
+    net->close(kCloseNanos);
+    EXPECT_FALSE(net->failed());
+  }
+  EXPECT_LT(monotonicNanos() - begun, kCloseNanos / 2);
+  EXPECT_GT(left(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, NetPlugin, ::testing::Range(plugin::kOldestVersion, plugin::kNewestVersion + 1),

@@ -107,6 +107,11 @@ class NetConnection {
   // After a failure: touches no buffer any more, and sends the other end nothing. Nothing else is called afterwards.
   virtual void revoke() {}
 
+  // Before close, where both ends are about to: progress() ends what is in flight and carries nothing, such as receives that
+  // were posted ahead. Whether that is done, or the other end no longer takes part.
+  virtual void drain() {}
+  virtual bool drained() const { return true; }
+
   // Sends a FIN, so that the other end does not take the silence for a death. Data already taken is still delivered.
   virtual void close() = 0;
 

@@ -35,7 +35,7 @@ class NetControlConnection : public EventHandler {
   void sendFin();
 
   // A number, of a kind below kNoticeKinds. Where the other end reads so little that the kernel takes no more, it is lost.
-  static constexpr size_t kNoticeKinds = 5;
+  static constexpr size_t kNoticeKinds = 7;
   Status notify(uint8_t kind, uint64_t value);
   // The last one of this kind that has come and was not taken before.
   std::optional<uint64_t> takeNotice(uint8_t kind) { return std::exchange(notices_[kind], std::nullopt); }

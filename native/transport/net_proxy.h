@@ -40,6 +40,11 @@ class NetProxy : public ProgressCallback {
     if (connection_ != nullptr && !failed_) connection_->abandon();
   }
 
+  void drain() {
+    if (connection_ != nullptr && !failed_) connection_->drain();
+  }
+  bool drained() const { return connection_ == nullptr || failed_ || connection_->drained(); }
+
   // Ends the connection in order: no more comes.
   void close() {
     if (connection_ != nullptr && !failed_) connection_->close();

@@ -14,6 +14,7 @@ constexpr int kMaxStreams = 64;
 // How long threads sleep at most between polls of a network without events.
 constexpr int64_t kPollNanos = 20'000;
 constexpr int64_t kFlushSleepNanos = 1'000'000;
+constexpr int64_t kDrainNanos = 500'000'000;  // ranks mostly close together
 // Handshakes are served by the engine's thread, which does not wake a thread that waits for their end.
 constexpr int64_t kConnectSleepNanos = 1'000'000;
 
@@ -304,6 +305,26 @@ void NetTransport::revoke() {
       "memory of the failed operation may still be read or written, do not use it again: " + error(&peer).message());
 }
 
+template <class Each>
+void NetTransport::forConnections(Each&& each) {
+  for (const auto& [key, sender] : senders_) each(*sender);
+  for (const auto& forward : forwards_) each(*forward);
+  for (const auto& [key, receiver] : receivers_) each(*receiver);
+  for (const auto& [key, early] : early_) each(*early);
+}
+
+void NetTransport::drain(int64_t deadlineNanos) {
+  run([&] { forConnections([](auto& connection) { connection.drain(); }); });
+  const auto allDrained = [&] {
+    bool all = true;
+    run([&] { forConnections([&](const auto& connection) { all = all && connection.drained(); }); });
+    return all;
+  };
+  while (!failed() && !allDrained() && monotonicNanos() < deadlineNanos) {
+    if (poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
+  }
+}
+
 void NetTransport::close(int64_t flushNanos) {
   if (closed_) return;
   closed_ = true;
@@ -311,11 +332,9 @@ void NetTransport::close(int64_t flushNanos) {
   while (flushNanos > 0 && !failed() && engine_.pending() && monotonicNanos() < deadline) {
     if (poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
   }
+  if (flushNanos > 0 && !failed()) drain(monotonicNanos() + std::min(flushNanos, kDrainNanos));
   engine_.stop([&] {
-    for (const auto& [key, sender] : senders_) sender->close();
-    for (const auto& forward : forwards_) forward->close();
-    for (const auto& [key, receiver] : receivers_) receiver->close();
-    for (const auto& [key, early] : early_) early->close();
+    forConnections([](auto& connection) { connection.close(); });
     early_.clear();
     listener_.reset();
     userMemory_ = {};

@@ -124,6 +124,11 @@ class NetTransport final : public ProgressEngine {
   Status checkKey(int peer, int channel) const;
   SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
+  // Leaves nothing in flight, where the peers close at this time, too.
+  void drain(int64_t deadlineNanos);
+  // each(connection), also those that nobody receives from.
+  template <class Each>
+  void forConnections(Each&& each);
 
   const NetConfig config_;
   NetErrorLatch errors_;

@@ -30,13 +30,14 @@ struct PluginDevice {
 // whose data comes by itself: data of user memory, and of memory of a GPU at either end.
 struct PluginTrailer {
   static constexpr uint16_t kMagic = 0x4d4a;  // "JM"
+  static constexpr uint8_t kEnd = 2;
 
   uint64_t sequence = 0;
   uint32_t bytes = 0;
   uint32_t check = 0;
   uint16_t magic = kMagic;
   uint8_t tag = 0;
-  uint8_t apart = 0;  // 1: the data comes over the communicator for data
+  uint8_t apart = 0;  // 1: the data comes over the communicator for data; kEnd: there is no message
   uint32_t zero = 0;
 };
 static_assert(sizeof(PluginTrailer) == 24);
@@ -50,12 +51,18 @@ struct PluginHandles {
 
 // What the ends notify each other of over the control connection. A plug-in that does not move a message looks like a peer
 // that is late, to each end by itself: so an end that has waited for long asks the other.
+//
+// Receives are posted ahead, and no function of a plug-in takes one back. Some (aws-ofi-nccl) take it for a failure if a
+// communicator is closed with one, and fail all others that share its domain. So ends that close in order drain the connection
+// first: the receiver notifies of how many messages it has posted, and the sender sends as many, of which the last are none.
 enum PluginNotice : uint8_t {
   kPluginCount,    // the sender, before its FIN: how many messages there were; the receiver may have them still to come
   kPluginAwaited,  // the receiver has waited long for this message
   kPluginUnsent,   // the plug-in has not sent this message for long; has it come?
   kPluginArrived,  // it has
   kPluginApart,    // the receiver, with its first buffer: 1 if all data is to come by itself; the sender waits for that
+  kPluginPosted,   // the receiver posts no more than so many messages
+  kPluginEnded,    // the sender has sent as many
 };
 
 // What both ends have.
@@ -123,6 +130,8 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   int64_t nextDeadlineNanos() const override;
   void revoke() override { closeComms(); }
   void abandon() override { cutControl(); }
+  void drain() override { draining_ = true; }
+  bool drained() const override;
   void close() override;
   std::string describe() const override;
 
@@ -136,8 +145,10 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
     int begun = 0;         // of its parts: message, data
     int ended = 0;
     std::array<void*, 2> requests{};
+    bool ends = false;  // is no message
   };
 
+  Status endPosted();
   Status shakeHands(int64_t nowNanos, int* work);
   Status connect(int* work);
   Status begin(uint64_t sequence, bool* begun);
@@ -155,7 +166,10 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
-  std::optional<uint64_t> allApart_;     // what kPluginApart has said
+  std::optional<uint64_t> allApart_;  // what kPluginApart has said
+  bool draining_ = false;
+  bool ended_ = false;                   // all that the receiver has posted
+  std::optional<uint64_t> count_;        // of messages, once there are others behind them
   uint64_t begun_ = 0;                   // the next message to pass to the plug-in
   uint64_t awaitedByPeer_ = UINT64_MAX;  // a message that had been posted here
   uint64_t arrivedAtPeer_ = UINT64_MAX;  // and one that was not done here
@@ -178,6 +192,8 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   void abandon() override { cutControl(); }
   Status flush(uint64_t sequence, const NetBuffer& data) override;
   Status flushed(uint64_t sequence, bool* done) override;
+  void drain() override;
+  bool drained() const override;
   void close() override;
   std::string describe() const override;
 
@@ -203,9 +219,10 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   Status badMessage(const std::string& why) const;
   void complete(Slot& slot);
   // Whether everything that the peer will ever send is here.
-  bool isOver() const { return completed_ == count_; }
+  bool isOver() const { return completed_ == count_ && !draining_; }
   void readCount() {
     if (const auto count = control_->takeNotice(kPluginCount)) count_ = *count;
+    peerEnds_ = peerEnds_ || control_->takeNotice(kPluginEnded);
   }
 
   std::array<void*, 2> listeners_{};
@@ -213,8 +230,11 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   std::array<void*, kNetInFlight> flushes_{};  // requests, by sequence
   MessageWindow<Slot> window_;
+  bool draining_ = false;
+  bool peerEnds_ = false;        // kPluginEnded has come
   uint64_t posted_ = 0;          // the next message to post to the plug-in
   uint64_t arrived_ = 0;         // the next message whose trailer has not come
+  uint64_t end_ = UINT64_MAX;    // the first that is none
   uint64_t dataPosted_ = 0;      // the next message whose data, if it comes by itself, is not posted
   uint64_t completed_ = 0;       // how many messages are whole
   uint64_t count_ = UINT64_MAX;  // how many there are, once that is known

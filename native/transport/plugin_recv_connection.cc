@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -99,6 +100,10 @@ Status PluginRecvConnection::read(uint64_t sequence, int bytes) {
     return badMessage("magic=" + std::to_string(trailer.magic) + " sequence=" + std::to_string(trailer.sequence) +
                       ", expected " + std::to_string(sequence));
   }
+  if (trailer.apart == PluginTrailer::kEnd && draining_) {
+    end_ = std::min(end_, sequence);
+    return Status::ok();
+  }
   if (trailer.tag != kNetTags - 1) return badMessage("its protocol is unknown");
   slot.message = {trailer.tag, trailer.check, trailer.bytes};
   slot.arrived = true;
@@ -128,7 +133,7 @@ Status PluginRecvConnection::move(int* work) {
     if (tested && *there) request = nullptr;
     return tested;
   };
-  for (; posted_ < window_.posted(); ++posted_, ++*work) {
+  for (; posted_ < window_.posted() && !draining_; ++posted_, ++*work) {
     Slot& slot = window_[posted_];
     const size_t bytes = slot.place.bytes + sizeof(PluginTrailer);
     if (Status posted = post(*comms_[0], slot.place, bytes, &slot.request); !posted) return posted;
@@ -141,7 +146,7 @@ Status PluginRecvConnection::move(int* work) {
     if (!there) break;
     if (Status fits = read(arrived_, bytes); !fits) return fits;
   }
-  for (; dataPosted_ < arrived_; ++dataPosted_) {
+  for (; dataPosted_ < std::min(arrived_, end_); ++dataPosted_) {
     Slot& slot = window_[dataPosted_];
     if (!slot.apart) continue;
     if (Status posted = post(*comms_[1], slot.target, slot.message.bytes, &slot.request); !posted) return posted;
@@ -187,7 +192,7 @@ Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   }
   Status peer = control_->progress(work);
   readCount();
-  if (isOver()) return peer;
+  if (isOver() || (draining_ && drained())) return peer;
   Status moved;
   if (!hasComms()) {
     polledNanos_ = nowNanos;
@@ -195,7 +200,7 @@ Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
   }
   // What has arrived counts also when the peer has just ended.
   if (moved && hasComms()) moved = move(work);
-  if (moved && hasComms() && peer && !isOver()) moved = askPeer(nowNanos);
+  if (moved && hasComms() && peer && !isOver() && !draining_) moved = askPeer(nowNanos);
   if (!peer || isOver()) return peer;
   return moved ? moved : causeOf(moved, nowNanos, work);
 }
@@ -234,6 +239,14 @@ int64_t PluginRecvConnection::nextDeadlineNanos() const {
   if (hasComms() || isOver() || awaitsCause()) return causeDeadlineNanos();
   return polledNanos_ + kHandshakePollNanos;
 }
+
+void PluginRecvConnection::drain() {
+  draining_ = true;
+  // Where it does not get there, the sender waits as long as for one that closes later.
+  if (Status sent = control_->notify(kPluginPosted, posted_); !sent) logMessage(LogLevel::Debug, "net", sent.message());
+}
+
+bool PluginRecvConnection::drained() const { return arrived_ == posted_ || (control_->ended() && !peerEnds_); }
 
 void PluginRecvConnection::close() { control_->sendFin(); }
 

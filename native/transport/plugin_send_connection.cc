@@ -23,7 +23,7 @@ Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message,
   if (memory == nullptr && message.bytes > 0) return Status::internal("isend: the memory is not registered");
   if (Status fits = requireFits(message.bytes + sizeof(PluginTrailer)); !fits) return fits;
   const bool hasTail = data.hasTail && memory != nullptr && !memory->onDevice();
-  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, hasTail, 0, 0, {}};
+  window_.post() = {message, static_cast<uint8_t*>(data.address), memory, hasTail, 0, 0, {}, false};
   return Status::ok();
 }
 
@@ -81,8 +81,9 @@ Status PluginSendConnection::beginPart(uint64_t sequence, int part, void** reque
   size_t bytes = sent.message.bytes;
   PluginMemory* memory = sent.memory;
   if (part == 0) {
-    const PluginTrailer trailer{sequence,         sent.message.bytes, sent.message.check, PluginTrailer::kMagic,
-                                sent.message.tag, isApart(sent)};
+    const uint8_t apart = sent.ends ? PluginTrailer::kEnd : isApart(sent);
+    const PluginTrailer trailer{
+        sequence, sent.message.bytes, sent.message.check, PluginTrailer::kMagic, sent.message.tag, apart};
     if (!sent.hasTail) {
       data = reinterpret_cast<uint8_t*>(&trailers_[sequence % kNetInFlight]);
       memory = &trailersMemory_;
@@ -124,6 +125,29 @@ Status PluginSendConnection::finish(Slot& sent, int* work) {
   }
   return Status::ok();
 }
+
+// What the receiver has posted ahead gets messages that are none.
+Status PluginSendConnection::endPosted() {
+  const auto isOver = [](const Slot& sent) { return sent.ended == partsOf(sent); };
+  if (count_) window_.finishTo(window_.posted(), isOver);
+  if (ended_ || window_.done() != window_.posted()) return Status::ok();
+  if (!count_) {
+    const auto posted = control_->takeNotice(kPluginPosted);
+    if (!posted) return Status::ok();
+    count_ = window_.done();
+    while (window_.posted() < *posted && window_.mayPost(window_.posted())) {
+      Slot& last = window_.post();
+      last = Slot{};
+      last.ends = true;
+    }
+    return Status::ok();
+  }
+  ended_ = true;
+  return control_->ended() ? Status::ok() : control_->notify(kPluginEnded, window_.done());
+}
+
+// A peer that has everything may have closed before this end has found that it is sent.
+bool PluginSendConnection::drained() const { return !connected() || ended_ || (control_->ended() && !count_); }
 
 Status PluginSendConnection::move(int* work) {
   if (!allApart_) allApart_ = control_->takeNotice(kPluginApart);
@@ -167,10 +191,13 @@ Status PluginSendConnection::progress(int64_t nowNanos, int* work) {
     if (Status shaken = shakeHands(nowNanos, work); !shaken || !connected()) return shaken;
   }
   if (Status moved = control_->progress(work); !moved) return moved;
+  if (draining_) {
+    if (Status ending = endPosted(); !ending || drained()) return ending;
+  }
   if (Status moved = move(work); !moved) return causeOf(moved, nowNanos, work);
-  if (Status asked = control_->ended() ? Status::ok() : askPeer(nowNanos); !asked)
+  if (Status asked = control_->ended() || draining_ ? Status::ok() : askPeer(nowNanos); !asked)
     return causeOf(asked, nowNanos, work);
-  if (control_->ended() && window_.done() != window_.posted()) {
+  if (control_->ended() && !count_ && window_.done() != window_.posted()) {
     return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
   }
   return Status::ok();
@@ -184,8 +211,8 @@ int64_t PluginSendConnection::nextDeadlineNanos() const {
 void PluginSendConnection::close() {
   dialer_.reset();
   // With unsent messages it is cut off: the peer must not take what it has for all.
-  if (control_ == nullptr || window_.done() != window_.posted()) return;
-  if (control_->notify(kPluginCount, window_.done())) control_->sendFin();
+  if (control_ == nullptr || (!count_ && window_.done() != window_.posted())) return;
+  if (control_->notify(kPluginCount, count_.value_or(window_.done()))) control_->sendFin();
 }
 
 std::string PluginSendConnection::describe() const {

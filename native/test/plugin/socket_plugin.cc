@@ -453,9 +453,13 @@ Result test(void* rawRequest, int* done, int* sizes) {
   return kSuccess;
 }
 
+std::atomic<uint64_t> leftRequests{0};
+
 Result closeComm(void* rawComm) {
   const bool good = Faults::enter(static_cast<Comm*>(rawComm)->sends ? "closeSend" : "closeRecv");
   std::unique_ptr<Comm> comm(static_cast<Comm*>(rawComm));
+  leftRequests += static_cast<uint64_t>(std::count_if(comm->requests.begin(), comm->requests.end(),
+                                                      [](const Request& one) { return one.comm != nullptr; }));
   if (comm->regions == 0 || !good) return good ? kSuccess : kInternalError;
   errno = EBUSY;
   return fail(kInvalidArgument, "closed while memory is registered");
@@ -534,6 +538,11 @@ NetTable<Version> table() {
 
 }  // namespace
 }  // namespace jccl::plugin
+
+// How many requests communicators of this process had when they were closed, since the last call.
+extern "C" __attribute__((visibility("default"))) uint64_t jccl_test_plugin_left() {
+  return jccl::plugin::leftRequests.exchange(0);
+}
 
 // Lets calls that block return.
 extern "C" __attribute__((visibility("default"))) void jccl_test_plugin_release() { jccl::plugin::Faults::release(); }
