@@ -1,6 +1,7 @@
 // Operations over a network that reduces (CollNet): the body of their kernels. The ranks of a host are a chain, or for all-reduces
-// also a tree: each passes chunks on towards the network and back (collectives/chain.h). To the leader's kernel the network is one more peer, whose ends are behind those
-// of all ranks, and whose slots a thread of the host moves (engine/coll_net_link.h). SIMPLE alone.
+// also a tree: each passes chunks on towards the network and back (collectives/chain.h). To the leader's kernel the network is one
+// more peer, whose ends are behind those of all ranks, and whose slots a thread of the host moves (engine/coll_net_link.h). SIMPLE
+// alone.
 #pragma once
 
 #include "collectives/chain.h"
