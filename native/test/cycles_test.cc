@@ -137,8 +137,7 @@ class Cycle {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Ends the ranks one after the other; what the network still holds then has no owner.
-  // Together, as ranks do.
+  // Ends the ranks together, as ranks do; what the network still holds then has no owner.
   void close() {
     std::vector<std::thread> threads;
     for (auto& communicator : communicators_) {

@@ -13,10 +13,9 @@ namespace {
 constexpr int kMaxStreams = 64;
 // How long threads sleep at most between polls of a network without events.
 constexpr int64_t kPollNanos = 20'000;
-constexpr int64_t kFlushSleepNanos = 1'000'000;
 constexpr int64_t kDrainNanos = 500'000'000;  // ranks mostly close together
 // Handshakes are served by the engine's thread, which does not wake a thread that waits for their end.
-constexpr int64_t kConnectSleepNanos = 1'000'000;
+constexpr int64_t kWaitSleepNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
   auto made = std::make_unique<SocketNet>(config, controlEvents, dataEvents);
@@ -201,6 +200,14 @@ void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection
   engine_.addDataLocked(&receiver);
 }
 
+bool NetTransport::pollUntil(const std::function<bool()>& done, int64_t deadlineNanos) {
+  while (!failed() && !done()) {
+    if (monotonicNanos() >= deadlineNanos) return false;
+    if (poll() == 0) engine_.waitForEvents(kWaitSleepNanos);
+  }
+  return true;
+}
+
 Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connections) {
   std::vector<SendProxy*> senders;
   for (const Key& key : connections) {
@@ -227,10 +234,7 @@ Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connec
     });
     return all;
   };
-  while (!failed() && !allConnected()) {
-    if (monotonicNanos() > deadline) return Status::transport("net: not all connections were made in time");
-    if (poll() == 0) engine_.waitForEvents(kConnectSleepNanos);
-  }
+  if (!pollUntil(allConnected, deadline)) return Status::transport("net: not all connections were made in time");
   int peer = -1;
   return failed() ? error(&peer) : Status::ok();
 }
@@ -320,18 +324,13 @@ void NetTransport::drain(int64_t deadlineNanos) {
     run([&] { forConnections([&](const auto& connection) { all = all && connection.drained(); }); });
     return all;
   };
-  while (!failed() && !allDrained() && monotonicNanos() < deadlineNanos) {
-    if (poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
-  }
+  pollUntil(allDrained, deadlineNanos);
 }
 
 void NetTransport::close(int64_t flushNanos) {
   if (closed_) return;
   closed_ = true;
-  const int64_t deadline = monotonicNanos() + flushNanos;
-  while (flushNanos > 0 && !failed() && engine_.pending() && monotonicNanos() < deadline) {
-    if (poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
-  }
+  if (flushNanos > 0) pollUntil([&] { return !engine_.pending(); }, monotonicNanos() + flushNanos);
   if (flushNanos > 0 && !failed()) drain(monotonicNanos() + std::min(flushNanos, kDrainNanos));
   engine_.stop([&] {
     forConnections([](auto& connection) { connection.close(); });

@@ -124,6 +124,8 @@ class NetTransport final : public ProgressEngine {
   Status checkKey(int peer, int channel) const;
   SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
+  // Until it is done, or has failed; false: the time is up.
+  bool pollUntil(const std::function<bool()>& done, int64_t deadlineNanos);
   // Leaves nothing in flight, where the peers close at this time, too.
   void drain(int64_t deadlineNanos);
   // each(connection), also those that nobody receives from.

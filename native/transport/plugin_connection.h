@@ -156,6 +156,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   Status finish(Slot& slot, int* work);
   static bool isApart(const Slot& slot) { return !slot.hasTail && slot.message.bytes > 0; }
   static int partsOf(const Slot& slot) { return isApart(slot) ? 2 : 1; }
+  static bool isOver(const Slot& slot) { return slot.ended == partsOf(slot); }
   Status move(int* work);
   Status askPeer(int64_t nowNanos);
 

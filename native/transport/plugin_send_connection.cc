@@ -29,7 +29,6 @@ Status PluginSendConnection::isend(uint64_t sequence, const NetMessage& message,
 
 Status PluginSendConnection::test(uint64_t sequence, bool* done) {
   if (!window_.holds(sequence)) return window_.outOfOrder("test", sequence);
-  const auto isOver = [](const Slot& sent) { return sent.ended == partsOf(sent); };
   *done = isOver(window_[sequence]);
   window_.finishTo(sequence, isOver);
   return Status::ok();
@@ -128,7 +127,6 @@ Status PluginSendConnection::finish(Slot& sent, int* work) {
 
 // What the receiver has posted ahead gets messages that are none.
 Status PluginSendConnection::endPosted() {
-  const auto isOver = [](const Slot& sent) { return sent.ended == partsOf(sent); };
   if (count_) window_.finishTo(window_.posted(), isOver);
   if (ended_ || window_.done() != window_.posted()) return Status::ok();
   if (!count_) {
