@@ -156,7 +156,9 @@ public final class Planner {
         }
         TuningOverrides overrides =
                 facts.nvls() ? options.overrides() : options.overrides().withNvls(false);
-        overrides = facts.collNet().isPresent() ? overrides : overrides.withoutCollNet();
+        if (facts.collNet().isEmpty()) {
+            overrides = overrides.withoutCollNet();
+        }
         DeviceModel model = new DeviceModel(
                 shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides, facts.collNet());
         return ChoiceTable.build(model, overrides);
