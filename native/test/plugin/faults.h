@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace jccl::plugin {
 
@@ -39,9 +40,13 @@ class Faults {
  public:
   static constexpr uint64_t kGoodMessages = 20;
 
+  // Allocates nothing: a library that is closed before init would lose it.
+  static void load() {
+    if (wanted() == "handlers=load") replaceHandlers();
+  }
+
   static void read() {
-    const char* wanted = std::getenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
-    const std::string text = wanted == nullptr ? "" : wanted;
+    const std::string text(wanted());
     const size_t at = text.find('=');
     chosen.store(new Fault{text.substr(0, at), at == std::string::npos ? "" : text.substr(at + 1), chosen.load()});
     posts.store(0);
@@ -73,6 +78,11 @@ class Faults {
   static void release() { ++releases; }
 
  private:
+  static std::string_view wanted() {
+    const char* text = std::getenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe): set before
+    return text == nullptr ? "" : text;
+  }
+
   static void replaceHandlers() {
     for (const int signal : {SIGSEGV, SIGUSR2}) ::signal(signal, [](int) { ::_exit(kHandlerStatus); });
   }

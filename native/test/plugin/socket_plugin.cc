@@ -126,10 +126,7 @@ in_addr ownAddress() {
   return found;
 }
 
-__attribute__((constructor)) void loaded() {
-  Faults::read();
-  Faults::enter("load");
-}
+__attribute__((constructor)) void loaded() { Faults::load(); }
 
 Result begin(Logger log) {
   logger = log;
