@@ -1,6 +1,6 @@
-// A profiler plug-in for tests: written to the interface of NCCL's plug-ins, of version JCCL_PLUGIN_VERSION, as others are. Each
-// call is a line of the file beside the library that is called as the library with ".PID.events" behind, so that processes that
-// share the library have each their own.
+// A profiler plug-in for tests: written to the interface of NCCL's plug-ins, as others are. It has a table for each version, and
+// a library of the tests exports one of them. Each call is a line of the file LIBRARY.PID.events: processes that share the
+// library have a file each.
 //
 // JCCL_TEST_PROFILER, or else the file with ".conf" behind, says what it does: a number is its activation mask (all that it
 // knows, where it says nothing); "init" refuses; "fails" fails at each event; "hangs" does not return from init, "stays" not
@@ -22,8 +22,6 @@
 
 namespace jccl::plugin {
 namespace {
-
-constexpr int kVersion = JCCL_PLUGIN_VERSION;
 
 constexpr Result kSystemError = 2;
 constexpr Result kInternalError = 3;
@@ -188,25 +186,27 @@ std::string describeShape(uint64_t id, const char* name, int hosts, int ranks) {
          " ranks=" + std::to_string(ranks);
 }
 
-[[maybe_unused]] Result initUntil3(void** context, int* mask) { return begin(context, mask, -1, ""); }
+Result initUntil3(void** context, int* mask) { return begin(context, mask, -1, ""); }
 
-[[maybe_unused]] Result initOf4(void** context, int* mask, const char* name, uint64_t id, int hosts, int ranks,
-                                int rank, Logger logger) {
-  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "PROFILER/Test : version %d", kVersion);
+template <int Version>
+Result initSince4(void** context, int* mask, const char* name, uint64_t id, int hosts, int ranks, int rank,
+                  Logger logger) {
+  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "PROFILER/Test : version %d", Version);
   return begin(context, mask, rank, describeShape(id, name, hosts, ranks));
 }
 
-[[maybe_unused]] Result initSince5(void** context, uint64_t id, int* mask, const char* name, int hosts, int ranks,
-                                   int rank, Logger logger) {
-  return initOf4(context, mask, name, id, hosts, ranks, rank, logger);
+template <int Version>
+Result initSince5(void** context, uint64_t id, int* mask, const char* name, int hosts, int ranks, int rank,
+                  Logger logger) {
+  return initSince4<Version>(context, mask, name, id, hosts, ranks, rank, logger);
 }
 
 template <int Version>
 constexpr ProfilerInit<Version> initOf() {
   if constexpr (Version >= 5) {
-    return initSince5;
+    return initSince5<Version>;
   } else if constexpr (Version == 4) {
-    return initOf4;
+    return initSince4<Version>;
   } else {
     return initUntil3;
   }
@@ -220,9 +220,14 @@ constexpr ProfilerTable<Version> table() {
 }  // namespace
 }  // namespace jccl::plugin
 
-// What a plug-in exports: only the table of its version.
-#define JCCL_JOIN(a, b) a##b
-#define JCCL_PLUGIN_SYMBOL(version) JCCL_JOIN(ncclProfiler_v, version)
+#define JCCL_EXPORT(version)                                                                   \
+  extern "C" __attribute__((visibility("default"))) const jccl::plugin::ProfilerTable<version> \
+      ncclProfiler_v##version = jccl::plugin::table<version>()
 
-extern "C" __attribute__((visibility("default"))) const jccl::plugin::ProfilerTable<JCCL_PLUGIN_VERSION>
-    JCCL_PLUGIN_SYMBOL(JCCL_PLUGIN_VERSION) = jccl::plugin::table<JCCL_PLUGIN_VERSION>();
+JCCL_EXPORT(1);
+JCCL_EXPORT(2);
+JCCL_EXPORT(3);
+JCCL_EXPORT(4);
+JCCL_EXPORT(5);
+JCCL_EXPORT(6);
+JCCL_EXPORT(7);

@@ -1,5 +1,6 @@
-// A network plug-in over TCP, for tests: written to the interface of NCCL's plug-ins, of version JCCL_PLUGIN_VERSION, as others
-// are. It checks what it is called with: every buffer must be in memory that was registered with its communicator.
+// A network plug-in over TCP, for tests: written to the interface of NCCL's plug-ins, as others are. It has a table for each
+// version, and a library of the tests exports one of them. Every buffer must be in memory that was registered with its
+// communicator: the plug-in refuses others.
 // With JCCL_TEST_PLUGIN_GPUS=cuda or dmabuf it reaches memory of emulated GPUs, registered in the one way or the other; what has
 // arrived is there once it has been flushed. faults.h makes it a bad one.
 #include <arpa/inet.h>
@@ -34,14 +35,12 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr int kVersion = JCCL_PLUGIN_VERSION;
-using Of = NetSignatures<kVersion>;
-
 constexpr Result kSystemError = 2;
 constexpr Result kInternalError = 3;
 constexpr Result kInvalidArgument = 4;
 constexpr Result kRemoteError = 6;
-constexpr size_t kMaxRequests = kVersion == 6 ? 8 : 32;
+constexpr size_t kMaxRequests = 32;
+constexpr size_t kMaxRequestsOfV6 = 8;
 constexpr size_t kMaxMessageBytes = size_t{1} << 30;
 // What is sent stays in the cache until it is received.
 constexpr int kSendBufferBytes = 256 * 1024;
@@ -96,7 +95,8 @@ struct Handle {
 static_assert(sizeof(Handle) <= kHandleBytes);
 constexpr uint64_t kMagic = 0x706c7567696e;
 
-std::atomic<Logger> logger{nullptr};  // set by each communicator
+std::atomic<Logger> logger{nullptr};            // set by each communicator
+std::atomic<size_t> maxRequests{kMaxRequests};  // of a communicator, in the version that was initialised
 
 std::atomic<uint64_t> calls{0};
 // In no order: a caller that asks in rounds would find the same one refused each time.
@@ -128,11 +128,13 @@ in_addr ownAddress() {
 
 __attribute__((constructor)) void loaded() { Faults::load(); }
 
+template <int Version>
 Result begin(Logger log) {
   logger = log;
+  maxRequests = Version == 6 ? kMaxRequestsOfV6 : kMaxRequests;
   Faults::read();
   if (!Faults::enter("init")) return kInternalError;
-  log(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", kVersion);
+  log(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", Version);
   return kSuccess;
 }
 
@@ -256,7 +258,8 @@ Result addRegion(void* comm, void* data, size_t bytes, int type, void** memory) 
   return kSuccess;
 }
 
-Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
+template <typename Size>
+Result regMr(void* comm, void* data, Size bytes, int type, void** memory) {
   if (type != kPointerHost && (type != kPointerCuda || gpus() != "cuda")) return kInvalidArgument;
   return addRegion(comm, data, static_cast<size_t>(bytes), type, memory);
 }
@@ -277,9 +280,9 @@ Result deregMr(void* comm, void* memory) {
 
 // Null: all are in use.
 Request* freeRequest(Comm& comm) {
-  const auto free =
-      std::find_if(comm.requests.begin(), comm.requests.end(), [](const Request& one) { return one.comm == nullptr; });
-  return free == comm.requests.end() ? nullptr : &*free;
+  auto* const end = comm.requests.begin() + maxRequests;
+  auto* const free = std::find_if(comm.requests.begin(), end, [](const Request& one) { return one.comm == nullptr; });
+  return free == end ? nullptr : free;
 }
 
 Result post(void* rawComm, void* data, size_t bytes, void* memory, void** request) {
@@ -480,7 +483,7 @@ NetTable<Version> table() {
     made.init = [](void** context, uint64_t, CommConfig*, Logger log, Profiler) {
       static int one = 1;
       *context = &one;
-      return begin(log);
+      return begin<Version>(log);
     };
     made.listen = [](void* context, int, void* handle, void** comm) {
       return context == nullptr ? kInvalidArgument : listenAt(handle, comm);
@@ -493,12 +496,12 @@ NetTable<Version> table() {
   } else {
     made.listen = [](int, void* handle, void** comm) { return listenAt(handle, comm); };
     if constexpr (Version == 10) {
-      made.init = [](Logger log, Profiler) { return begin(log); };
+      made.init = [](Logger log, Profiler) { return begin<Version>(log); };
       made.connect = [](int, CommConfig* config, void* handle, void** comm, void**) {
         return config == nullptr ? kInvalidArgument : connectTo(handle, comm);
       };
     } else {
-      made.init = begin;
+      made.init = begin<Version>;
       if constexpr (Version == 6) {
         made.connect = [](int, void* handle, void** comm) { return connectTo(handle, comm); };
       } else {
@@ -511,7 +514,7 @@ NetTable<Version> table() {
   } else {
     made.accept = [](void* listenComm, void** comm, void**) { return acceptFrom(listenComm, comm); };
   }
-  made.regMr = regMr;
+  made.regMr = regMr<typename NetSignatures<Version>::RegisteredSize>;
   made.regMrDmaBuf = regMrDmaBuf;
   made.deregMr = deregMr;
   if constexpr (Version >= 10) {
@@ -544,8 +547,14 @@ extern "C" __attribute__((visibility("default"))) uint64_t jccl_test_plugin_left
 // Lets calls that block return.
 extern "C" __attribute__((visibility("default"))) void jccl_test_plugin_release() { jccl::plugin::Faults::release(); }
 
-#define JCCL_PLUGIN_SYMBOL_OF(version) ncclNetPlugin_v##version
-#define JCCL_PLUGIN_SYMBOL(version) JCCL_PLUGIN_SYMBOL_OF(version)
+#define JCCL_EXPORT(version)                                                                                         \
+  extern "C" __attribute__((visibility("default"))) const jccl::plugin::NetTable<version> ncclNetPlugin_v##version = \
+      jccl::plugin::table<version>()
 
-extern "C" __attribute__((visibility("default"))) const jccl::plugin::NetTable<JCCL_PLUGIN_VERSION> JCCL_PLUGIN_SYMBOL(
-    JCCL_PLUGIN_VERSION) = jccl::plugin::table<JCCL_PLUGIN_VERSION>();
+JCCL_EXPORT(6);
+JCCL_EXPORT(7);
+JCCL_EXPORT(8);
+JCCL_EXPORT(9);
+JCCL_EXPORT(10);
+JCCL_EXPORT(11);
+JCCL_EXPORT(12);

@@ -1,6 +1,6 @@
-// A CollNet plug-in whose switch is a process, for tests: written to the interface of NCCL's plug-ins, of version
-// JCCL_PLUGIN_VERSION, as others are. JCCL_TEST_SWITCH is the port of the switch on this host, JCCL_TEST_COLLNET_DEVICES how many
-// devices there are.
+// A CollNet plug-in whose switch is a process, for tests: written to the interface of NCCL's plug-ins, as others are. It has a
+// table for each version, and a library of the tests exports one of them. JCCL_TEST_SWITCH is the port of the switch on this
+// host, JCCL_TEST_COLLNET_DEVICES the number of devices.
 //
 // JCCL_TEST_COLLNET_FAULT makes it another: "late" has no space for every second request and answers every third question only;
 // "refuses" connects no group; "blocks=CALL" does not return from that call until JCCL_TEST_COLLNET_BLOCK_MS have passed, where the
@@ -37,9 +37,6 @@ using test::SwitchAnswer;
 using test::SwitchHello;
 using test::SwitchKind;
 using test::SwitchRequest;
-
-constexpr int kVersion = JCCL_PLUGIN_VERSION;
-using Of = CollNetSignatures<kVersion>;
 
 constexpr Result kSystemError = 2;
 constexpr Result kInternalError = 3;
@@ -123,12 +120,13 @@ Result fail(Result result, const char* what) {
   return result;
 }
 
+template <int Version>
 Result begin(Logger log) {
   logger = log;
   chooseFault();
   enter("init");
   if (has("init")) return kSystemError;
-  log(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", kVersion);
+  log(kLogInfo, ~0UL, __FILE__, __LINE__, "COLL/Test : version %d", Version);
   return kSuccess;
 }
 
@@ -218,7 +216,8 @@ Result reduceSupport(int type, int op, int* supported) {
   return kSuccess;
 }
 
-Result regMr(void* comm, void* data, Of::RegisteredSize bytes, int type, void** memory) {
+template <typename Size>
+Result regMr(void* comm, void* data, Size bytes, int type, void** memory) {
   if (type != kPointerHost) return kInvalidArgument;
   enter("regMr");
   const auto begin = reinterpret_cast<uintptr_t>(data);
@@ -318,8 +317,9 @@ Result progress(Comm& comm) {
   return result;
 }
 
-Result iallreduce(void* comm, void* send, void* recv, Of::Count count, int type, int op, void* sendMemory,
-                  void* recvMemory, void** request) {
+template <typename Count>
+Result iallreduce(void* comm, void* send, void* recv, Count count, int type, int op, void* sendMemory, void* recvMemory,
+                  void** request) {
   constexpr std::array<size_t, 12> kBytes = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   const size_t bytes = static_cast<size_t>(count) * kBytes[static_cast<size_t>(type)];
   return post(comm, {SwitchKind::AllReduce, type, op, 0, bytes, 0, 0, bytes}, {send, bytes, sendMemory},
@@ -389,21 +389,21 @@ CollNetTable<Version> table() {
     made.init = [](void** context, uint64_t, Logger log) {
       static int one = 1;
       *context = &one;
-      return begin(log);
+      return begin<Version>(log);
     };
     made.listen = [](void* context, int, void* handle, void** comm) {
       return context == nullptr ? kInvalidArgument : listenAt(handle, comm);
     };
     made.finalize = [](void*) { return kSuccess; };
   } else {
-    made.init = begin;
+    made.init = begin<Version>;
     made.listen = [](int, void* handle, void** comm) { return listenAt(handle, comm); };
   }
   made.connect = connect;
   made.reduceSupport = reduceSupport;
-  made.regMr = regMr;
+  made.regMr = regMr<typename CollNetSignatures<Version>::RegisteredSize>;
   made.deregMr = deregMr;
-  made.iallreduce = iallreduce;
+  made.iallreduce = iallreduce<typename CollNetSignatures<Version>::Count>;
   if constexpr (Version >= 8) {
     made.iallgather = iallgather<CollNetPart<Version>>;
     made.ireducescatter = ireducescatter<CollNetPart<Version>>;
@@ -417,8 +417,14 @@ CollNetTable<Version> table() {
 }  // namespace
 }  // namespace jccl::plugin
 
-#define JCCL_PLUGIN_SYMBOL_OF(version) ncclCollNetPlugin_v##version
-#define JCCL_PLUGIN_SYMBOL(version) JCCL_PLUGIN_SYMBOL_OF(version)
+#define JCCL_EXPORT(version)                                                                  \
+  extern "C" __attribute__((visibility("default"))) const jccl::plugin::CollNetTable<version> \
+      ncclCollNetPlugin_v##version = jccl::plugin::table<version>()
 
-extern "C" __attribute__((visibility("default"))) const jccl::plugin::CollNetTable<JCCL_PLUGIN_VERSION>
-    JCCL_PLUGIN_SYMBOL(JCCL_PLUGIN_VERSION) = jccl::plugin::table<JCCL_PLUGIN_VERSION>();
+JCCL_EXPORT(6);
+JCCL_EXPORT(7);
+JCCL_EXPORT(8);
+JCCL_EXPORT(9);
+JCCL_EXPORT(10);
+JCCL_EXPORT(11);
+JCCL_EXPORT(12);

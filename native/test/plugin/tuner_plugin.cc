@@ -1,4 +1,5 @@
-// A tuner plug-in for tests: written to the interface of NCCL's plug-ins, of version JCCL_PLUGIN_VERSION, as others are.
+// A tuner plug-in for tests: written to the interface of NCCL's plug-ins, as others are. It has a table for each version, and a
+// library of the tests exports one of them.
 //
 // What it does is a text: of the environment variable JCCL_TEST_TUNER, or else of the file beside the library that is called as
 // the library with ".conf" behind.
@@ -29,8 +30,6 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr int kVersion = JCCL_PLUGIN_VERSION;
-
 constexpr Result kSystemError = 2;
 constexpr Result kInternalError = 3;
 
@@ -55,6 +54,7 @@ void note(const std::string& line) {
 }
 
 struct Context {
+  const int version;
   std::string text = wanted();
   Logger logger = nullptr;
   int algorithm = kTunerUndefined;
@@ -65,7 +65,7 @@ struct Context {
   size_t chunk = 0;
   std::atomic<int> calls{0};
 
-  Context() {
+  explicit Context(int version) : version(version) {
     std::istringstream in(text);
     if (!(in >> algorithm >> protocol)) algorithm = protocol = kTunerUndefined;
     in >> channels >> min >> max >> chunk;
@@ -74,11 +74,12 @@ struct Context {
   bool is(const char* name) const { return text == name || text == std::string(name) + "\n"; }
 };
 
+template <int Version>
 Result begin(void** context, size_t ranks, size_t nodes, Logger logger, const std::string& more) {
-  auto* made = new Context;
+  auto* made = new Context(Version);
   made->logger = logger;
   note("init ranks=" + std::to_string(ranks) + " nodes=" + std::to_string(nodes) + more);
-  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "TUNER/Test : version %d prefers %s", kVersion, made->text.c_str());
+  logger(kLogInfo, ~0UL, __FILE__, __LINE__, "TUNER/Test : version %d prefers %s", Version, made->text.c_str());
   if (made->is("init")) {
     delete made;
     return kSystemError;
@@ -112,7 +113,7 @@ Answer answer(Context& context, int function, size_t bytes, int* channels) {
   if (context.is("nan")) said = {kSuccess, kRing, kSimple, std::nanf(""), false};
   if (context.is("infinite")) said = {kSuccess, kRing, kSimple, std::numeric_limits<float>::infinity(), false};
   if (context.is("negative")) said = {kSuccess, kRing, kSimple, -3, false};
-  if (context.is("unknown")) said = {kSuccess, kVersion == 2 ? 99 : 6, kSimple, 0, false};
+  if (context.is("unknown")) said = {kSuccess, context.version == 2 ? 99 : 6, kSimple, 0, false};
   if (context.is("channels")) *channels = 1000;
   if (context.is("nothing")) said.ignoreAll = true;
   if (context.algorithm != kTunerUndefined && bytes >= context.min && bytes <= context.max) {
@@ -123,16 +124,15 @@ Answer answer(Context& context, int function, size_t bytes, int* channels) {
   return said;
 }
 
-[[maybe_unused]] Result ask2(void* context, int function, size_t bytes, int /*collnet*/, int /*nvls*/,
-                             int /*pipelined*/, int* algorithm, int* protocol, int* channels) {
+Result ask2(void* context, int function, size_t bytes, int /*collnet*/, int /*nvls*/, int /*pipelined*/, int* algorithm,
+            int* protocol, int* channels) {
   const Answer said = answer(*static_cast<Context*>(context), function, bytes, channels);
   *algorithm = said.algorithm;
   *protocol = said.protocol;
   return said.result;
 }
 
-[[maybe_unused]] Result fill(void* context, int function, size_t bytes, float** costs, int algorithms, int protocols,
-                             int* channels) {
+Result fill(void* context, int function, size_t bytes, float** costs, int algorithms, int protocols, int* channels) {
   const Answer said = answer(*static_cast<Context*>(context), function, bytes, channels);
   auto* table = reinterpret_cast<float*>(costs);
   if (algorithms != kTunerAlgorithms || protocols != kTunerProtocols) return kInternalError;
@@ -141,13 +141,13 @@ Answer answer(Context& context, int function, size_t bytes, int* channels) {
   return said.result;
 }
 
-[[maybe_unused]] Result ask3(void* context, int function, size_t bytes, int /*pipelined*/, float** costs,
-                             int algorithms, int protocols, int* channels) {
+Result ask3(void* context, int function, size_t bytes, int /*pipelined*/, float** costs, int algorithms, int protocols,
+            int* channels) {
   return fill(context, function, bytes, costs, algorithms, protocols, channels);
 }
 
-[[maybe_unused]] Result askSince4(void* context, int function, size_t bytes, int /*pipelined*/, float** costs,
-                                  int algorithms, int protocols, int /*registered*/, int* channels) {
+Result askSince4(void* context, int function, size_t bytes, int /*pipelined*/, float** costs, int algorithms,
+                 int protocols, int /*registered*/, int* channels) {
   return fill(context, function, bytes, costs, algorithms, protocols, channels);
 }
 
@@ -162,22 +162,24 @@ constexpr TunerSignatures<Version>::GetInfo askOf() {
   }
 }
 
-[[maybe_unused]] Result initSince5(void** context, uint64_t id, size_t ranks, size_t nodes, Logger logger,
-                                   NvlDomains* domains, [[maybe_unused]] TunerConstantsOf<kVersion>* constants) {
-  return begin(context, ranks, nodes, logger,
-               " id=" + std::to_string(id) + " domains=" + std::to_string(domains->count) + " of " +
-                   std::to_string(domains->minRanks) + " to " + std::to_string(domains->maxRanks));
+template <int Version>
+Result initSince5(void** context, uint64_t id, size_t ranks, size_t nodes, Logger logger, NvlDomains* domains,
+                  TunerConstantsOf<Version>* /*constants*/) {
+  return begin<Version>(context, ranks, nodes, logger,
+                        " id=" + std::to_string(id) + " domains=" + std::to_string(domains->count) + " of " +
+                            std::to_string(domains->minRanks) + " to " + std::to_string(domains->maxRanks));
 }
-[[maybe_unused]] Result initUntil4(size_t ranks, size_t nodes, Logger logger, void** context) {
-  return begin(context, ranks, nodes, logger, "");
+template <int Version>
+Result initUntil4(size_t ranks, size_t nodes, Logger logger, void** context) {
+  return begin<Version>(context, ranks, nodes, logger, "");
 }
 
 template <int Version>
 constexpr TunerSignatures<Version>::Init initOf() {
   if constexpr (Version >= 5) {
-    return initSince5;
+    return initSince5<Version>;
   } else {
-    return initUntil4;
+    return initUntil4<Version>;
   }
 }
 
@@ -187,8 +189,8 @@ Result finish(void* context) {
   return kSuccess;
 }
 
-[[maybe_unused]] Result chunk(void* context, int /*function*/, size_t /*bytes*/, int /*algorithm*/, int /*protocol*/,
-                              int /*channels*/, size_t* chunkBytes) {
+Result chunk(void* context, int /*function*/, size_t /*bytes*/, int /*algorithm*/, int /*protocol*/, int /*channels*/,
+             size_t* chunkBytes) {
   const Context& of = *static_cast<Context*>(context);
   if (of.is("chunk")) *chunkBytes = 0;
   if (of.chunk != 0) *chunkBytes = of.chunk;
@@ -203,9 +205,13 @@ constexpr TunerTable<Version> table() {
 }  // namespace
 }  // namespace jccl::plugin
 
-// What a plug-in exports: only the table of its version.
-#define JCCL_JOIN(a, b) a##b
-#define JCCL_PLUGIN_SYMBOL(version) JCCL_JOIN(ncclTunerPlugin_v, version)
+#define JCCL_EXPORT(version)                                                                \
+  extern "C" __attribute__((visibility("default"))) const jccl::plugin::TunerTable<version> \
+      ncclTunerPlugin_v##version = jccl::plugin::table<version>()
 
-extern "C" __attribute__((visibility("default"))) const jccl::plugin::TunerTable<JCCL_PLUGIN_VERSION>
-    JCCL_PLUGIN_SYMBOL(JCCL_PLUGIN_VERSION) = jccl::plugin::table<JCCL_PLUGIN_VERSION>();
+JCCL_EXPORT(2);
+JCCL_EXPORT(3);
+JCCL_EXPORT(4);
+JCCL_EXPORT(5);
+JCCL_EXPORT(6);
+JCCL_EXPORT(7);
