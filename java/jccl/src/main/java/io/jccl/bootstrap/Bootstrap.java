@@ -121,7 +121,14 @@ public final class Bootstrap implements AutoCloseable {
             byte[] key = launch.rendezvous() instanceof Launch.Address address
                     ? jobKey(address.secret().key())
                     : null; // made from what the file has
-            return Entry.join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
+            try {
+                return Entry.join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
+            } catch (CommunicationTimeoutException e) {
+                String why = rendezvous.explanation();
+                throw why.isEmpty()
+                        ? e
+                        : new CommunicationTimeoutException(e.getMessage() + "\n" + why, e.missingRanks(), e);
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 package io.jccl.bootstrap;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -12,6 +15,13 @@ import java.util.List;
 record CoordinatorAddress(byte[] salt, List<InetSocketAddress> addresses) {
 
     private static final int MAX_BYTES = 1024;
+
+    /** The same with one address first, if it is among them. */
+    CoordinatorAddress preferring(InetAddress first) {
+        List<InetSocketAddress> sorted = new ArrayList<>(addresses);
+        sorted.sort(Comparator.comparing(one -> !one.getAddress().equals(first)));
+        return new CoordinatorAddress(salt, sorted);
+    }
 
     byte[] encode() {
         return new WireWriter()

@@ -49,7 +49,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     /**
      * Connects a rank to the coordinator and waits until all have come.
      *
-     * @param local this host's address that reached the rendezvous server
+     * @param local this host's address that reached the rendezvous server; null if it says nothing
      * @param shared the reactor to run on, or null for one of this rank's own
      */
     static CoordinatorConnection join(

@@ -135,8 +135,8 @@ final class Entry {
         CoordinatorAddress accepted = offerOf(who, welcome);
         byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
         Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
-        CoordinatorConnection client =
-                CoordinatorConnection.join(server, hello, rendezvous.localAddress(), shared, options, deadline);
+        CoordinatorConnection client = CoordinatorConnection.join(
+                server, hello, reachable(rendezvous.localAddress(), accepted), shared, options, deadline);
         boolean joined = false;
         try {
             if (coordinator == null) {
@@ -157,6 +157,12 @@ final class Entry {
                 client.close();
             }
         }
+    }
+
+    /** The address by which other ranks best reach this one; null for a loopback address in a job of several hosts. */
+    private static InetAddress reachable(InetAddress toRendezvous, CoordinatorAddress coordinator) {
+        boolean onlyThisHost = coordinator.addresses().get(0).getAddress().isLoopbackAddress();
+        return toRendezvous.isLoopbackAddress() && !onlyThisHost ? null : toRendezvous;
     }
 
     /**

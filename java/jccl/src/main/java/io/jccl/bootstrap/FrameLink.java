@@ -3,6 +3,7 @@ package io.jccl.bootstrap;
 import io.jccl.nativelib.NativeSockets;
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
@@ -33,6 +34,8 @@ final class FrameLink implements Reactor.Handler {
     private final SocketChannel channel;
     private final Owner owner;
     private final String remote;
+    private final InetAddress localAddress;
+    private final boolean insideHost;
     private final SelectionKey key;
     private final ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES);
     private byte[] body;
@@ -51,6 +54,9 @@ final class FrameLink implements Reactor.Handler {
         this.channel = channel;
         this.owner = owner;
         this.remote = String.valueOf(channel.getRemoteAddress());
+        this.localAddress = channel.socket().getLocalAddress();
+        this.insideHost = localAddress.isLoopbackAddress()
+                || localAddress.equals(channel.socket().getInetAddress());
         NativeSockets.boundRepetitions(channel); // a network that comes back before the heartbeat's time-out is noticed
         this.key = reactor.register(channel, SelectionKey.OP_READ, this);
     }
@@ -63,6 +69,16 @@ final class FrameLink implements Reactor.Handler {
     /** The address of the other end, for messages. */
     String remote() {
         return remote;
+    }
+
+    /** The address of this end. */
+    InetAddress localAddress() {
+        return localAddress;
+    }
+
+    /** Returns true if the peer is on this host, so that the address says nothing about how other hosts reach it. */
+    boolean isInsideHost() {
+        return insideHost;
     }
 
     void send(FrameType type, WireWriter content) {

@@ -2,7 +2,6 @@ package io.jccl.bootstrap;
 
 import io.jccl.UniqueId;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -19,7 +18,7 @@ import java.util.stream.Collectors;
 
 /**
  * Where a process that joins a job may find its ranks, and what it proves. Ranks come and go, so names are resolved and
- * files are read again for each attempt. Immutable.
+ * files are read again for each attempt. For one thread.
  */
 public final class JobMembers {
 
@@ -64,35 +63,18 @@ public final class JobMembers {
     }
 
     private static JobMembers byAddress(String text, byte[] jobKey) {
-        List<HostPort> parts = new ArrayList<>();
+        List<HostLookup> hosts = new ArrayList<>();
         for (String part : text.split(",")) {
             if (!part.isBlank()) {
-                parts.add(HostPort.parse(part.trim(), why -> bad(text, why)));
+                HostPort place = HostPort.parse(part.trim(), why -> bad(text, why));
+                hosts.add(new HostLookup(place.host(), place.port()));
             }
         }
-        if (parts.isEmpty()) {
+        if (hosts.isEmpty()) {
             throw bad(text, "no address");
         }
-        return new JobMembers(() -> new Connector.ServerAddress(resolve(parts), jobKey), text);
-    }
-
-    /** Names that are not known are left out as long as there is another: their hosts may be gone. */
-    private static List<InetSocketAddress> resolve(List<HostPort> parts) throws IOException {
-        List<InetSocketAddress> addresses = new ArrayList<>();
-        IOException unknown = null;
-        for (HostPort part : parts) {
-            try {
-                for (InetAddress resolved : InetAddress.getAllByName(part.host())) {
-                    addresses.add(new InetSocketAddress(resolved, part.port()));
-                }
-            } catch (IOException e) {
-                unknown = e;
-            }
-        }
-        if (addresses.isEmpty()) {
-            throw unknown;
-        }
-        return addresses;
+        // Names that are not known are left out if another is: their hosts may be gone.
+        return new JobMembers(() -> new Connector.ServerAddress(HostLookup.resolve(hosts), jobKey), text);
     }
 
     private static IllegalArgumentException bad(String text, String why) {

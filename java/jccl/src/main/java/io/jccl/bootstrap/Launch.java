@@ -1,7 +1,10 @@
 package io.jccl.bootstrap;
 
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -21,12 +24,26 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
     /**
      * Rank 0 listens on a host and port.
      *
-     * @param host a name or a numeric address
+     * @param hosts names or numeric addresses of hosts on one of which rank 0 runs, the most likely first
      * @param port the port
      * @param secret the key that the ranks prove; made from the launcher's job name where no secret is given
      * @param guessable whether others could guess the secret
+     * @param onlyLoopback the only address on which rank 0 listens; empty if it listens on all
      */
-    public record Address(String host, int port, Secret secret, boolean guessable) implements Rendezvous {}
+    public record Address(
+            List<String> hosts, int port, Secret secret, boolean guessable, Optional<InetAddress> onlyLoopback)
+            implements Rendezvous {
+
+        /** An address whose text decides alone whether it is for this host only. */
+        public Address(String host, int port, Secret secret, boolean guessable) {
+            this(List.of(host), port, secret, guessable, HostLookup.loopback(host));
+        }
+
+        /** The host on which rank 0 most likely runs. */
+        public String host() {
+            return hosts.get(0);
+        }
+    }
 
     /**
      * Rank 0 writes its id to a file that all ranks can read.

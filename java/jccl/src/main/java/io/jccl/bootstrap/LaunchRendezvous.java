@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.UniqueId;
+import io.jccl.device.HostIdentity;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -13,9 +14,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,18 +29,22 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(LaunchRendezvous.class);
     private static final int MAX_FILE_BYTES = 1024;
+    private static final int ROOT = 0;
 
     /** In the names of files that are not whole yet. */
     static final String HALF = ".new-";
 
     private final Connector.Target target;
-    private final RendezvousServer server;
-    private final Path file;
+    private final RendezvousServer server; // null: another rank has it
+    private final Path file; // null: none is to be removed
+    private final Supplier<String> explanation;
 
-    private LaunchRendezvous(Connector.Target target, RendezvousServer server, Path file) {
+    private LaunchRendezvous(
+            Connector.Target target, RendezvousServer server, Path file, Supplier<String> explanation) {
         this.target = target;
         this.server = server;
         this.file = file;
+        this.explanation = explanation;
     }
 
     static LaunchRendezvous of(Launch launch, int generation, BootstrapOptions options) {
@@ -49,18 +55,13 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return byFile((Launch.SharedFile) launch.rendezvous(), opens, generation, options);
     }
 
+    /** Rank 0 opens the server where the launcher sent it, whatever the names mean there; the others look for it. */
     private static LaunchRendezvous byAddress(
             Launch.Address address, boolean opens, int generation, BootstrapOptions options) {
         byte[] secret = address.secret().key(generation);
-        Connector.Target target = () -> {
-            List<InetSocketAddress> addresses = new ArrayList<>();
-            for (InetAddress resolved : InetAddress.getAllByName(address.host())) {
-                addresses.add(new InetSocketAddress(resolved, address.port()));
-            }
-            return new Connector.ServerAddress(addresses, secret);
-        };
         if (!opens) {
-            return new LaunchRendezvous(target, null, null);
+            HostSearch search = new HostSearch(address, secret);
+            return new LaunchRendezvous(search, null, null, search::explanation);
         }
         if (address.guessable()) {
             LOG.warn(
@@ -69,19 +70,50 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
                     address.host(),
                     address.port());
         }
-        RendezvousServer server = new RendezvousServer(options, bindAddress(address), address.port(), secret);
-        return new LaunchRendezvous(target, server, null);
+        Connector.ServerAddress own = new Connector.ServerAddress(ownAddresses(address, options), secret);
+        RendezvousServer server =
+                RendezvousServer.ofRankZero(options, address.onlyLoopback().orElse(null), address.port(), secret);
+        return new LaunchRendezvous(() -> own, server, null, () -> explainFromRankZero(address, options));
     }
 
-    /** Loopback binds to loopback; any other name to all addresses, because its address may be translated. */
-    private static InetAddress bindAddress(Launch.Address address) {
-        try {
-            InetAddress resolved = InetAddress.getByName(address.host());
-            return resolved.isLoopbackAddress() ? resolved : null;
-        } catch (IOException e) {
-            throw new BootstrapException(
-                    "JCCL_RENDEZVOUS host=" + address.host() + " cannot be resolved on rank 0: " + e.getMessage(), e);
+    /** What keeps other ranks from finding rank 0, as far as rank 0 can tell; empty if it sees nothing. */
+    private static String explainFromRankZero(Launch.Address address, BootstrapOptions options) {
+        if (address.onlyLoopback().isPresent()) {
+            return "rank 0 listens for ranks of its own host only, because the rendezvous is host=" + address.host()
+                    + "; for ranks of other hosts name an address of this host that they can reach";
         }
+        HostLookup name = new HostLookup(address.host(), address.port());
+        try {
+            HostLookup.resolve(List.of(name));
+        } catch (IOException e) {
+            return address.hosts().size() > 1 ? "" : "rank 0 cannot look up its own host either: " + e.getMessage();
+        }
+        boolean loopback = name.known().stream().allMatch(InetAddress::isLoopbackAddress);
+        boolean own = NetworkInterfaces.candidates(options).stream()
+                .map(InterfaceCandidate::address)
+                .anyMatch(name.known()::contains);
+        if (address.hosts().size() > 1 || own && !loopback) {
+            return "";
+        }
+        return "host=" + address.host() + " is " + HostSearch.text(name.known()) + " here, which is "
+                + (loopback
+                        ? "a loopback address; where /etc/hosts of another host says so too, its ranks look for rank 0 on"
+                                + " their own host"
+                        : "no address of this host, where rank 0 runs; unless addresses are translated, name this host in"
+                                + " JCCL_RENDEZVOUS, or start rank 0 on that one");
+    }
+
+    /** Where rank 0 reaches its own server: the best first, because the coordinator then uses it too. */
+    private static List<InetSocketAddress> ownAddresses(Launch.Address address, BootstrapOptions options) {
+        if (address.onlyLoopback().isPresent()) {
+            return List.of(new InetSocketAddress(address.onlyLoopback().get(), address.port()));
+        }
+        Set<InetSocketAddress> own = new LinkedHashSet<>();
+        for (InterfaceCandidate one : NetworkInterfaces.usable(options)) {
+            own.add(new InetSocketAddress(one.address(), address.port()));
+        }
+        own.add(new InetSocketAddress(InetAddress.getLoopbackAddress(), address.port()));
+        return List.copyOf(own);
     }
 
     private static LaunchRendezvous byFile(
@@ -91,18 +123,20 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
                 : shared.path().resolveSibling(shared.path().getFileName() + "." + generation);
         Connector.Target target = () -> read(file);
         if (!opens) {
-            return new LaunchRendezvous(target, null, null);
+            return new LaunchRendezvous(target, null, null, () -> "");
         }
         RendezvousServer.Started started = RendezvousServer.open(options);
         try {
             write(file, started.id().toText());
+            readId(file); // where rank 0 may not trust the file, no rank may
         } catch (IOException e) {
             started.server().close();
             throw new BootstrapException(
-                    "the rendezvous file=" + file + " cannot be written: " + e + "; name another in JCCL_RENDEZVOUS",
+                    "the rendezvous file=" + file + " cannot be written and read: " + e
+                            + "; name another in JCCL_RENDEZVOUS, or host:port/secret",
                     e);
         }
-        return new LaunchRendezvous(target, started.server(), file);
+        return new LaunchRendezvous(target, started.server(), file, () -> "");
     }
 
     /** Only the owner may read the file, and it appears whole. */
@@ -130,11 +164,13 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
                 || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
             throw new IOException("file=" + file + " can be written by others, so it is ignored");
         }
-        String owner = Files.getOwner(file, LinkOption.NOFOLLOW_LINKS).getName();
-        String user = System.getProperty("user.name", "?");
-        if (!user.equals("?") && !owner.equals(user) && !owner.equals("root")) {
-            throw new IOException(
-                    "file=" + file + " belongs to owner=" + owner + ", not to user=" + user + ", so it is ignored");
+        int owner = (Integer) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        int user = HostIdentity.uid();
+        if (owner != user && owner != ROOT) {
+            throw new IOException("file=" + file + " belongs to uid=" + Integer.toUnsignedString(owner)
+                    + ", expected uid=" + Integer.toUnsignedString(user)
+                    + " of this process, so it is ignored; start all"
+                    + " ranks as one user, on a file system that gives files to the user who writes them");
         }
         if (Files.size(file) > MAX_FILE_BYTES) {
             throw new IOException("file=" + file + " is too long for an id");
@@ -149,6 +185,11 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     @Override
     public Connector.ServerAddress locate() throws IOException {
         return target.locate();
+    }
+
+    /** Why ranks may not have met; empty if nothing is known. May wait a second for a name service. */
+    String explanation() {
+        return explanation.get();
     }
 
     @Override

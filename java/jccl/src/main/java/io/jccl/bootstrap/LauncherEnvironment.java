@@ -2,7 +2,10 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.config.LaunchSettings;
+import io.jccl.device.HostIdentity;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -10,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,13 +43,13 @@ public final class LauncherEnvironment {
     private static final String KUBERNETES = "kubernetes";
     private static final int FIRST_JOB_PORT = 20_000;
     private static final int JOB_PORTS = 10_000;
-    /** Slurm numbers from here on what is no step of srun: the batch script, the shell of an allocation, and so on. */
-    private static final long FIRST_RESERVED_STEP = 0xffff_fff0L;
 
     private final Map<String, String> environment;
+    private final SlurmJob slurm;
 
     private LauncherEnvironment(Map<String, String> environment) {
         this.environment = environment;
+        this.slurm = new SlurmJob(this::get);
     }
 
     /** The variables of one launcher. */
@@ -112,7 +116,7 @@ public final class LauncherEnvironment {
         boolean hasSize = get(dialect.size()).isPresent();
         // Pods of any Indexed Job have the index, and JCCL_SIZE alone is JCCL's own.
         boolean anything = dialect.name().equals(KUBERNETES) ? hasRank && hasSize : hasRank || hasSize;
-        if (!anything || dialect.name().equals("slurm") && !insideSlurmStep()) {
+        if (!anything || dialect.name().equals("slurm") && !slurm.insideStep()) {
             return Optional.empty();
         }
         List<String> missing = new ArrayList<>();
@@ -134,16 +138,6 @@ public final class LauncherEnvironment {
         return Optional.of(new Launch(dialect.name(), rank, size, localRank, rendezvous.orElseThrow()));
     }
 
-    private boolean insideSlurmStep() {
-        return slurmStep()
-                .filter(step -> step.matches("[0-9]{1,10}") && Long.parseLong(step) < FIRST_RESERVED_STEP)
-                .isPresent();
-    }
-
-    private Optional<String> slurmStep() {
-        return get("SLURM_STEP_ID").or(() -> get("SLURM_STEPID"));
-    }
-
     private int number(String name, int min, int max) {
         String value = environment.get(name).trim();
         try {
@@ -163,10 +157,12 @@ public final class LauncherEnvironment {
             return Optional.of(parseRendezvous(explicit.get()));
         }
         return switch (dialect.name()) {
-            case "torchrun" -> torchrun(missing);
-            case "slurm" -> slurm(missing);
-            case "openmpi" -> oneHost(dialect, missing, "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid");
-            case "pmi" -> oneHost(dialect, missing, "PMI_JOBID", "HYDRA_JOBID", "PMI_PORT");
+            case "torchrun" -> torchrun(dialect, missing);
+            case "slurm" -> slurmStep(missing);
+            case "openmpi" -> mpi(
+                    dialect, missing, Optional.empty(), List.of("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"));
+            case "pmi" -> mpi(
+                    dialect, missing, Optional.of("PMI_PORT"), List.of("PMI_JOBID", "HYDRA_JOBID", "I_MPI_HYDRA_UUID"));
             default -> {
                 missing.add(RENDEZVOUS + " (host:port of rank 0, or file:/path on a shared file system)");
                 yield Optional.empty();
@@ -174,8 +170,12 @@ public final class LauncherEnvironment {
         };
     }
 
-    /** Where torchrun's agent hosts the store, it listens on the port itself: JCCL uses the next one. */
-    private Optional<Launch.Rendezvous> torchrun(List<String> missing) {
+    /**
+     * Where torchrun's agent hosts the store, it listens on the port itself: JCCL uses the next one. Agents count restarts each
+     * for itself, and may spell the host each in its own way; on the first host of a PyTorchJob it is {@code localhost}. So
+     * none of these is part of the key, and rank 0 takes connections of all hosts unless all ranks are known to be here.
+     */
+    private Optional<Launch.Rendezvous> torchrun(Dialect dialect, List<String> missing) {
         int before = missing.size();
         for (String name : List.of("MASTER_ADDR", "MASTER_PORT")) {
             if (get(name).isEmpty()) {
@@ -190,93 +190,98 @@ public final class LauncherEnvironment {
                 .orElse(false);
         int port = number("MASTER_PORT", 1, 65534) + (agentListens ? 1 : 0);
         String host = get("MASTER_ADDR").orElseThrow();
-        String job = "torchrun " + get("TORCHELASTIC_RUN_ID").orElse("") + " "
-                + get("TORCHELASTIC_RESTART_COUNT").orElse("") + " " + host + " " + port;
-        return Optional.of(new Launch.Address(host, port, new Launch.Secret(job), true));
+        Launch.Secret job =
+                new Launch.Secret("torchrun " + get("TORCHELASTIC_RUN_ID").orElse("") + " " + port);
+        Optional<String> localSize = get(dialect.localSize());
+        boolean onlyHere =
+                localSize.isPresent() ? localSize.equals(get(dialect.size())) : !HostLookup.isLocalhost(host);
+        return Optional.of(new Launch.Address(
+                List.of(host), port, job, true, onlyHere ? HostLookup.loopback(host) : Optional.empty()));
     }
 
-    private Optional<Launch.Rendezvous> slurm(List<String> missing) {
-        Optional<String> job = get("SLURM_JOB_ID").or(() -> get("SLURM_JOBID"));
-        Optional<String> nodes =
-                get("SLURM_STEP_NODELIST").or(() -> get("SLURM_JOB_NODELIST")).or(() -> get("SLURM_NODELIST"));
-        if (job.isEmpty()) {
-            missing.add("SLURM_JOB_ID");
-        }
-        if (nodes.isEmpty()) {
-            missing.add("SLURM_STEP_NODELIST");
-        }
-        if (job.isEmpty() || nodes.isEmpty()) {
-            return Optional.empty();
-        }
-        String step = job.get() + "." + slurmStep().orElse("0");
-        int port = FIRST_JOB_PORT + Math.floorMod(step.hashCode(), JOB_PORTS);
-        return Optional.of(new Launch.Address(
-                firstNode(nodes.get()), port, new Launch.Secret("slurm " + step + " " + nodes.get()), true));
+    private Optional<Launch.Rendezvous> slurmStep(List<String> missing) {
+        return inSlurmJob(slurm.step().orElse("0"), slurm.stepNodes(), missing);
     }
 
     /**
-     * The first host of a Slurm node list: {@code node[03-07,12],login1} gives {@code node03}.
+     * Ranks meet on a host of the Slurm job. Its hosts and the step's are spelled and ordered differently for different ranks,
+     * so they are no part of the key.
      *
-     * @throws IllegalArgumentException if the list cannot be read
+     * @param name what all ranks call the launch, and no other launch of the job
      */
-    static String firstNode(String list) {
-        StringBuilder name = new StringBuilder();
-        for (int i = 0; i < list.length(); i++) {
-            char c = list.charAt(i);
-            if (c == ',') {
-                break;
-            }
-            if (c != '[') {
-                name.append(c);
-                continue;
-            }
-            int end = list.indexOf(']', i);
-            String first = end < 0 ? "" : list.substring(i + 1, end).split("[-,]", 2)[0];
-            if (first.isEmpty() || !first.chars().allMatch(Character::isDigit)) {
-                throw badNodes(list);
-            }
-            name.append(first);
-            i = end;
+    private Optional<Launch.Rendezvous> inSlurmJob(String name, List<String> hosts, List<String> missing) {
+        Optional<String> job = slurm.id();
+        if (job.isEmpty()) {
+            missing.add("SLURM_JOB_ID");
         }
-        if (name.isEmpty() || !name.toString().matches("[A-Za-z0-9._-]+")) {
-            throw badNodes(list);
+        if (hosts.isEmpty()) {
+            missing.add("SLURM_JOB_NODELIST");
         }
-        return name.toString();
-    }
-
-    private static IllegalArgumentException badNodes(String list) {
-        return new IllegalArgumentException("SLURM_STEP_NODELIST=\"" + list
-                + "\": expected a list like node[03-07,12]; or set JCCL_RENDEZVOUS=host:port");
-    }
-
-    /** MPI launchers set no address; on one host a file named after the job replaces it. */
-    private Optional<Launch.Rendezvous> oneHost(Dialect dialect, List<String> missing, String... jobNames) {
-        Optional<String> job = Optional.empty();
-        String from = null;
-        for (String name : jobNames) {
-            if (job.isEmpty()) {
-                job = get(name);
-                from = name;
-            }
-        }
-        boolean allHere =
-                get(dialect.size()).isPresent() && get(dialect.localSize()).equals(get(dialect.size()));
-        if (job.isEmpty() || !allHere) {
-            Optional<Launch.Rendezvous> allocation = slurm(new ArrayList<>()); // mpirun inside a Slurm job
-            if (allocation.isPresent()) {
-                return allocation;
-            }
-            missing.add(RENDEZVOUS + " (host:port of rank 0; " + dialect.name()
-                    + " sets no address, which is optional only when all ranks are on one host and one of "
-                    + String.join(", ", jobNames) + " names the job)");
+        if (job.isEmpty() || hosts.isEmpty()) {
             return Optional.empty();
         }
-        String directory = get("XDG_RUNTIME_DIR").or(() -> get("TMPDIR")).orElse("/tmp");
-        String user = get("USER").or(() -> get("LOGNAME")).orElse("");
-        String key = from + "=" + job.get() + " " + user;
-        byte[] name = Handshake.derive(key.getBytes(StandardCharsets.UTF_8), "file name");
-        return Optional.of(new Launch.SharedFile(
-                Path.of(directory, "jccl-" + HexFormat.of().formatHex(name))));
+        String launch = job.get() + "." + name;
+        int port = FIRST_JOB_PORT + Math.floorMod(launch.hashCode(), JOB_PORTS);
+        return Optional.of(new Launch.Address(
+                hosts, port, new Launch.Secret("slurm " + launch), true, HostLookup.loopback(hosts.get(0))));
+    }
+
+    /**
+     * MPI launchers set no address. On one host a file named after the job replaces it; over several hosts of a Slurm job, rank
+     * 0 is on one of these.
+     *
+     * @param ofHost a variable that names the job to the ranks of one host only
+     * @param ofJob variables that name the job to all ranks
+     */
+    private Optional<Launch.Rendezvous> mpi(
+            Dialect dialect, List<String> missing, Optional<String> ofHost, List<String> ofJob) {
+        Optional<String> job = named(ofJob);
+        Optional<String> file = job.isPresent() ? job : named(ofHost.stream().toList());
+        boolean allHere =
+                get(dialect.size()).isPresent() && get(dialect.localSize()).equals(get(dialect.size()));
+        if (allHere && file.isPresent()) {
+            return Optional.of(file(file.get()));
+        }
+        String launch = dialect.name() + " " + get(dialect.size()).orElse("") + " " + job.orElse("");
+        List<String> hosts = allHere ? List.of(HostLookup.LOCALHOST) : slurm.jobNodes();
+        Optional<Launch.Rendezvous> allocation = inSlurmJob(launch, hosts, new ArrayList<>());
+        if (allocation.isPresent()) {
+            return allocation;
+        }
+        missing.add(RENDEZVOUS + " (host:port of rank 0; " + dialect.name()
+                + " sets no address, which is optional only when all ranks are on one host and one of "
+                + String.join(
+                        ", ", Stream.concat(ofJob.stream(), ofHost.stream()).toList()) + " names the job)");
+        return Optional.empty();
+    }
+
+    /** The first variable that is set, and its value. */
+    private Optional<String> named(List<String> names) {
+        return names.stream()
+                .filter(name -> get(name).isPresent())
+                .map(name -> name + "=" + get(name).orElseThrow())
+                .findFirst();
+    }
+
+    /**
+     * A file of this host named after the job. Its directory depends on no variable, because ranks may have temporary
+     * directories of their own, unless there is no other way.
+     */
+    private Launch.Rendezvous file(String job) {
+        Path directory = Path.of("/tmp");
+        if (!Files.isWritable(directory)) {
+            directory = Path.of(get("XDG_RUNTIME_DIR").or(() -> get("TMPDIR")).orElse("/dev/shm"));
+        }
+        byte[] name = Handshake.derive((job + " " + user()).getBytes(StandardCharsets.UTF_8), "file name");
+        return new Launch.SharedFile(directory.resolve("jccl-" + HexFormat.of().formatHex(name)));
+    }
+
+    private static String user() {
+        try {
+            return Integer.toUnsignedString(HostIdentity.uid());
+        } catch (IOException e) {
+            return ""; // the owner of the file is checked anyway
+        }
     }
 
     /**
@@ -300,7 +305,8 @@ public final class LauncherEnvironment {
         }
         HostPort place = HostPort.parse(address, why -> badRendezvous(address, why));
         boolean guessable = secret.isEmpty();
-        Launch.Secret made = new Launch.Secret(guessable ? "jccl " + address : secret);
+        // Ranks may write the host differently: as a name, with its domain, or as an address.
+        Launch.Secret made = new Launch.Secret(guessable ? "jccl " + place.port() : secret);
         return new Launch.Address(place.host(), place.port(), made, guessable);
     }
 

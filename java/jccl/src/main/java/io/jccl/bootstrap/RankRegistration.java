@@ -171,7 +171,9 @@ final class RankRegistration {
         SortedMap<Integer, Member> present = bySize.get(theirSize);
         if (present != null && present.containsKey(rank)) {
             return "rank=" + rank + " is taken by remote="
-                    + present.get(rank).link().remote() + ": give every process its own rank";
+                    + present.get(rank).link().remote()
+                    + ": give every process its own rank, and end processes that an earlier attempt of the job"
+                    + " has left";
         }
         return null;
     }

@@ -72,7 +72,7 @@ final class Relay implements Server.Service {
     /**
      * Listens for the ranks below until all have come.
      *
-     * @param local this host's best address
+     * @param local this host's best address; null if none is known to be better
      * @return where, for these; empty if there are none
      */
     byte[] listen(InetAddress local, BootstrapOptions options) {

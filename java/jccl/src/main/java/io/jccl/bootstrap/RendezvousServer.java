@@ -10,8 +10,11 @@ import java.nio.channels.ServerSocketChannel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +36,7 @@ final class RendezvousServer implements Closeable, Server.Service {
     private final LongSupplier clock;
     private final long idleLimitNanos;
     private final ReformRendezvous reform; // null: the group comes from no other
+    private final boolean isOfRankZero; // its addresses are those of rank 0's coordinator
     private long lastLogNanos;
     private long endNanos;
     private boolean welcomed;
@@ -44,8 +48,19 @@ final class RendezvousServer implements Closeable, Server.Service {
      * @param port 0 for any
      * @throws BootstrapException if the port cannot be had
      */
-    RendezvousServer(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
-        this(options, Server.listening(new InetSocketAddress(address, port)), true, secret, null);
+    private RendezvousServer(
+            BootstrapOptions options, InetAddress address, int port, byte[] secret, boolean isOfRankZero) {
+        this(options, Server.listening(new InetSocketAddress(address, port)), true, secret, null, isOfRankZero);
+    }
+
+    /**
+     * Starts a rendezvous server in the process of rank 0.
+     *
+     * @param address the only address to listen on, or null for all
+     * @throws BootstrapException if the port cannot be had
+     */
+    static RendezvousServer ofRankZero(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
+        return new RendezvousServer(options, address, port, secret, true);
     }
 
     /**
@@ -55,7 +70,7 @@ final class RendezvousServer implements Closeable, Server.Service {
      * @param reform what the server does for that
      */
     RendezvousServer(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ReformRendezvous reform) {
-        this(options, acceptor, false, secret, reform);
+        this(options, acceptor, false, secret, reform, false);
     }
 
     private RendezvousServer(
@@ -63,7 +78,9 @@ final class RendezvousServer implements Closeable, Server.Service {
             ServerSocketChannel acceptor,
             boolean ownsAcceptor,
             byte[] secret,
-            ReformRendezvous reform) {
+            ReformRendezvous reform,
+            boolean isOfRankZero) {
+        this.isOfRankZero = isOfRankZero;
         registration = reform == null
                 ? new RankRegistration(options.version(), 0)
                 : new RankRegistration(options.version(), reform.size(), reform.admission());
@@ -99,7 +116,8 @@ final class RendezvousServer implements Closeable, Server.Service {
     static Started open(BootstrapOptions options) {
         List<InterfaceCandidate> candidates = NetworkInterfaces.usable(options);
         byte[] secret = Handshake.randomBytes(UniqueId.SECRET_BYTES);
-        RendezvousServer server = new RendezvousServer(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
+        RendezvousServer server =
+                new RendezvousServer(options, NetworkInterfaces.bindAddress(candidates), 0, secret, false);
         List<InetSocketAddress> addresses =
                 NetworkInterfaces.withPort(candidates, server.port(), UniqueId.MAX_ADDRESSES);
         return new Started(server, UniqueId.of(addresses, secret));
@@ -158,11 +176,27 @@ final class RendezvousServer implements Closeable, Server.Service {
             return;
         }
         welcomed = true;
-        WireWriter content = new WireWriter().blob(registration.blob(0));
+        WireWriter content = new WireWriter().blob(isOfRankZero ? offerByArrival() : registration.blob(0));
         for (FrameLink link : registration.links()) {
             link.send(FrameType.WELCOME, content);
         }
         LOG.debug("all ranks have met: size={} port={}", registration.size(), server.port());
+    }
+
+    /**
+     * Rank 0's offer, with the address first by which most ranks have come from other hosts: it reaches rank 0, whatever rank
+     * 0's host takes its own name for.
+     */
+    private byte[] offerByArrival() {
+        byte[] offer = registration.blob(0);
+        Map<InetAddress, Long> arrivals = registration.links().stream()
+                .filter(link -> !link.isInsideHost())
+                .collect(Collectors.groupingBy(FrameLink::localAddress, Collectors.counting()));
+        Optional<InetAddress> most =
+                arrivals.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
+        return most.isEmpty() || offer.length == 0
+                ? offer
+                : CoordinatorAddress.decode(offer).preferring(most.get()).encode();
     }
 
     /** Once all have met, rank 0 forwards the failure: by then the others are connected to its coordinator. */

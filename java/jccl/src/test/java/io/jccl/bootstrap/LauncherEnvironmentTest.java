@@ -93,6 +93,72 @@ class LauncherEnvironmentTest {
         assertThat(address(launch).port()).isEqualTo(29501);
     }
 
+    /** Agents count restarts each for itself, and take the host as their own command line spells it. */
+    @ParameterizedTest
+    @CsvSource({"nodea,NodeA.example", "nodea,10.77.0.1", "localhost,nodea", "127.0.0.1,nodea."})
+    void torchrunsKeyIsThatOfAllNodes(String atZero, String atOne) {
+        Launch.Address zero = address(LauncherEnvironment.detect(torchrunNode(0, atZero, 0)));
+        Launch.Address one = address(LauncherEnvironment.detect(torchrunNode(1, atOne, 3)));
+        assertThat(one.secret()).isEqualTo(zero.secret());
+        assertThat(one.port()).isEqualTo(zero.port());
+        assertThat(zero.onlyLoopback()).as("one of two hosts").isEmpty();
+        Map<String, String> other = torchrunNode(1, atOne, 0);
+        other.put("TORCHELASTIC_RUN_ID", "another");
+        assertThat(address(LauncherEnvironment.detect(other)).secret()).isNotEqualTo(zero.secret());
+    }
+
+    private static Map<String, String> torchrunNode(int rank, String address, int restarts) {
+        return env(
+                "RANK=" + rank,
+                "WORLD_SIZE=2",
+                "LOCAL_RANK=0",
+                "LOCAL_WORLD_SIZE=1",
+                "MASTER_ADDR=" + address,
+                "MASTER_PORT=29500",
+                "TORCHELASTIC_RUN_ID=run7",
+                "TORCHELASTIC_USE_AGENT_STORE=True",
+                "TORCHELASTIC_RESTART_COUNT=" + restarts);
+    }
+
+    /** Kubeflow's operator calls the host localhost to the master alone, and sets no local size. */
+    @Test
+    void theMasterOfAPyTorchJobListensForOtherHosts() {
+        Map<String, String> env = env("RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=localhost", "MASTER_PORT=23456");
+        assertThat(address(LauncherEnvironment.detect(env)).onlyLoopback()).isEmpty();
+        env.put("LOCAL_WORLD_SIZE", "2");
+        assertThat(address(LauncherEnvironment.detect(env)).onlyLoopback()).isPresent();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "localhost:1/s,true",
+        "LocalHost.:1/s,true",
+        "127.0.0.1:1/s,true",
+        "127.1.2.3:1,true",
+        "[::1]:1/s,true",
+        "nodea:1/s,false",
+        "localhost.example:1/s,false",
+        "10.0.0.1:1/s,false",
+        "[fd00::1]:1,false"
+    })
+    void onlyALiteralLoopbackAddressOrLocalhostListensOnLoopback(String rendezvous, boolean onlyLoopback) {
+        Launch.Address address = (Launch.Address) LauncherEnvironment.parseRendezvous(rendezvous);
+        assertThat(address.onlyLoopback().isPresent()).isEqualTo(onlyLoopback);
+    }
+
+    @Test
+    void aRendezvousWithoutASecretHasOneKeyHoweverTheHostIsSpelled() {
+        assertThat(address("node1.example:2900").secret())
+                .isEqualTo(address("node1:2900").secret())
+                .isEqualTo(address("NODE1.:2900").secret())
+                .isEqualTo(address("[fe80::1%eth0]:2900").secret())
+                .isNotEqualTo(address("node1:2901").secret());
+    }
+
+    private static Launch.Address address(String rendezvous) {
+        return (Launch.Address) LauncherEnvironment.parseRendezvous(rendezvous);
+    }
+
     @Test
     void openMpiOnOneHostMeetsByAFileThatAllRanksNameAlike() {
         Map<String, String> zero = env(
@@ -101,14 +167,18 @@ class LauncherEnvironmentTest {
                 "OMPI_COMM_WORLD_LOCAL_RANK=0",
                 "OMPI_COMM_WORLD_LOCAL_SIZE=2",
                 "PMIX_NAMESPACE=1234@1",
-                "TMPDIR=/var/tmp");
+                "TMPDIR=/var/tmp/rank0",
+                "USER=root");
         Map<String, String> one = new HashMap<>(zero);
         one.put("OMPI_COMM_WORLD_RANK", "1");
+        one.put("TMPDIR", "/var/tmp/rank1");
+        one.put("XDG_RUNTIME_DIR", "/run/user/1000");
+        one.put("USER", "hadoop");
         Map<String, String> other = new HashMap<>(zero);
         other.put("PMIX_NAMESPACE", "1235@1");
         Launch.SharedFile file =
                 (Launch.SharedFile) LauncherEnvironment.detect(zero).rendezvous();
-        assertThat(file.path().getParent()).isEqualTo(Path.of("/var/tmp"));
+        assertThat(file.path().getParent()).isEqualTo(Path.of("/tmp"));
         assertThat(LauncherEnvironment.detect(one).rendezvous()).isEqualTo(file);
         assertThat(LauncherEnvironment.detect(other).rendezvous()).isNotEqualTo(file);
     }
@@ -139,6 +209,87 @@ class LauncherEnvironmentTest {
         assertThat(launch.launcher()).isEqualTo("openmpi");
         assertThat(launch.rank()).isEqualTo(5);
         assertThat(address(launch).host()).isEqualTo("n08");
+    }
+
+    /** mpirun starts rank 0 itself, in the batch script; srun starts its daemons, on the other hosts only. */
+    @Test
+    void openMpiOverTheHostsOfASlurmJobMeetsWhereverASteppedDaemonRuns() {
+        Map<String, String> job = env(
+                "OMPI_COMM_WORLD_SIZE=3",
+                "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+                "PMIX_NAMESPACE=prterun-n1-4711@1",
+                "SLURM_JOB_ID=12",
+                "SLURM_JOB_NODELIST=n[1-3]");
+        Launch.Address zero = address(LauncherEnvironment.detect(
+                with(job, "OMPI_COMM_WORLD_RANK=0", "SLURM_PROCID=0", "SLURM_NTASKS=3", "SLURM_NODELIST=n[1-3]")));
+        Launch.Address two = address(LauncherEnvironment.detect(with(
+                job,
+                "OMPI_COMM_WORLD_RANK=2",
+                "SLURM_PROCID=1",
+                "SLURM_NTASKS=2",
+                "SLURM_STEP_ID=4",
+                "SLURM_NODELIST=n[2-3]",
+                "SLURM_STEP_NODELIST=n[2-3]")));
+        assertThat(two.hosts()).isEqualTo(zero.hosts()).containsExactly("n1", "n2", "n3");
+        assertThat(two.secret()).isEqualTo(zero.secret());
+        assertThat(two.port()).isEqualTo(zero.port());
+        Launch.Address other = address(
+                LauncherEnvironment.detect(with(job, "OMPI_COMM_WORLD_RANK=2", "PMIX_NAMESPACE=prterun-n1-4712@1")));
+        assertThat(other.secret()).as("another mpirun of the job").isNotEqualTo(zero.secret());
+    }
+
+    private static Map<String, String> with(Map<String, String> env, String... more) {
+        Map<String, String> all = new HashMap<>(env);
+        all.putAll(env(more));
+        return all;
+    }
+
+    /** Hydra's daemons are all of one step, or that of its own host is of none; each has a port of its own. */
+    @Test
+    void hydraInASlurmJobNamesTheRendezvousByWhatAllHostsSee() {
+        Map<String, String> job = env(
+                "PMI_SIZE=4",
+                "MPI_LOCALNRANKS=2",
+                "SLURM_JOBID=12",
+                "SLURM_NODELIST=n1,n2",
+                "SLURM_JOB_NODELIST=n1,n2");
+        Launch.Address zero =
+                address(LauncherEnvironment.detect(with(job, "PMI_RANK=0", "MPI_LOCALRANKID=0", "PMI_PORT=n1:4455")));
+        Launch.Address three = address(LauncherEnvironment.detect(with(
+                job,
+                "PMI_RANK=3",
+                "MPI_LOCALRANKID=1",
+                "PMI_PORT=n2:3344",
+                "SLURM_STEP_ID=0",
+                "SLURM_STEP_NODELIST=n2")));
+        assertThat(three).isEqualTo(zero);
+    }
+
+    /** Two of them may run at once on different hosts of a job, and neither has a name. */
+    @Test
+    void hydraOnOneHostOfASlurmJobMeetsThere() {
+        Launch.Address here = address(LauncherEnvironment.detect(
+                env("PMI_RANK=0", "PMI_SIZE=2", "MPI_LOCALNRANKS=2", "SLURM_JOB_ID=12", "SLURM_JOB_NODELIST=n[1-9]")));
+        assertThat(here.hosts()).containsExactly("localhost");
+        assertThat(here.onlyLoopback()).isPresent();
+    }
+
+    /** The components have numbers of their own; the nodes of all are in one list or in one for each. */
+    @Test
+    void aHeterogeneousJobOfSlurmMeetsOnAnyOfItsHosts() {
+        Map<String, String> step = env("SLURM_NTASKS=4", "SLURM_STEP_ID=0", "SLURM_HET_JOB_ID=42");
+        Launch.Address zero = address(LauncherEnvironment.detect(
+                with(step, "SLURM_PROCID=0", "SLURM_JOB_ID=42", "SLURM_STEP_NODELIST=a1", "SLURM_JOB_NODELIST=a1")));
+        Launch.Address three = address(LauncherEnvironment.detect(with(
+                step,
+                "SLURM_PROCID=3",
+                "SLURM_JOB_ID=43",
+                "SLURM_STEP_NODELIST=b[1-2]",
+                "SLURM_JOB_NODELIST_HET_GROUP_0=a1",
+                "SLURM_JOB_NODELIST_HET_GROUP_1=b[1-2]")));
+        assertThat(three.hosts()).contains("a1", "b1", "b2");
+        assertThat(three.secret()).isEqualTo(zero.secret());
+        assertThat(three.port()).isEqualTo(zero.port());
     }
 
     @Test
@@ -178,29 +329,6 @@ class LauncherEnvironmentTest {
                 .isEmpty();
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "node1|node1",
-                "a,b|a",
-                "n[3-7]|n3",
-                "n[03,05]x|n03x",
-                "r[1-2]c[4-9],z|r1c4",
-                "h-1.example|h-1.example"
-            })
-    void firstNodes(String list, String first) {
-        assertThat(LauncherEnvironment.firstNode(list)).isEqualTo(first);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"", "n[", "n[]", "n[a-b]", ",", "n;rm", "]"})
-    void badNodeListsAreQuoted(String list) {
-        assertThatThrownBy(() -> LauncherEnvironment.firstNode(list))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("\"" + list + "\"");
-    }
-
     @Test
     void theFirstCompleteSetWins() {
         Map<String, String> env = env(
@@ -215,7 +343,7 @@ class LauncherEnvironmentTest {
                 .hasMessageContaining("jccl lacks JCCL_SIZE, JCCL_RENDEZVOUS")
                 .hasMessageContaining("torchrun lacks RANK, MASTER_ADDR");
         assertThatThrownBy(() -> LauncherEnvironment.detect(env("SLURM_PROCID=0", "SLURM_NTASKS=2", "SLURM_STEP_ID=0")))
-                .hasMessageContaining("slurm lacks SLURM_JOB_ID, SLURM_STEP_NODELIST");
+                .hasMessageContaining("slurm lacks SLURM_JOB_ID, SLURM_JOB_NODELIST");
         assertThatThrownBy(() -> LauncherEnvironment.detect(env("JCCL_RANK=", "PATH=/bin")))
                 .hasMessageContaining("no launcher's environment was found");
     }
@@ -237,7 +365,7 @@ class LauncherEnvironmentTest {
         assertThat(LauncherEnvironment.parseRendezvous("[::1]:5/s"))
                 .isEqualTo(new Launch.Address("::1", 5, new Launch.Secret("s"), false));
         assertThat(LauncherEnvironment.parseRendezvous("h:65535"))
-                .isEqualTo(new Launch.Address("h", 65535, new Launch.Secret("jccl h:65535"), true));
+                .isEqualTo(new Launch.Address("h", 65535, new Launch.Secret("jccl 65535"), true));
     }
 
     @ParameterizedTest

@@ -223,6 +223,30 @@ class SimulatedHostsTest {
         }
     }
 
+    /** Debian's default: a host takes its own name for a loopback address, and other hosts know better. */
+    @Test
+    void aNameThatIsLoopbackOnItsOwnHostServesTheOthers() throws Exception {
+        List<Path> names = List.of(
+                Files.writeString(folder.resolve("names0"), "127.0.1.1 nodea\n"),
+                Files.writeString(folder.resolve("names1"), "10.88.0.1 nodea\n"));
+        try (SimulatedHosts hosts = start(2, "");
+                ProcessRanks ranks = ProcessRanks.startLaunched(
+                        folder,
+                        3,
+                        rank -> hosts.inside(
+                                rank / 2,
+                                rank,
+                                3,
+                                SimulatedHosts.rendezvousAt("nodea"),
+                                "JAVA_TOOL_OPTIONS=-Djdk.net.hosts.file=" + names.get(rank / 2)),
+                        "launched-sample",
+                        "10")) {
+            for (int rank = 0; rank < 3; rank++) {
+                requireEnd(ranks, rank, "RESULT ok");
+            }
+        }
+    }
+
     private Path describeHost(String name, int rank, int dev) throws IOException {
         return Files.writeString(
                 folder.resolve(name),
