@@ -18,19 +18,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Names, loopback, interfaces, and what stands between them and other hosts. */
+/** Loopback, interfaces, and what stands between them and other hosts. */
 final class NetworkChecks {
 
     private static final int CONNECT_MILLIS = 2000;
-    private static final int SLOW_NAME_MILLIS = 1000;
-    private static final int NAME_MILLIS = 5000;
 
     private NetworkChecks() {}
 
@@ -210,46 +204,5 @@ final class NetworkChecks {
     static OptionalLong mtu(Host host, String name) {
         long mtu = number(host, "/sys/class/net/" + name + "/mtu");
         return mtu > 0 ? OptionalLong.of(mtu) : OptionalLong.empty();
-    }
-
-    static List<Finding> hostName(Host host) {
-        long begin = System.nanoTime();
-        try {
-            InetAddress address =
-                    CompletableFuture.supplyAsync(NetworkChecks::localHost).get(NAME_MILLIS, TimeUnit.MILLISECONDS);
-            long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
-            String seen = (address == null
-                            ? "this host's own name does not resolve"
-                            : address.getHostName() + " is " + address.getHostAddress())
-                    + " (" + millis + " ms)";
-            if (address == null) {
-                return List.of(Finding.warn("host-name", seen, "add the name to /etc/hosts"));
-            }
-            return List.of(
-                    millis < SLOW_NAME_MILLIS
-                            ? Finding.ok("host-name", seen)
-                            : Finding.warn(
-                                    "host-name",
-                                    seen + ": slow",
-                                    "add the name to /etc/hosts, or mend /etc/resolv.conf"));
-        } catch (TimeoutException e) {
-            return List.of(Finding.warn(
-                    "host-name",
-                    "this host's own name does not resolve within " + NAME_MILLIS + " ms",
-                    "add the name to /etc/hosts, or mend /etc/resolv.conf"));
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("resolving the host name failed", e.getCause());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return List.of();
-        }
-    }
-
-    private static InetAddress localHost() {
-        try {
-            return InetAddress.getLocalHost();
-        } catch (IOException e) {
-            return null;
-        }
     }
 }
