@@ -38,7 +38,7 @@ public final class Settings {
      * @throws IllegalArgumentException if a value is bad; quotes name, value, place and what is expected
      */
     public static Settings load(CommunicatorConfig config) {
-        return load(config, System::getProperty, System.getenv());
+        return load(config, System::getProperty, EnvironmentVariables.all());
     }
 
     /**

@@ -16,6 +16,7 @@ import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.bootstrap.MemberFile;
 import io.jccl.bootstrap.ReportKind;
 import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.EnvironmentVariables;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
@@ -115,12 +116,12 @@ public final class CommunicatorInitializer {
         Settings settings = InitSettings.load(config);
         Optional<String> members = settings.get(LaunchSettings.JOIN);
         if (members.isPresent()) {
-            return join(JobMembers.parse(members.get(), System.getenv()), config, settings);
+            return join(JobMembers.parse(members.get(), EnvironmentVariables.all()), config, settings);
         }
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
-        Launch launch = LauncherEnvironment.detect(System.getenv());
+        Launch launch = LauncherEnvironment.detect(EnvironmentVariables.all());
         CommunicatorStatus status =
                 ProcessStatus.begin(JobIdentity.of(launch), launch.rank(), launch.size(), settings, options);
         return initialize(config, settings, costs, status, timeline, () -> Bootstrap.join(launch, generation, options));
