@@ -28,8 +28,8 @@ import java.util.stream.IntStream;
  * and its result is taken when it is there.
  *
  * <p>The JVM remembers for ten seconds that a name is unknown ({@code networkaddress.cache.negative.ttl}) and for thirty
- * seconds what a known one means. It tells upper from lower case, name servers and {@code /etc/hosts} do not. So later lookups
- * spell the name in other ways.
+ * seconds what a known one means. It distinguishes upper and lower case; name servers and {@code /etc/hosts} do not. So later
+ * lookups spell the name in other ways.
  */
 final class HostLookup {
 
@@ -177,7 +177,7 @@ final class HostLookup {
         try {
             return resolver.resolve(spelling);
         } catch (UnknownHostException e) {
-            return resolver.resolve(host); // a name service may tell upper from lower case after all
+            return resolver.resolve(host); // some name services distinguish upper and lower case
         }
     }
 

@@ -43,6 +43,13 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
         public String host() {
             return hosts.get(0);
         }
+
+        /** For the log: a job may have thousands of hosts. */
+        @Override
+        public String toString() {
+            return "Address[host=" + host() + ", otherHosts=" + (hosts.size() - 1) + ", port=" + port + ", guessable="
+                    + guessable + "]";
+        }
     }
 
     /**

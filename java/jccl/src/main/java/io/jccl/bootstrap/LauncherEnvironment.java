@@ -34,7 +34,8 @@ import org.slf4j.LoggerFactory;
  * <p>{@code JCCL_RENDEZVOUS} overrides where the ranks of any launcher meet. It is {@code host:port},
  * {@code [v6-address]:port}, either with {@code /secret} behind it, or {@code file:/path} of a file that all ranks
  * share. Without a secret the key is made from the launcher's variables, which others on the network may guess; a
- * warning says so. Pure functions of the environment that is passed in.
+ * warning says so. Only variables that all ranks have alike become part of a key or of the name of a file. All methods
+ * depend on the environment that is passed in, and for the path of a file on the user and on {@code /tmp}.
  */
 public final class LauncherEnvironment {
 
