@@ -75,8 +75,8 @@ if(NOT JCCL_SANITIZE)
   jccl_shared_library(jccl_portable)
   list(APPEND jccl_loaded jccl_portable)
 endif()
-# A function that Java's tests reduce with.
-jccl_test_library(jccl_test_functions native/test/functions/scaled_sum.cc)
+# A function that Java's tests reduce with, and one that changes the environment of their processes.
+jccl_test_library(jccl_test_functions native/test/functions/environment.cc native/test/functions/scaled_sum.cc)
 # A driver with fake GPUs, under the name that the loader looks for; Java's tests run programs beside it.
 add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)
 set_target_properties(jccl_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1

@@ -1,6 +1,7 @@
 package io.jccl.integration;
 
 import io.jccl.UniqueId;
+import io.jccl.testing.JavaCommand;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -106,19 +107,10 @@ final class ElasticRounds implements AutoCloseable {
 
     private Rank startRank(String... how) throws IOException {
         Path output = folder.resolve("process" + started++ + ".out");
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xmx256m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                ElasticRank.class.getName(),
-                folder.toString(),
-                Integer.toString(size),
-                transport));
-        command.addAll(List.of(how));
-        Process process = new ProcessBuilder(command)
+        List<String> java = new ArrayList<>(
+                List.of("-Xmx256m", ElasticRank.class.getName(), folder.toString(), Integer.toString(size), transport));
+        java.addAll(List.of(how));
+        Process process = new ProcessBuilder(JavaCommand.of(java))
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .redirectInput(new File("/dev/null"))

@@ -20,6 +20,9 @@ import java.util.stream.Stream;
 /** Emulated GPUs: two of them, no driver and no GPU needed. */
 final class EmulatedGpus {
 
+    /** The system property that has the library's path. */
+    static final String LIBRARY = "jccl.emulated.cuda";
+
     /** The name in /proc of memory that processes share. */
     private static final String SHARED_MEMORY = "jccl-emulated-gpu";
 
@@ -32,7 +35,7 @@ final class EmulatedGpus {
 
     /** The library that emulates them; skips the test where it was not built. */
     static String library() {
-        Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
+        Path library = Path.of(System.getProperty(LIBRARY, "none"));
         assumeTrue(Files.exists(library), library + " was not built");
         return library.toString();
     }

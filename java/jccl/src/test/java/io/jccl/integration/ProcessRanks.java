@@ -3,7 +3,7 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.UniqueId;
-import java.io.File;
+import io.jccl.testing.JavaCommand;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -11,18 +11,25 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import java.util.Set;
 import java.util.function.IntFunction;
 import java.util.function.Predicate;
 
 /**
- * Ranks as processes: a JVM for each, running {@link RankMain}. Output is captured in files; every process is killed and
- * reaped when this is closed.
+ * Ranks as processes, which run {@link RankMain}. Their output is captured in files. When this is closed, a rank that still runs
+ * is killed with its process.
  */
 final class ProcessRanks implements AutoCloseable {
 
-    private final List<Process> processes = new ArrayList<>();
+    private static final Duration POLL = Duration.ofMillis(10);
+
+    /** How long ranks that a test has finished with may take to end before their processes are killed. */
+    private static final Duration END_OF_SCENARIOS = Duration.ofMillis(1500);
+
+    private final List<RankProcess> processes = new ArrayList<>();
+    private final Set<RankProcess> stopped = new HashSet<>();
     private final List<Path> outputs = new ArrayList<>();
     private final Path folder;
 
@@ -88,31 +95,11 @@ final class ProcessRanks implements AutoCloseable {
             List<String> inside, String rendezvous, int rank, int size, String scenario, String... arguments)
             throws IOException {
         Path output = folder.resolve("rank" + rank + ".out");
-        List<String> command = new ArrayList<>(inside);
-        command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xcheck:jni",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xmx256m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                RankMain.class.getName(),
-                rendezvous,
-                Integer.toString(rank),
-                Integer.toString(size),
-                scenario));
-        command.addAll(List.of(arguments));
-        processes.add(new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .redirectInput(new File("/dev/null"))
-                .start());
+        List<String> all =
+                new ArrayList<>(List.of(rendezvous, Integer.toString(rank), Integer.toString(size), scenario));
+        all.addAll(List.of(arguments));
+        processes.add(RankProcess.start(inside, output, all));
         outputs.add(output);
-    }
-
-    Process process(int rank) {
-        return processes.get(rank);
     }
 
     /** The lines that a rank has printed so far, without one that it has not finished. */
@@ -131,7 +118,9 @@ final class ProcessRanks implements AutoCloseable {
         StringBuilder text = new StringBuilder();
         for (int rank = 0; rank < outputs.size(); rank++) {
             text.append("\n---- rank ").append(rank).append(processes.get(rank).isAlive() ? ", which runs" : "");
-            text.append(" ----\n").append(output(rank));
+            text.append(" ----\n")
+                    .append(output(rank))
+                    .append(processes.get(rank).furtherOutput());
         }
         return text.toString();
     }
@@ -143,32 +132,34 @@ final class ProcessRanks implements AutoCloseable {
             if (System.nanoTime() - deadline >= 0 || !processes.get(rank).isAlive() && !condition.test(output(rank))) {
                 throw new AssertionError("rank " + rank + " did not print what was expected:" + allOutput());
             }
-            processes.get(rank).waitFor(10, TimeUnit.MILLISECONDS);
+            processes.get(rank).await(POLL);
         }
     }
 
     /** Waits until a rank has ended by itself, and returns its exit status. */
     int awaitExit(int rank, Duration limit) throws InterruptedException {
-        if (!processes.get(rank).waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+        if (!processes.get(rank).await(limit)) {
             dumpThreads();
             throw new AssertionError("rank " + rank + " did not end:" + allOutput());
         }
-        return processes.get(rank).exitValue();
+        return processes.get(rank).status();
     }
 
     /** Ends a rank as {@code kill -9} does. */
     void kill(int rank) {
-        processes.get(rank).destroyForcibly();
+        processes.get(rank).kill();
     }
 
     /** Stops a rank as SIGSTOP does: it keeps its connections and does nothing. */
     void stop(int rank) throws IOException, InterruptedException {
         signal(rank, "-STOP");
+        stopped.add(processes.get(rank));
     }
 
     /** Lets a rank that was stopped go on, as SIGCONT does. */
     void resume(int rank) throws IOException, InterruptedException {
         signal(rank, "-CONT");
+        stopped.remove(processes.get(rank));
     }
 
     private void signal(int rank, String signal) throws IOException, InterruptedException {
@@ -186,7 +177,7 @@ final class ProcessRanks implements AutoCloseable {
             try {
                 if (processes.get(rank).isAlive()) {
                     signal(rank, "-QUIT");
-                    processes.get(rank).waitFor(500, TimeUnit.MILLISECONDS);
+                    processes.get(rank).await(Duration.ofMillis(500));
                 }
             } catch (IOException e) {
                 continue; // it ended meanwhile
@@ -196,18 +187,25 @@ final class ProcessRanks implements AutoCloseable {
 
     @Override
     public void close() {
-        processes.forEach(Process::destroyForcibly);
-        for (Process process : processes) {
-            try {
-                process.waitFor(10, TimeUnit.SECONDS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+        List<String> findings = new ArrayList<>();
+        long end = System.nanoTime() + END_OF_SCENARIOS.toNanos();
+        try {
+            for (RankProcess process : processes) {
+                if (!stopped.contains(process)) {
+                    process.await(Duration.ofNanos(end - System.nanoTime()));
+                }
             }
+            for (RankProcess process : processes) {
+                String text = output(processes.indexOf(process)) + process.furtherOutput();
+                if (JavaCommand.hasJniFinding(text)) {
+                    findings.add(text);
+                }
+                process.release();
+            }
+        } catch (InterruptedException e) {
+            processes.forEach(RankProcess::kill);
+            Thread.currentThread().interrupt();
         }
-        for (int rank = 0; rank < outputs.size(); rank++) {
-            assertThat(output(rank))
-                    .as("what -Xcheck:jni reports of rank " + rank)
-                    .doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
-        }
+        assertThat(findings).as("what -Xcheck:jni reports").isEmpty();
     }
 }

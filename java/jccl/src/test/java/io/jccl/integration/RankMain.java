@@ -36,6 +36,9 @@ public final class RankMain {
     /** In place of a library that emulates GPUs: those of this host are used. */
     static final String OWN_LIBRARY = "own";
 
+    /** The position of the scenario in the arguments. */
+    static final int SCENARIO = 3;
+
     private static final long PAUSE_MILLIS = 1000;
 
     private RankMain() {}
@@ -45,8 +48,8 @@ public final class RankMain {
         UniqueId id = arguments[0].equals(LAUNCHED) ? null : UniqueId.parse(arguments[0]);
         int rank = Integer.parseInt(arguments[1]);
         int size = Integer.parseInt(arguments[2]);
-        String scenario = arguments[3];
-        List<String> rest = List.of(arguments).subList(4, arguments.length);
+        String scenario = arguments[SCENARIO];
+        List<String> rest = List.of(arguments).subList(SCENARIO + 1, arguments.length);
         switch (scenario) {
             case "matrix" -> matrix(id, rank, size, rest);
             case "work" -> work(id, rank, size, rest);
@@ -81,6 +84,12 @@ public final class RankMain {
             case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
+    }
+
+    /** Returns true if a scenario uses GPUs, emulated or real ones. */
+    static boolean hasGpus(List<String> arguments) {
+        String emulated = System.getProperty(EmulatedGpus.LIBRARY);
+        return arguments.stream().anyMatch(one -> one.equals(emulated) || one.equals(OWN_LIBRARY));
     }
 
     /** Executes sampled cases over one transport. */

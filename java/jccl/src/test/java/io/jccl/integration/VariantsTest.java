@@ -82,7 +82,7 @@ class VariantsTest {
 
     @Test
     void aNativeFunctionFolds() {
-        String library = System.getProperty("jccl.test.functions");
+        String library = System.getProperty(NativeFunctions.LIBRARY);
         assumeTrue(library != null && Files.exists(Path.of(library)), "the native tests are not built");
         System.load(library);
         try (LocalRanks ranks = LocalRanks.start(3)) {

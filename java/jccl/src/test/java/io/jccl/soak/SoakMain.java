@@ -125,8 +125,6 @@ public final class SoakMain {
         java.addAll(List.of(
                 "-Djava.io.tmpdir=" + temporary,
                 "-Dlogback.configurationFile=" + WorkerProcess.ONLY_WARNINGS,
-                "-cp",
-                System.getProperty("java.class.path"),
                 SoakWorker.class.getName(),
                 Integer.toString(RANKS),
                 Integer.toString(first),

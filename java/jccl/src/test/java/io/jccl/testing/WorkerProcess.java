@@ -43,16 +43,11 @@ public final class WorkerProcess implements AutoCloseable {
      *
      * @param inside a command that runs the one that follows it; empty for none
      * @param log where its output goes
-     * @param java options of the JVM, the class and its arguments
+     * @param java further options of the JVM, the class and its arguments
      */
     public WorkerProcess(List<String> inside, Path log, List<String> java) throws IOException {
         List<String> command = new ArrayList<>(inside);
-        command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-XX:-UsePerfData"));
-        command.addAll(java);
+        command.addAll(JavaCommand.of(java));
         process = new ProcessBuilder(command).redirectErrorStream(true).start();
         commands = process.outputWriter(StandardCharsets.UTF_8);
         Thread reader = new Thread(() -> read(log), "chaos-reports");
@@ -95,6 +90,21 @@ public final class WorkerProcess implements AutoCloseable {
     /** Whether it runs. */
     public boolean isAlive() {
         return process.isAlive();
+    }
+
+    /** Returns true if the process has closed its output, which it does when it ends. */
+    public synchronized boolean hasEnded() {
+        return hasEnded;
+    }
+
+    /** The status with which the process ended; waits for the end of one that {@link #hasEnded}. */
+    public int exitValue() {
+        return process.onExit().join().exitValue();
+    }
+
+    /** Ends the process at once, and does not wait for its end. */
+    public void kill() {
+        process.destroyForcibly();
     }
 
     /** Sends a line. */

@@ -1,0 +1,14 @@
+// Changes the environment of a running process; io.jccl.integration.NativeFunctions declares it for Java's tests.
+#include <cstdint>
+#include <cstdlib>
+
+// The addresses of a name and of its value, both ended by a zero; value 0 removes the variable.
+extern "C" __attribute__((visibility("default"))) void Java_io_jccl_integration_NativeFunctions_setVariable(
+    void*, void*, int64_t name, int64_t value) {
+  const char* const text = reinterpret_cast<const char*>(static_cast<intptr_t>(name));
+  if (value == 0) {
+    ::unsetenv(text);  // NOLINT(concurrency-mt-unsafe): between two scenarios nobody else reads the environment
+  } else {
+    ::setenv(text, reinterpret_cast<const char*>(static_cast<intptr_t>(value)), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+}
