@@ -73,17 +73,17 @@ class CommandTest {
     }
 
     @Test
-    void helpListsTheSubcommandsAndDescribesEach() throws IOException, InterruptedException {
-        Result all = run("help");
+    void helpListsTheSubcommandsAndDescribesEach() {
+        Result all = CommandProcess.runHere("help");
         assertThat(all.status()).isZero();
         assertThat(all.out())
                 .contains("Usage: jccl", "perf", "topo", "doctor", "jccl COMMAND --help")
                 .doesNotContain("tune-rank");
-        Result one = run("help", "perf");
+        Result one = CommandProcess.runHere("help", "perf");
         assertThat(one.status()).isZero();
         assertThat(one.out()).contains("Usage: jccl perf", "--iters");
         assertThat(all.err() + one.err()).isEmpty();
-        Result none = run("help", "nonsense");
+        Result none = CommandProcess.runHere("help", "nonsense");
         assertThat(none.status()).isEqualTo(2);
         assertThat(none.err()).contains("nonsense");
     }
@@ -225,15 +225,16 @@ class CommandTest {
                 "all_gather_v -n 3 --threads --memory shared"
             })
     void perfChecksAndPrintsATable(String run) throws IOException, InterruptedException {
-        Result result = run(("perf " + run + " -b 4 -e 64 --iters 5 --check").split(" "));
+        String[] arguments = ("perf " + run + " -b 4 -e 64 --iters 5 --warmup 1 --check").split(" ");
+        Result result = run.contains(" --threads") ? CommandProcess.runHere(arguments) : run(arguments);
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.out()).contains("out-of-place").contains("# wrong elements: 0");
     }
 
     @Test
-    void perfSaysWithWhatWhereAndWhenItMeasured() throws IOException, InterruptedException {
-        Result result =
-                run("perf", "all_reduce", "-n", "3", "--threads", "-e", "8", "--iters", "2", "--algorithm", "tree");
+    void perfSaysWithWhatWhereAndWhenItMeasured() {
+        Result result = CommandProcess.runHere(
+                "perf", "all_reduce", "-n", "3", "--threads", "-e", "8", "--iters", "2", "--algorithm", "tree");
         assertThat(result.status()).as(result.err()).isZero();
         String header = result.out().substring(0, result.out().indexOf("out-of-place"));
         assertThat(header.lines()).allMatch(line -> line.startsWith("#"));
@@ -249,7 +250,8 @@ class CommandTest {
 
     @Test
     void perfWritesCsvWithAHeaderAndALineForEachSize() throws IOException, InterruptedException {
-        Result result = run("perf", "all_to_all", "-n", "2", "-b", "8", "-e", "32", "--iters", "2", "--csv", "-");
+        Result result = run(
+                "perf", "all_to_all", "-n", "2", "-b", "8", "-e", "32", "--iters", "2", "--warmup", "1", "--csv", "-");
         assertThat(result.status()).as(result.err()).isZero();
         List<String> lines = List.of(result.out().split("\r\n"));
         assertThat(lines).hasSize(4);
@@ -259,12 +261,15 @@ class CommandTest {
     }
 
     @Test
-    void perfDrawsThisRunOverAnEarlierOne() throws IOException, InterruptedException {
+    void perfDrawsThisRunOverAnEarlierOne() throws IOException {
         Path earlier = directory.resolve("earlier.json");
         Path plot = directory.resolve("plot.svg");
-        String[] measure = {"perf", "all_reduce", "-n", "2", "--threads", "-e", "64", "--iters", "2", "--json"};
-        assertThat(run(with(measure, earlier.toString())).status()).isZero();
-        Result result = run(with(
+        String[] measure = {
+            "perf", "all_reduce", "-n", "2", "--threads", "-e", "64", "--iters", "2", "--warmup", "1", "--json"
+        };
+        assertThat(CommandProcess.runHere(with(measure, earlier.toString())).status())
+                .isZero();
+        Result result = CommandProcess.runHere(with(
                 measure,
                 directory.resolve("now.json").toString(),
                 "--compare",
@@ -281,9 +286,21 @@ class CommandTest {
 
     @ParameterizedTest
     @CsvSource({"--json, json", "--csv, csv", "--plot, plot"})
-    void aFullDiskIsAFailure(String option, String name) throws IOException, InterruptedException {
-        Result result =
-                run("perf", "all_reduce", "-n", "2", "--threads", "-e", "8", "--iters", "1", option, "/dev/full");
+    void aFullDiskIsAFailure(String option, String name) {
+        Result result = CommandProcess.runHere(
+                "perf",
+                "all_reduce",
+                "-n",
+                "2",
+                "--threads",
+                "-e",
+                "8",
+                "--iters",
+                "1",
+                "--warmup",
+                "1",
+                option,
+                "/dev/full");
         assertThat(result.status()).isEqualTo(1);
         assertThat(result.err())
                 .contains(
@@ -291,7 +308,8 @@ class CommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"topo -n 2 --json", "env", "perf all_reduce -n 2 --threads -e 8 --iters 1 --csv -"})
+    @ValueSource(
+            strings = {"topo -n 2 --json", "env", "perf all_reduce -n 2 --threads -e 8 --iters 1 --warmup 1 --csv -"})
     void aStandardOutputThatIsFullIsAFailure(String command) throws IOException, InterruptedException {
         Process process = CommandProcess.builder(directory, List.of(), command.split(" "))
                 .redirectOutput(new File("/dev/full"))
@@ -305,7 +323,7 @@ class CommandTest {
     void graphsThatAreWrittenAreTakenInstead() throws IOException, InterruptedException {
         Path host = Files.writeString(directory.resolve("host.xml"), Reports.host(1, 2, 2, Reports.Fabric.PCI));
         String[] command = {"topo", "--file", host.toString(), "--machines", "2", "--format", "graph"};
-        Result written = run(command);
+        Result written = CommandProcess.runHere(command);
         assertThat(written.status()).as(written.err()).isZero();
         assertThat(written.out()).startsWith("<graphs version=\"1\">").contains("<gpu dev=\"0x3\"/>");
         String speeds = "speedintra=\"[^\"]*\" speedinter=\"[^\"]*\"";
@@ -320,7 +338,7 @@ class CommandTest {
         Result refused = CommandProcess.run(directory, Map.of("NCCL_GRAPH_FILE", file.toString()), command);
         assertThat(refused.status()).isEqualTo(2);
         assertThat(refused.err()).contains("dev=\"4\": no rank of this communicator has this GPU here");
-        Result noGpus = run("topo", "-n", "2", "--format", "graph");
+        Result noGpus = CommandProcess.runHere("topo", "-n", "2", "--format", "graph");
         assertThat(noGpus.status()).isEqualTo(2);
         assertThat(noGpus.err()).contains("HOST/0: graphs are written of GPUs with a known dev");
     }
@@ -344,12 +362,25 @@ class CommandTest {
     @Test
     void aSlowerRunIsStatusThree() throws IOException, InterruptedException {
         Path baseline = directory.resolve("base.json");
-        String[] measure = {"perf", "all_reduce", "-n", "2", "-e", "8", "--iters", "5", "--json", baseline.toString()};
+        String[] measure = {
+            "perf", "all_reduce", "-n", "2", "-e", "8", "--iters", "5", "--warmup", "1", "--json", baseline.toString()
+        };
         assertThat(run(measure).status()).isZero();
         String fast = Files.readString(baseline).replaceAll("\"p50_us\":[0-9.E-]+", "\"p50_us\":0.0001");
         Files.writeString(baseline, fast);
-        Result result =
-                run("perf", "all_reduce", "-n", "2", "-e", "8", "--iters", "5", "--compare", baseline.toString());
+        Result result = run(
+                "perf",
+                "all_reduce",
+                "-n",
+                "2",
+                "-e",
+                "8",
+                "--iters",
+                "5",
+                "--warmup",
+                "1",
+                "--compare",
+                baseline.toString());
         assertThat(result.status()).isEqualTo(3);
         assertThat(result.err()).contains("regression: all_reduce bytes=8 out of place");
     }

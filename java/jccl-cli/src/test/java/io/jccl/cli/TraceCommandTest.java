@@ -53,7 +53,7 @@ class TraceCommandTest {
                     .isEmpty();
         }
         Path timeline = folder.resolve("timeline.json");
-        CommandProcess.Result result = CommandProcess.run(folder, "trace", dumps.toString(), "-o", timeline.toString());
+        CommandProcess.Result result = CommandProcess.runHere("trace", dumps.toString(), "-o", timeline.toString());
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.out())
                 .contains("size=3 dumps=3, one clock")
@@ -72,26 +72,26 @@ class TraceCommandTest {
         }
         assertThat(slices).isEqualTo(3 * 3 + 2);
 
-        CommandProcess.Result piped = CommandProcess.run(folder, "trace", dumps.toString(), "-o", "-");
+        CommandProcess.Result piped = CommandProcess.runHere("trace", dumps.toString(), "-o", "-");
         assertThat(new ObjectMapper().readTree(piped.out()).get("traceEvents")).isEqualTo(events);
         assertThat(piped.err()).contains("rank=1 never entered");
 
-        CommandProcess.Result json = CommandProcess.run(folder, "trace", dumps.toString(), "--json");
+        CommandProcess.Result json = CommandProcess.runHere("trace", dumps.toString(), "--json");
         JsonNode comparison = new ObjectMapper().readTree(json.out());
         assertThat(schema("trace").validate(comparison)).as(json.out()).isEmpty();
         assertThat(comparison.findValuesAsText("kind")).contains("never_entered", "waits");
 
         Files.writeString(dumps.resolve("jccl-broken.json"), "{");
-        CommandProcess.Result broken = CommandProcess.run(folder, "trace", dumps.toString());
+        CommandProcess.Result broken = CommandProcess.runHere("trace", dumps.toString());
         assertThat(broken.status()).isEqualTo(1);
         assertThat(broken.err()).contains("jccl trace: file=").contains("jccl-broken.json: is no dump of a rank");
         assertThat(broken.out()).contains("rank=1 never entered");
     }
 
     @Test
-    void aMissingFolderIsAnErrorOfTheCommandLine() throws Exception {
+    void aMissingFolderIsAnErrorOfTheCommandLine() {
         CommandProcess.Result result =
-                CommandProcess.run(folder, "trace", folder.resolve("none").toString());
+                CommandProcess.runHere("trace", folder.resolve("none").toString());
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains("DIR=").contains("cannot be read");
     }

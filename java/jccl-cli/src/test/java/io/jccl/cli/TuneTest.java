@@ -56,9 +56,10 @@ class TuneTest {
     }
 
     @Test
-    void aProfileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured() throws IOException, InterruptedException {
+    void aProfileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured() {
         for (Path file : new Path[] {directory, directory.resolve("missing").resolve("costs.properties")}) {
-            Result refused = run("tune", "--transport", "shm", "--budget", "600", "-o", file.toString());
+            Result refused =
+                    CommandProcess.runHere("tune", "--transport", "shm", "--budget", "600", "-o", file.toString());
             assertThat(refused.status()).isEqualTo(2);
             assertThat(refused.err()).contains("output=" + file + ": expected a file that can be written");
         }
@@ -101,8 +102,8 @@ class TuneTest {
                 "tune --verify --collective reduce,barrier | collective=barrier: moves no data",
                 "tune -o no-such-folder/x | no-such-folder/x: expected a file that can be written"
             })
-    void wrongUsageIsStatusTwo(String command, String message) throws IOException, InterruptedException {
-        Result result = run(command.split(" "));
+    void wrongUsageIsStatusTwo(String command, String message) {
+        Result result = CommandProcess.runHere(command.split(" "));
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains(message).contains("--help");
     }
