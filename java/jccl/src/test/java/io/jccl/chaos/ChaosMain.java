@@ -19,6 +19,7 @@ import java.util.jar.JarOutputStream;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 
 /** Runs rounds, and prints how they ended. {@code scripts/check-chaos} explains the arguments. */
@@ -161,6 +162,7 @@ public final class ChaosMain {
     private static Path jar(Path classes, Path jar) throws IOException {
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
                 Stream<Path> files = Files.walk(classes)) {
+            out.setLevel(Deflater.NO_COMPRESSION); // compressing takes longer than reading once
             Queue<Path> all = files.filter(Files::isRegularFile).collect(Collectors.toCollection(ArrayDeque::new));
             for (Path file : all) {
                 out.putNextEntry(new ZipEntry(classes.relativize(file).toString()));

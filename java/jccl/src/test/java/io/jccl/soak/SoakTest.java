@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoakTest {
 
-    private static final int RUN_SECONDS = 20;
+    private static final int RUN_SECONDS = 10;
 
     @TempDir
     Path folder;

@@ -7,7 +7,7 @@ package io.jccl.testing;
  */
 public final class Seeds {
 
-    private static final int PERCENT = Integer.getInteger("jccl.test.seeds", 20);
+    private static final int PERCENT = Integer.getInteger("jccl.test.seeds", 10);
 
     private Seeds() {}
 
