@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -42,7 +43,20 @@ class KilledLauncherTest {
     @ValueSource(strings = {"", "trap '' TERM;"})
     void ranksAndWhatTheyStartedEnd(String atFirst) throws IOException, InterruptedException {
         String script = "cd " + directory + "; " + RANK.formatted(atFirst);
-        Process launcher = launch("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c", script);
+        requireRanksAndChildrenEnd(launch("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c", script));
+    }
+
+    /** Their rendezvous is not the launcher's, so it does not say whose they are. */
+    @Test
+    void ranksOfSeveralHostsAndWhatTheyStartedEnd() throws IOException, InterruptedException {
+        String script = "cd " + directory + "; " + RANK.formatted("");
+        String[] arguments = {"run", "-n", "2", "--hosts-of-job", "--grace", "0.5", "--", "sh", "-c", script};
+        ProcessBuilder builder = builder(arguments);
+        builder.environment().putAll(Map.of("JCCL_RANK", "0", "JCCL_SIZE", "3", "JCCL_RENDEZVOUS", "a:1/s"));
+        requireRanksAndChildrenEnd(builder.start());
+    }
+
+    private void requireRanksAndChildrenEnd(Process launcher) throws IOException, InterruptedException {
         for (String name : List.of("child0", "child1", "rank0", "rank1")) {
             started.add(
                     ProcessHandle.of(pidIn(directory.resolve(name), launcher)).orElseThrow());
@@ -82,9 +96,12 @@ class KilledLauncherTest {
     }
 
     private Process launch(String... arguments) throws IOException {
+        return builder(arguments).start();
+    }
+
+    private ProcessBuilder builder(String... arguments) {
         return CommandProcess.builder(directory, List.of("-Djava.io.tmpdir=" + temporary), arguments)
-                .redirectOutput(directory.resolve("out").toFile())
-                .start();
+                .redirectOutput(directory.resolve("out").toFile());
     }
 
     private long pidIn(Path file, Process launcher) throws IOException, InterruptedException {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,7 +42,11 @@ public final class LauncherEnvironment {
 
     private static final Logger LOG = LoggerFactory.getLogger(LauncherEnvironment.class);
     private static final String RENDEZVOUS = "JCCL_RENDEZVOUS";
-    private static final String KUBERNETES = "kubernetes";
+    static final String KUBERNETES = "kubernetes";
+    static final String SLURM = "slurm";
+    /** Begins a rendezvous that was made from a launcher's variables, where a command passes it on to its ranks. */
+    private static final String MADE = "made-from-the-launcher:";
+
     private static final int FIRST_JOB_PORT = 20_000;
     private static final int JOB_PORTS = 10_000;
 
@@ -54,7 +59,7 @@ public final class LauncherEnvironment {
     }
 
     /** The variables of one launcher. */
-    private record Dialect(String name, String rank, String size, String localRank, String localSize) {}
+    record Dialect(String name, String rank, String size, String localRank, String localSize) {}
 
     private static final List<Dialect> DIALECTS = List.of(
             new Dialect("jccl", "JCCL_RANK", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
@@ -67,7 +72,7 @@ public final class LauncherEnvironment {
                     "OMPI_COMM_WORLD_LOCAL_RANK",
                     "OMPI_COMM_WORLD_LOCAL_SIZE"),
             new Dialect("pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
-            new Dialect("slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"));
+            new Dialect(SLURM, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"));
 
     /**
      * What the launcher said.
@@ -117,7 +122,7 @@ public final class LauncherEnvironment {
         boolean hasSize = get(dialect.size()).isPresent();
         // Pods of any Indexed Job have the index, and JCCL_SIZE alone is JCCL's own.
         boolean anything = dialect.name().equals(KUBERNETES) ? hasRank && hasSize : hasRank || hasSize;
-        if (!anything || dialect.name().equals("slurm") && !slurm.insideStep()) {
+        if (!anything || dialect.name().equals(SLURM) && !slurm.insideStep()) {
             return Optional.empty();
         }
         List<String> missing = new ArrayList<>();
@@ -137,6 +142,16 @@ public final class LauncherEnvironment {
                 ? OptionalInt.of(number(dialect.localRank(), 0, size - 1))
                 : OptionalInt.empty();
         return Optional.of(new Launch(dialect.name(), rank, size, localRank, rendezvous.orElseThrow()));
+    }
+
+    /** The variables of every launcher, in the order in which they count. */
+    static List<Dialect> dialects() {
+        return DIALECTS;
+    }
+
+    /** Returns true if {@code srun} started this process, so that Slurm's variables place it among others. */
+    static boolean isInsideSlurmStep(Map<String, String> environment) {
+        return new LauncherEnvironment(environment).slurm.insideStep();
     }
 
     private int number(String name, int min, int max) {
@@ -159,7 +174,7 @@ public final class LauncherEnvironment {
         }
         return switch (dialect.name()) {
             case "torchrun" -> torchrun(dialect, missing);
-            case "slurm" -> slurmStep(missing);
+            case SLURM -> slurmStep(missing);
             case "openmpi" -> mpi(
                     dialect, missing, Optional.empty(), List.of("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"));
             case "pmi" -> mpi(
@@ -298,6 +313,9 @@ public final class LauncherEnvironment {
             }
             return new Launch.SharedFile(Path.of(path));
         }
+        if (text.startsWith(MADE)) {
+            return made(text.substring(MADE.length()));
+        }
         int slash = text.indexOf('/');
         String address = slash < 0 ? text : text.substring(0, slash);
         String secret = slash < 0 ? "" : text.substring(slash + 1);
@@ -307,8 +325,44 @@ public final class LauncherEnvironment {
         HostPort place = HostPort.parse(address, why -> badRendezvous(address, why));
         boolean guessable = secret.isEmpty();
         // Ranks may write the host differently: as a name, with its domain, or as an address.
-        Launch.Secret made = new Launch.Secret(guessable ? "jccl " + place.port() : secret);
-        return new Launch.Address(place.host(), place.port(), made, guessable);
+        Launch.Secret key = new Launch.Secret(guessable ? "jccl " + place.port() : secret);
+        return new Launch.Address(place.host(), place.port(), key, guessable);
+    }
+
+    /** A rendezvous as {@code JCCL_RENDEZVOUS} has it: what {@link #parseRendezvous} reads is equal. */
+    static String text(Launch.Rendezvous rendezvous) {
+        if (rendezvous instanceof Launch.SharedFile file) {
+            return "file:" + file.path().toAbsolutePath();
+        }
+        Launch.Address address = (Launch.Address) rendezvous;
+        if (!address.guessable()) {
+            return withPort(address.host(), address.port()) + "/" + address.secret().text();
+        }
+        String hosts = address.hosts().stream()
+                .map(host -> withPort(host, address.port()))
+                .collect(Collectors.joining(","));
+        return MADE + (address.onlyLoopback().isPresent() ? "loopback," : "") + hosts + "/"
+                + address.secret().text();
+    }
+
+    private static String withPort(String host, int port) {
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+    }
+
+    /** Reads what {@link #text} wrote behind {@link #MADE}. */
+    private static Launch.Address made(String text) {
+        int slash = text.indexOf('/');
+        List<String> places = new ArrayList<>(List.of(text.substring(0, Math.max(slash, 0)).split(",")));
+        boolean onlyLoopback = places.remove("loopback");
+        List<HostPort> hosts = places.stream()
+                .map(place -> HostPort.parse(place, why -> badRendezvous(MADE + text, why)))
+                .toList();
+        return new Launch.Address(
+                hosts.stream().map(HostPort::host).toList(),
+                hosts.get(0).port(),
+                new Launch.Secret(text.substring(slash + 1)),
+                true,
+                onlyLoopback ? HostLookup.loopback(hosts.get(0).host()) : Optional.empty());
     }
 
     /**

@@ -9,6 +9,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.Map;
 
 /**
  * A directory for the files of one job, which only this user can enter. {@link #close()} removes it; where this process ends
@@ -56,9 +57,14 @@ public final class JobDirectory implements AutoCloseable {
         return directory.resolve(name);
     }
 
-    /** The setting JCCL_RENDEZVOUS of every rank, by which the watchdog knows the processes of the job. */
+    /** The setting JCCL_RENDEZVOUS of every rank, where this directory's launcher starts them all. */
     String rendezvous() {
-        return Watchdog.rendezvous(directory);
+        return "file:" + directory.resolve("rendezvous");
+    }
+
+    /** Adds to a rank's environment that by which the watchdog knows the processes of the job. */
+    void mark(Map<String, String> environment) {
+        environment.put(Watchdog.MARK, directory.toString());
     }
 
     /** The watchdog ends this rank too if this process is killed. */

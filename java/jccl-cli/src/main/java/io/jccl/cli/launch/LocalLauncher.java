@@ -1,6 +1,7 @@
 package io.jccl.cli.launch;
 
 import io.jccl.bootstrap.MemberFile;
+import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.output.Colour;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.ProcessorSet;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -29,12 +31,13 @@ public final class LocalLauncher {
     private static final Duration COPY_END = Duration.ofSeconds(2);
     private static final Colour[] COLOURS = {Colour.GREEN, Colour.YELLOW, Colour.GREY};
 
-    private record Exit(int rank, int status) {}
+    private record Exit(int index, int status) {}
 
     private static final long TICK_MILLIS = 50;
 
     private final Job job;
     private final Elastic elastic; // null: the job ends when a rank fails
+    private final OuterLauncher outer; // null: all ranks of the job are started here
     private final PrintStream out;
     private final PrintStream err;
     private final List<Process> processes = new ArrayList<>();
@@ -47,7 +50,7 @@ public final class LocalLauncher {
      * @param err where the ranks' standard error goes if it is prefixed, and the launcher's own messages
      */
     public LocalLauncher(Job job, PrintStream out, PrintStream err) {
-        this(job, null, out, err);
+        this(job, null, null, out, err);
     }
 
     /**
@@ -56,8 +59,22 @@ public final class LocalLauncher {
      * @param elastic how; null if it does not
      */
     public LocalLauncher(Job job, Elastic elastic, PrintStream out, PrintStream err) {
+        this(job, elastic, null, out, err);
+    }
+
+    /**
+     * A part of a job of several hosts.
+     *
+     * @param outer the launcher that has started this command on each of them
+     */
+    public LocalLauncher(Job job, OuterLauncher outer, PrintStream out, PrintStream err) {
+        this(job, null, outer, out, err);
+    }
+
+    private LocalLauncher(Job job, Elastic elastic, OuterLauncher outer, PrintStream out, PrintStream err) {
         this.job = job;
         this.elastic = elastic;
+        this.outer = outer;
         this.out = out;
         this.err = err;
     }
@@ -72,8 +89,8 @@ public final class LocalLauncher {
         Thread reaper = new Thread(() -> end(directory), "jccl-launch-reaper");
         Runtime.getRuntime().addShutdownHook(reaper);
         try {
-            for (int rank = 0; rank < job.ranks(); rank++) {
-                start(rank, false, directory);
+            for (int index = 0; index < job.ranks(); index++) {
+                start(index, false, directory);
             }
             return elastic == null ? await() : awaitElastic(directory);
         } finally {
@@ -88,38 +105,54 @@ public final class LocalLauncher {
         directory.close();
     }
 
-    /** @param joins whether it is started again, and joins the ranks that are left */
-    private void start(int rank, boolean joins, JobDirectory directory) throws IOException {
+    private OuterLauncher.Place place(int index) {
+        return outer == null
+                ? new OuterLauncher.Place(index, job.ranks(), index, OptionalInt.of(job.ranks()))
+                : outer.place(index, job.ranks());
+    }
+
+    /**
+     * Starts a process.
+     *
+     * @param index of the process among those of this host
+     * @param joins whether it is started again, and joins the ranks that are left
+     */
+    private void start(int index, boolean joins, JobDirectory directory) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(job.command());
         Map<String, String> environment = builder.environment();
+        OuterLauncher.clear(environment);
         environment.putAll(job.environment());
+        OuterLauncher.Place place = place(index);
+        int rank = place.rank();
         environment.put("JCCL_RANK", Integer.toString(rank));
-        environment.put("JCCL_SIZE", Integer.toString(job.ranks()));
-        environment.put("JCCL_LOCAL_RANK", Integer.toString(rank));
-        environment.put("JCCL_RENDEZVOUS", directory.rendezvous());
+        environment.put("JCCL_SIZE", Integer.toString(place.size()));
+        environment.put("JCCL_LOCAL_RANK", Integer.toString(place.localRank()));
+        place.localSize().ifPresent(size -> environment.put("JCCL_LOCAL_SIZE", Integer.toString(size)));
+        environment.put("JCCL_RENDEZVOUS", outer == null ? directory.rendezvous() : outer.rendezvous());
+        directory.mark(environment);
         if (elastic != null) {
             environment.put(
                     "JCCL_MEMBER_FILE",
-                    MemberFile.of(directory.resolve(""), rank).toString());
+                    MemberFile.of(directory.resolve(""), index).toString());
         }
         if (joins) {
             environment.put("JCCL_JOIN", "file:" + directory.resolve(""));
         }
-        boolean plain = job.output() == Job.Output.PLAIN || job.output() == Job.Output.FIRST_RANK && rank == 0;
-        builder.redirectInput(rank == 0 ? Redirect.INHERIT : Redirect.from(new File("/dev/null")));
+        boolean plain = job.output() == Job.Output.PLAIN || job.output() == Job.Output.FIRST_RANK && index == 0;
+        builder.redirectInput(index == 0 ? Redirect.INHERIT : Redirect.from(new File("/dev/null")));
         if (plain) {
             builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
         }
         Process process = job.processors().isEmpty()
                 ? builder.start()
-                : startBound(builder, job.processors().get(rank));
+                : startBound(builder, job.processors().get(index));
         synchronized (processes) {
             processes.add(process);
         }
         directory.started(process);
         process.onExit().thenAccept(ended -> {
             directory.ended(ended);
-            exits.add(new Exit(rank, ended.exitValue()));
+            exits.add(new Exit(index, ended.exitValue()));
         });
         if (job.verbose()) {
             say("rank " + rank + " is process " + process.pid());
@@ -165,7 +198,7 @@ public final class LocalLauncher {
                 return outcome;
             }
             if (exit.status != 0 && outcome.status() == 0) {
-                outcome = new Outcome(exit.status, exit.rank);
+                outcome = new Outcome(exit.status, place(exit.index).rank());
                 lingerEnd = System.nanoTime() + job.linger().toNanos();
             }
         }
@@ -174,11 +207,15 @@ public final class LocalLauncher {
 
     private Outcome awaitElastic(JobDirectory directory) throws IOException, InterruptedException {
         ElasticJob elasticJob = new ElasticJob(
-                job.ranks(), elastic, directory.resolve(""), (rank, joins) -> start(rank, joins, directory), this::say);
+                job.ranks(),
+                elastic,
+                directory.resolve(""),
+                (index, joins) -> start(index, joins, directory),
+                this::say);
         while (elasticJob.outcome().isEmpty()) {
             Exit exit = exits.poll(TICK_MILLIS, TimeUnit.MILLISECONDS);
             if (exit != null) {
-                elasticJob.ended(exit.rank(), exit.status(), System.nanoTime());
+                elasticJob.ended(exit.index(), exit.status(), System.nanoTime());
             }
             elasticJob.tick(System.nanoTime());
         }

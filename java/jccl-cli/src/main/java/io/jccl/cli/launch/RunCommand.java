@@ -1,6 +1,8 @@
 package io.jccl.cli.launch;
 
+import io.jccl.BootstrapException;
 import io.jccl.CommunicatorConfig;
+import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
@@ -13,6 +15,7 @@ import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -23,7 +26,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "run",
         description = {
-            "Starts COMMAND as the ranks of one job on this host.",
+            "Starts COMMAND as the ranks of one job on this host, or with --hosts-of-job as this host's share of them.",
             "",
             "Each process finds its place in JCCL_RANK, JCCL_SIZE, JCCL_LOCAL_RANK and JCCL_RENDEZVOUS, which "
                     + "Communicator.fromEnvironment() reads. When a rank ends with a status other than 0 the others are "
@@ -31,7 +34,11 @@ import picocli.CommandLine.Spec;
                     + "is started again instead, and joins.",
             ""
         },
-        footer = {"", "Example:  jccl run -n 4 -- java -cp app.jar Train"},
+        footer = {
+            "",
+            "Example:  jccl run -n 4 -- java -cp app.jar Train",
+            "          srun --ntasks-per-node 1 jccl run -n 4 --hosts-of-job -- java -cp app.jar Train"
+        },
         sortOptions = false)
 public final class RunCommand implements Callable<Integer> {
 
@@ -49,6 +56,16 @@ public final class RunCommand implements Callable<Integer> {
     private Integer given;
 
     private int ranks;
+
+    @Option(
+            names = "--hosts-of-job",
+            description =
+                    "one job of all hosts on which a launcher (srun, mpirun, torchrun, Kubernetes) has started this "
+                            + "command, with the same N: N ranks for each, in the launcher's order, which meet where it says")
+    private boolean hostsOfJob;
+
+    @Mixin
+    private OwnJob ownJob;
 
     @Option(
             names = "--elastic",
@@ -114,8 +131,12 @@ public final class RunCommand implements Callable<Integer> {
                     spec.commandLine(), "ranks=(not given): set the number of processes with -n N");
         }
         Job job = job();
+        OuterLauncher outer = outer(policy);
         try {
-            Outcome outcome = new LocalLauncher(job, policy, System.out, System.err).run();
+            LocalLauncher launcher = outer == null
+                    ? new LocalLauncher(job, policy, System.out, System.err)
+                    : new LocalLauncher(job, outer, System.out, System.err);
+            Outcome outcome = launcher.run();
             if (outcome.status() != 0) {
                 System.err.println(
                         "jccl run: rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status()));
@@ -124,6 +145,30 @@ public final class RunCommand implements Callable<Integer> {
         } catch (IOException e) {
             System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + e.getMessage());
             return 127; // as a shell says it
+        }
+    }
+
+    /** The launcher whose job these ranks are a part of; null if they are a job of their own. */
+    private OuterLauncher outer(Elastic policy) {
+        if (!hostsOfJob) {
+            ownJob.require(
+                    spec,
+                    "for one job of all of them with " + ranks
+                            + " ranks each, add --hosts-of-job; for a job of this host" + " only, add " + OwnJob.NAME);
+            return null;
+        }
+        if (policy != null || ownJob.isGiven()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--hosts-of-job with " + (policy == null ? OwnJob.NAME : "--elastic")
+                            + ": expected one of them; docs/elastic.md has elastic jobs of several hosts");
+        }
+        try {
+            OuterLauncher outer = OuterLauncher.detect(System.getenv());
+            outer.place(ranks - 1, ranks); // refuses too many
+            return outer;
+        } catch (BootstrapException | IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--hosts-of-job: " + e.getMessage(), e);
         }
     }
 

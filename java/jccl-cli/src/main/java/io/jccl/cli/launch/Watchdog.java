@@ -10,10 +10,16 @@ import java.util.Set;
 
 /**
  * A shell that ends a job whose launcher is gone. It reads a pipe that only this process can write to, so the pipe ends with
- * this process, however it ended. Then the shell ends the ranks and every process that has their rendezvous in its
+ * this process, however it ended. Then the shell ends the ranks and every process that has the directory of the job in its
  * environment, by TERM and after the grace by KILL, and removes the directory of the job.
  */
 final class Watchdog implements AutoCloseable {
+
+    /**
+     * The variable of every rank that has the directory of the job. A rank of several hosts has another rendezvous, and a name
+     * that begins with JCCL_ would be a setting.
+     */
+    static final String MARK = "_JCCL_JOB";
 
     private static final String SCRIPT =
             """
@@ -31,7 +37,7 @@ final class Watchdog implements AutoCloseable {
             signal() {
               alive=1
               pids=$ranks
-              for file in $(grep -lsF "JCCL_RENDEZVOUS=file:$directory/" /proc/[0-9]*/environ); do
+              for file in $(grep -lsF "_JCCL_JOB=$directory" /proc/[0-9]*/environ); do
                 pid=${file#/proc/}
                 pids="$pids ${pid%/environ}"
               done
@@ -77,11 +83,6 @@ final class Watchdog implements AutoCloseable {
                 .retainAll(Set.of("PATH")); // it is no process of a job, also where its launcher is
         builder.redirectOutput(Redirect.DISCARD).redirectError(Redirect.DISCARD);
         return new Watchdog(builder.start());
-    }
-
-    /** The rendezvous by which the shell knows the processes of the job in this directory. */
-    static String rendezvous(Path directory) {
-        return "file:" + directory.resolve("rendezvous");
     }
 
     synchronized void started(long pid) {

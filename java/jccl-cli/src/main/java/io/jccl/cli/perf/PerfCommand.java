@@ -9,6 +9,7 @@ import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.cli.launch.OwnJob;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.util.concurrent.Callable;
 import java.util.function.Function;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -64,6 +66,9 @@ public final class PerfCommand implements Callable<Integer> {
             paramLabel = "N",
             description = "how many ranks to start (default: 2)")
     private Integer ranks;
+
+    @Mixin
+    private OwnJob ownJob;
 
     @Option(names = "--threads", description = "run the ranks as threads of one JVM")
     private boolean threads;
@@ -220,9 +225,15 @@ public final class PerfCommand implements Callable<Integer> {
         int size;
         try {
             options = options();
-            place = threads ? Optional.empty() : launch();
+            place = threads || ownJob.isGiven() ? Optional.empty() : launch();
             size = place.map(Launch::size).orElseGet(() -> ranks == null ? DEFAULT_RANKS : ranks);
             checkRanks(size);
+            if (place.isEmpty()) {
+                ownJob.require(
+                        spec,
+                        "to measure ranks of all of them, leave " + (threads ? "--threads" : "-n")
+                                + " out; to measure on" + " this host only, add " + OwnJob.NAME);
+            }
             if (place.isEmpty() || place.get().rank() == 0) {
                 options.outputs().requireUsable();
             }
@@ -237,7 +248,9 @@ public final class PerfCommand implements Callable<Integer> {
                 return status(new RankThreads(options, size).run(reporter), reporter);
             }
         }
-        var arguments = spec.commandLine().getParent().getParseResult().originalArgs();
+        List<String> arguments = spec.commandLine().getParent().getParseResult().originalArgs().stream()
+                .filter(argument -> !argument.equals(OwnJob.NAME)) // the ranks are of that job
+                .toList();
         RankProcesses.Buffers buffers =
                 new RankProcesses.Buffers(2 * options.ladder().maxBytes(), options.memory() == MemoryKind.HEAP);
         return new RankProcesses("jccl perf", buffers, size, arguments).run(System.out, System.err);
@@ -277,7 +290,7 @@ public final class PerfCommand implements Callable<Integer> {
         }
         if (ranks != null && ranks != size) {
             throw new IllegalArgumentException("ranks=" + ranks + ": a launcher started this process as one of " + size
-                    + " ranks; leave -n out, or make it the same");
+                    + " ranks; leave -n out, make it the same, or add " + OwnJob.NAME + " for ranks of this host only");
         }
         if (root < 0 || root >= size) {
             throw new IllegalArgumentException("root=" + root + ": expected 0 to " + (size - 1) + " for ranks=" + size);

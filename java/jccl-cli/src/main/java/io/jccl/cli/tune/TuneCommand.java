@@ -5,6 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
 import io.jccl.cli.doctor.HostLoad;
 import io.jccl.cli.launch.JobDirectory;
+import io.jccl.cli.launch.OwnJob;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.NearestLabel;
@@ -30,6 +31,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -56,6 +58,9 @@ public final class TuneCommand implements Callable<Integer> {
 
     private static final long MIN_MAX_BYTES = 64;
     private static final double MAX_SECONDS = 86_400;
+
+    @Mixin
+    private OwnJob ownJob;
 
     @Spec
     private CommandSpec spec;
@@ -111,6 +116,8 @@ public final class TuneCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
+        ownJob.require(
+                spec, "this host's measurements are its own: start it on each host alone, or add " + OwnJob.NAME);
         MeasurementPlan plan;
         List<Collective> verified;
         try {

@@ -2,6 +2,7 @@ package io.jccl.cli.verify;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.perf.RankProcesses;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -110,6 +111,7 @@ final class ChildProcess {
             throws IOException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.redirectOutput(log.toFile());
+        OuterLauncher.clear(builder.environment());
         builder.environment().putAll(environment);
         Process process = builder.start();
         try {
