@@ -8,8 +8,11 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,15 +23,11 @@ import java.util.stream.Collectors;
 
 /**
  * Which addresses of this host to offer to other ranks: what the user asks for ({@code JCCL_SOCKET_IFNAME}, {@code
- * JCCL_SOCKET_FAMILY}), else the host's real networks first, bridges and tunnels of containers and virtual machines
- * later, link-local addresses after them, loopback last. All are offered; the one that a rank reaches is used.
+ * JCCL_SOCKET_FAMILY}), else the host's real networks first, VPNs next, bridges of containers and virtual machines
+ * later, link-local addresses after them, loopback last; see {@link LinkKind}. Others connect to the one that they reach.
  */
 public final class NetworkInterfaces {
 
-    private static final List<String> VIRTUAL =
-            List.of(("docker br- veth virbr vmnet vboxnet cni flannel cali tunl cilium lxc lxd podman kube weave"
-                            + " nodelocaldns zt tailscale wg tun tap dummy")
-                    .split(" "));
     private static final int REAL = 0;
     private static final int POINT_TO_POINT = 100;
     private static final int VIRTUAL_NETWORK = 200;
@@ -44,7 +43,13 @@ public final class NetworkInterfaces {
     private NetworkInterfaces() {}
 
     /** An address as the operating system shows it; what {@link #rate} needs to know of it. */
-    record Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual) {}
+    record Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual, LinkKind kind) {
+
+        /** Where only the name says what kind of interface it is. */
+        Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual) {
+            this(name, address, up, pointToPoint, virtual, LinkKind.named(name));
+        }
+    }
 
     /**
      * All addresses of this host, the best first, those that may not be used last.
@@ -53,10 +58,11 @@ public final class NetworkInterfaces {
      */
     public static List<InterfaceCandidate> candidates(BootstrapOptions options) {
         List<Found> found = new ArrayList<>();
+        LinkKind.Finder kinds = new LinkKind.Finder(Path.of("/"));
         try {
             for (NetworkInterface link : Collections.list(NetworkInterface.getNetworkInterfaces())) {
                 for (InetAddress address : Collections.list(link.getInetAddresses())) {
-                    found.add(found(link, address));
+                    found.add(found(link, address, kinds));
                 }
             }
         } catch (SocketException e) {
@@ -65,11 +71,16 @@ public final class NetworkInterfaces {
         return rate(found, InterfaceFilter.parse(options.interfaces()), AddressFamily.parse(options.family()));
     }
 
-    private static Found found(NetworkInterface link, InetAddress scoped) {
+    private static Found found(NetworkInterface link, InetAddress scoped, LinkKind.Finder kinds) {
         InetAddress address = withoutScope(scoped);
         try {
             return new Found(
-                    link.getName(), address, isOrWasUp(address, link.isUp()), link.isPointToPoint(), link.isVirtual());
+                    link.getName(),
+                    address,
+                    isOrWasUp(address, link.isUp()),
+                    link.isPointToPoint(),
+                    link.isVirtual(),
+                    kinds.of(link.getName()));
         } catch (SocketException gone) {
             return new Found(link.getName(), address, false, false, false); // it disappeared meanwhile
         }
@@ -131,24 +142,15 @@ public final class NetworkInterfaces {
         if (address.isLinkLocalAddress()) {
             return new InterfaceCandidate(one.name(), address, rating + LINK_LOCAL, "link-local", true);
         }
-        if (isOfVirtualNetwork(one.name())) {
+        if (one.kind() == LinkKind.CONTAINERS) {
             return new InterfaceCandidate(
                     one.name(), address, rating + VIRTUAL_NETWORK, "a container's or virtual machine's network", true);
         }
-        if (one.pointToPoint() || one.virtual()) {
+        if (one.kind() == LinkKind.TUNNEL || one.pointToPoint() || one.virtual()) {
             return new InterfaceCandidate(
-                    one.name(), address, rating + POINT_TO_POINT, "point-to-point or alias", true);
+                    one.name(), address, rating + POINT_TO_POINT, "VPN, point-to-point or alias", true);
         }
         return new InterfaceCandidate(one.name(), address, rating + REAL, "network", true);
-    }
-
-    private static boolean isOfVirtualNetwork(String name) {
-        for (String beginning : VIRTUAL) {
-            if (name.startsWith(beginning)) {
-                return true;
-            }
-        }
-        return false;
     }
 
     private static InterfaceCandidate unusable(Found one, String why) {
@@ -253,13 +255,22 @@ public final class NetworkInterfaces {
         return preferred;
     }
 
-    /** The addresses of candidates, the first {@code limit} of them, with a port. */
+    /**
+     * The addresses of candidates, {@code limit} of them at most, with a port: one of every interface before a second of any, so
+     * that no interface with many addresses hides another. Loopback, which leads to no other host, comes last.
+     */
     static List<InetSocketAddress> withPort(List<InterfaceCandidate> candidates, int port, int limit) {
-        List<InetSocketAddress> addresses = new ArrayList<>();
-        for (InterfaceCandidate candidate : candidates.subList(0, Math.min(limit, candidates.size()))) {
-            addresses.add(new InetSocketAddress(candidate.address(), port));
+        Map<String, Integer> taken = new HashMap<>(); // by interface
+        Map<InterfaceCandidate, Integer> turns = new LinkedHashMap<>();
+        for (InterfaceCandidate candidate : candidates) {
+            boolean last = candidate.address().isLoopbackAddress() && !turns.isEmpty();
+            turns.put(candidate, last ? Integer.MAX_VALUE : taken.merge(candidate.name(), 1, Integer::sum));
         }
-        return addresses;
+        return turns.keySet().stream()
+                .sorted(Comparator.comparing(turns::get)) // keeps the order of equals
+                .limit(limit)
+                .map(candidate -> new InetSocketAddress(candidate.address(), port))
+                .toList();
     }
 
     /** What a server of these candidates listens on: the address if there is but one, else all (null). */

@@ -28,7 +28,7 @@ public final class NetworkSettings {
                             + " names, ^ for all others"),
             "",
             "Which network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
-                    + " for exact names, `^` for all others. Empty ranks them: real ones before docker0, veth and link-local. Data"
+                    + " for exact names, `^` for all others. Empty ranks them: cards, VPNs, bridges of containers, link-local. Data"
                     + " goes over all interfaces that this names, in turn by channel and TCP connection; unnamed, over the best"
                     + " one that reaches the other ranks.");
 

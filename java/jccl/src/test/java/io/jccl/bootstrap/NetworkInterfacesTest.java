@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -141,6 +142,59 @@ class NetworkInterfacesTest {
             assertThat(address.isLoopbackAddress()).isTrue();
             assertThat(NetworkInterface.getByInetAddress(address).getName()).isEqualTo(lo);
         });
+    }
+
+    private static List<String> offered(int limit, String... nameAndAddress) {
+        List<NetworkInterfaces.Found> host = Stream.of(nameAndAddress)
+                .map(pair -> found(pair.split(" ")[0], pair.split(" ")[1]))
+                .toList();
+        List<InterfaceCandidate> rated =
+                NetworkInterfaces.rate(host, InterfaceFilter.parse(""), AddressFamily.parse(""));
+        return NetworkInterfaces.withPort(rated, 1, limit).stream()
+                .map(address -> address.getAddress().getHostAddress())
+                .toList();
+    }
+
+    @Test
+    void oneAddressOfEveryInterfaceIsOfferedBeforeASecondOfAny() {
+        assertThat(offered(
+                        5,
+                        "lo 127.0.0.1",
+                        "eth0 10.0.0.1",
+                        "eth0 10.0.0.2",
+                        "eth0 10.0.0.3",
+                        "eth0 10.0.0.4",
+                        "eth0 10.0.0.5",
+                        "eth1 10.1.0.1",
+                        "eth1 10.1.0.2",
+                        "wg0 10.9.0.1"))
+                .containsExactly("10.0.0.1", "10.1.0.1", "10.9.0.1", "10.0.0.2", "10.1.0.2");
+    }
+
+    @Test
+    void manyBridgesHideNeitherCardsNorVpns() {
+        assertThat(offered(
+                        5,
+                        "docker0 172.17.0.1",
+                        "br-1a2b3c 172.18.0.1",
+                        "virbr0 192.168.122.1",
+                        "cni0 10.244.0.1",
+                        "podman0 10.88.0.1",
+                        "lxcbr0 10.0.3.1",
+                        "kube-bridge 10.2.0.1",
+                        "tunl0 10.3.0.1",
+                        "tailscale0 100.64.0.7",
+                        "tun0 10.8.0.6",
+                        "utun4 10.7.0.6",
+                        "eno1 10.0.0.1"))
+                .containsExactly("10.0.0.1", "100.64.0.7", "10.8.0.6", "10.7.0.6", "172.17.0.1");
+    }
+
+    @Test
+    void loopbackIsOfferedBehindSecondAddresses() {
+        assertThat(offered(4, "lo 127.0.0.1", "eth0 10.0.0.1", "eth0 fd00::5"))
+                .containsExactly("10.0.0.1", "fd00:0:0:0:0:0:0:5", "127.0.0.1");
+        assertThat(offered(4, "lo 127.0.0.1", "lo ::1")).containsExactly("127.0.0.1", "0:0:0:0:0:0:0:1");
     }
 
     @Test
