@@ -1,6 +1,7 @@
 package io.jccl;
 
 import io.jccl.internal.Arguments;
+import io.jccl.internal.LocatedAddress;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -20,9 +21,11 @@ import java.util.zip.CRC32;
  * <p>Layout of {@link #toBytes()}, at most {@value #MAX_BYTES} bytes:
  *
  * <pre>
- *   'J' 'C' version(1) n(1) secret(16) then n times: length(1: 4 or 16) address(length) port(2, big endian);
+ *   'J' 'C' version(1) n(1) secret(16) stack(8) then n times: length(1: 4 or 16) address(length) port(2, big endian);
  *   at the end CRC-32 of all before (4, big endian)
  * </pre>
+ *
+ * <p>The stack distinguishes the network namespace whose addresses these are; 0 if it is not known.
  *
  * <p>Immutable and safe for use by any thread.
  */
@@ -37,7 +40,8 @@ public final class UniqueId {
     /** The most addresses that an id carries. */
     public static final int MAX_ADDRESSES = 5;
 
-    private static final byte VERSION = 1;
+    private static final byte VERSION = 2;
+    private static final int STACK_BYTES = 8;
     private static final int CHECK_BYTES = 4;
     private static final String TEXT_PREFIX = "jccl1:";
 
@@ -104,7 +108,7 @@ public final class UniqueId {
      */
     public static UniqueId fromBytes(byte[] bytes) {
         Arguments.required("bytes", bytes, "the bytes that UniqueId.toBytes() returned");
-        if (bytes.length < 4 + SECRET_BYTES + 7 + CHECK_BYTES
+        if (bytes.length < 4 + SECRET_BYTES + STACK_BYTES + 7 + CHECK_BYTES
                 || bytes.length > MAX_BYTES
                 || bytes[0] != 'J'
                 || bytes[1] != 'C') {
@@ -124,9 +128,10 @@ public final class UniqueId {
         int n = in.get();
         byte[] secret = new byte[SECRET_BYTES];
         in.get(secret);
+        long stack = in.getLong();
         List<InetSocketAddress> addresses = new ArrayList<>();
         for (int i = 0; i < n; i++) {
-            addresses.add(readAddress(in));
+            addresses.add(readAddress(in, stack));
         }
         if (in.hasRemaining()) {
             throw new IllegalArgumentException("bytes.length=" + bytes.length + ": " + in.remaining()
@@ -135,7 +140,7 @@ public final class UniqueId {
         return of(addresses, secret);
     }
 
-    private static InetSocketAddress readAddress(ByteBuffer in) {
+    private static InetSocketAddress readAddress(ByteBuffer in, long stack) {
         int length = in.hasRemaining() ? in.get() : 0;
         if ((length != 4 && length != 16) || in.remaining() < length + 2) {
             throw new IllegalArgumentException("address.length=" + length
@@ -144,7 +149,7 @@ public final class UniqueId {
         byte[] raw = new byte[length];
         in.get(raw);
         try {
-            return new InetSocketAddress(InetAddress.getByAddress(raw), Short.toUnsignedInt(in.getShort()));
+            return new LocatedAddress(InetAddress.getByAddress(raw), Short.toUnsignedInt(in.getShort()), stack);
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("address.length=" + length + ": not an address", e);
         }
@@ -157,7 +162,8 @@ public final class UniqueId {
                 .put((byte) 'C')
                 .put(VERSION)
                 .put((byte) addresses.size())
-                .put(secret);
+                .put(secret)
+                .putLong(LocatedAddress.stackOf(addresses));
         for (InetSocketAddress address : addresses) {
             byte[] raw = address.getAddress().getAddress();
             out.put((byte) raw.length).put(raw).putShort((short) address.getPort());

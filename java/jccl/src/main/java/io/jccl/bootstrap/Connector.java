@@ -46,10 +46,22 @@ final class Connector {
     enum IfRefused {
         /** The server may open later. */
         NOT_OPEN_YET,
-        /** The server was open, in rank 0, which has ended. */
+        /** The server was open, in rank 0, which has ended; nobody has reached its host by these addresses for certain. */
         RANK_ZERO_ENDED,
-        /** The server was open, and has ended. */
+        /** The server was open, and has ended, if the refusal is one of its own network stack. */
         SERVER_ENDED
+    }
+
+    /** Knows more of the server than a refusal says. */
+    @FunctionalInterface
+    interface Witness {
+
+        /**
+         * Whether the server's process has ended.
+         *
+         * @throws JcclException if the group has failed
+         */
+        boolean hasEnded();
     }
 
     /** Where a connection helps but is not needed, addresses that answer nothing are given up after this time. */
@@ -72,9 +84,10 @@ final class Connector {
     private int refusals;
     private int refusedProofs;
     private int deadRounds; // in a row
-    private int tried; // addresses, in this round
     private boolean answered; // an address, in this round
-    private boolean refusedFirst; // the best address, in this round
+    private boolean asked; // an address that leads to the server's host, in this round
+    private NetworkStack.Evidence refusedFirst = NetworkStack.Evidence.NONE; // by the first such address
+    private Witness witness; // null: none
 
     /**
      * A connector.
@@ -90,6 +103,12 @@ final class Connector {
         this.retriesRefusals = retriesRefusals;
         this.ifRefused = ifRefused;
         this.generation = generation;
+    }
+
+    /** Believes refusals that are no proof only if a witness says the same. */
+    Connector withWitness(Witness of) {
+        witness = of;
+        return this;
     }
 
     /**
@@ -114,21 +133,14 @@ final class Connector {
             long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
             if (!retriesRefusals && refusals >= (left > 0 ? MAX_REFUSALS : 1)) {
                 throw new BootstrapException(who + " was refused by the " + name() + ": the secret of the id is not the"
-                        + " group's; pass the same UniqueId to all ranks. Addresses tried:" + table());
+                        + " group's, or the group has ended and another has its port; pass the same UniqueId to all ranks."
+                        + " Addresses tried:" + table());
             }
-            if (ifRefused != IfRefused.NOT_OPEN_YET && deadRounds >= MAX_DEAD_ROUNDS) {
+            if (hasEnded()) {
                 throw ended();
             }
             if (left <= 0) {
-                throw new CommunicationTimeoutException(
-                        who + " did not reach the " + name() + " in "
-                                + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)
-                                + " ms; is " + (dispensable ? "it" : "rank 0")
-                                + " running, and is one of its addresses reachable from here? Choose its"
-                                + " interface with JCCL_SOCKET_IFNAME, or raise JCCL_INIT_TIMEOUT. Addresses tried:"
-                                + table(),
-                        Set.of(0),
-                        null);
+                throw late(dispensable ? "it" : "rank 0", System.nanoTime() - start);
             }
             sleep(Math.min(backoffMillis, left));
             backoffMillis = Math.min(MAX_BACKOFF_MILLIS, backoffMillis * 2);
@@ -136,8 +148,42 @@ final class Connector {
         }
     }
 
+    /** Whether the server's process is known to have ended. */
+    private boolean hasEnded() {
+        boolean witnessed = witness != null && witness.hasEnded();
+        if (deadRounds < MAX_DEAD_ROUNDS) {
+            return false;
+        }
+        return switch (ifRefused) {
+            case NOT_OPEN_YET -> false;
+            case RANK_ZERO_ENDED -> isProved() || witness == null || witnessed;
+            case SERVER_ENDED -> isProved();
+        };
+    }
+
+    private boolean isProved() {
+        return refusedFirst == NetworkStack.Evidence.PROOF;
+    }
+
+    private JcclException late(String server, long nanos) {
+        String refused = deadRounds == 0
+                ? ""
+                : " A refused connection alone does not show that it has ended: a firewall refuses too, and so does"
+                        + " another host that has such an address.";
+        return new CommunicationTimeoutException(
+                who + " did not reach the " + name() + " in " + TimeUnit.NANOSECONDS.toMillis(nanos) + " ms; is "
+                        + server + " running, and is one of its addresses reachable from here?" + refused
+                        + " Choose its interface with JCCL_SOCKET_IFNAME, or raise JCCL_INIT_TIMEOUT. Addresses tried:"
+                        + table(),
+                Set.of(0),
+                null);
+    }
+
     private JcclException ended() {
         String tried = "; nobody listens there any more. Addresses tried:" + table();
+        if (purpose == Handshake.Purpose.RELAY) {
+            return new BootstrapException(who + " looked for the " + name() + ", which refuses connections:" + table());
+        }
         return ifRefused == IfRefused.RANK_ZERO_ENDED
                 ? new PeerFailedException(
                         who + " looked for the " + name() + ", which has ended or closed its communicator" + tried,
@@ -150,7 +196,10 @@ final class Connector {
                         + tried);
     }
 
-    /** One attempt at each address. The server has ended if its best address refuses and no other answers. */
+    /**
+     * One attempt at each address. A round is dead if the best address that leads to the server's host refuses, and no
+     * other answers.
+     */
     private FrameStream round(Target target, long connectMillis, long deadlineNanos) {
         ServerAddress server;
         try {
@@ -160,8 +209,8 @@ final class Connector {
             return null;
         }
         answered = false;
-        refusedFirst = false;
-        tried = 0;
+        refusedFirst = NetworkStack.Evidence.NONE;
+        asked = false;
         for (InetSocketAddress address : server.addresses()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
             if (left <= 0) {
@@ -174,14 +223,15 @@ final class Connector {
                 return stream;
             }
         }
-        deadRounds = refusedFirst && !answered ? deadRounds + 1 : 0;
+        if (asked) { // with no time left, none is
+            deadRounds = refusedFirst != NetworkStack.Evidence.NONE && !answered ? deadRounds + 1 : 0;
+        }
         return null;
     }
 
     /** One attempt at an address; null if it failed, which {@link #table} shows. */
     FrameStream attempt(InetSocketAddress address, byte[] secret, long connectMillis, long handshakeEnd) {
         String step = "connect";
-        tried++;
         SocketChannel channel = null;
         try {
             channel = SocketChannel.open();
@@ -208,13 +258,26 @@ final class Connector {
                     || Thread.currentThread().isInterrupted()) {
                 throw interrupted(e);
             }
-            refusedFirst |= tried == 1 && e instanceof ConnectException;
+            noteEvidence(address, e);
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
             refusedProofs += refused ? 1 : 0;
             refusals += refused || refusals > 0 ? 1 : 0; // a server that refused this rank and is gone never admits it
-            outcomes.put(address.toString(), outcome(step, e, refused));
+            outcomes.put(address.toString(), outcome(step, e, refused) + whose(address, e));
             return null;
         }
+    }
+
+    private void noteEvidence(InetSocketAddress address, Exception failure) {
+        if (!asked) {
+            refusedFirst = NetworkStack.evidence(address, failure);
+        }
+        asked |= NetworkStack.leadsThere(address);
+    }
+
+    private static String whose(InetSocketAddress address, Exception failure) {
+        return failure instanceof ConnectException && !NetworkStack.leadsThere(address)
+                ? " (this host has that address too, and has answered itself)"
+                : "";
     }
 
     private static String outcome(String step, Exception e, boolean refused) {

@@ -49,12 +49,17 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     /**
      * Connects a rank to the coordinator and waits until all have come.
      *
+     * @param rendezvous the connection to the rendezvous server, which ends with that server's process and says which ranks
+     *     have left meanwhile
+     * @param isHere whether the coordinator is in this process, which uses that connection
      * @param local this host's address that reached the rendezvous server; null if it says nothing
      * @param shared the reactor to run on, or null for one of this rank's own
      */
     static CoordinatorConnection join(
             Connector.ServerAddress server,
             RankRegistration.Hello hello,
+            FrameStream rendezvous,
+            boolean isHere,
             InetAddress local,
             Reactor shared,
             BootstrapOptions options,
@@ -66,13 +71,16 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
             RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
-            FrameStream stream = new Connector(
-                            Handshake.Purpose.COORDINATOR,
-                            who,
-                            false,
-                            Connector.IfRefused.RANK_ZERO_ENDED,
-                            options.generation())
-                    .connect(() -> server, deadline);
+            Connector connector = new Connector(
+                    Handshake.Purpose.COORDINATOR,
+                    who,
+                    false,
+                    Connector.IfRefused.RANK_ZERO_ENDED,
+                    options.generation());
+            if (!isHere) {
+                connector.withWitness(() -> rendezvous.hasEnded(who, hello.size()));
+            }
+            FrameStream stream = connector.connect(() -> server, deadline);
             try {
                 long initMillis = options.initTimeout().toMillis();
                 byte[] above = stream.awaitWelcome(who, relaying, true, initMillis, deadline);

@@ -135,8 +135,9 @@ final class Entry {
         CoordinatorAddress accepted = offerOf(who, welcome);
         byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
         Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
+        InetAddress local = reachable(rendezvous.localAddress(), accepted);
         CoordinatorConnection client = CoordinatorConnection.join(
-                server, hello, reachable(rendezvous.localAddress(), accepted), shared, options, deadline);
+                server, hello, rendezvous, coordinator != null, local, shared, options, deadline);
         boolean joined = false;
         try {
             if (coordinator == null) {

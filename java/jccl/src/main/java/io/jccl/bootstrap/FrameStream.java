@@ -113,6 +113,23 @@ final class FrameStream implements AutoCloseable {
         }
     }
 
+    /**
+     * Whether the server has closed the connection that it keeps until this rank leaves, or it broke. Waits a millisecond at
+     * most.
+     *
+     * @throws JcclException the failure, if the server has sent one
+     */
+    boolean hasEnded(String who, int size) {
+        try {
+            welcome(who, readFrame(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1)), size);
+            return false;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (IOException | WireException e) {
+            return true;
+        }
+    }
+
     /** Whether the server closed the connection, or it broke. */
     boolean isBroken() {
         return broken;

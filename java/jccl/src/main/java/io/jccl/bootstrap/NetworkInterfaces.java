@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.internal.LocatedAddress;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -269,7 +270,7 @@ public final class NetworkInterfaces {
         return turns.keySet().stream()
                 .sorted(Comparator.comparing(turns::get)) // keeps the order of equals
                 .limit(limit)
-                .map(candidate -> new InetSocketAddress(candidate.address(), port))
+                .<InetSocketAddress>map(candidate -> new LocatedAddress(candidate.address(), port, NetworkStack.own()))
                 .toList();
     }
 

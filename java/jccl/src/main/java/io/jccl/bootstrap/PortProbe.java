@@ -24,14 +24,14 @@ final class PortProbe {
     }
 
     /**
-     * Whether a rank has ended: a port's best address refuses, and no other answers.
+     * Whether a rank has ended: the best of a port's addresses that lead to the rank's host refuses, and no other answers.
      *
      * @param addresses of a port
      * @throws InterruptedCommunicationException if this thread is interrupted
      */
     boolean hasEnded(List<InetSocketAddress> addresses) {
         boolean refused = false;
-        boolean first = true;
+        boolean asked = false; // an address that leads there
         for (InetSocketAddress address : addresses) {
             if (System.nanoTime() - deadline >= 0) {
                 return false;
@@ -43,11 +43,11 @@ final class PortProbe {
                 throw new InterruptedCommunicationException(
                         "rank=" + rank + " was interrupted while it checked which ranks have ended", e);
             } catch (ConnectException e) {
-                refused |= first;
+                refused |= !asked && NetworkStack.indicatesEnd(address, e);
             } catch (IOException e) {
                 continue; // this address does not lead there
             } finally {
-                first = false;
+                asked |= NetworkStack.leadsThere(address);
             }
         }
         return refused;

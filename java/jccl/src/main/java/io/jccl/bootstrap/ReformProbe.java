@@ -3,8 +3,8 @@ package io.jccl.bootstrap;
 import io.jccl.bootstrap.RankRegistration.Cause;
 import java.io.EOFException;
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
@@ -44,7 +44,8 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     private ByteBuffer expected;
     private byte[] serverNonce; // null: not received
     private boolean connected;
-    private boolean firstRefused;
+    private boolean asked; // an address that leads to the rank's host
+    private boolean firstRefused; // by the first such address
     private int next; // address
     private long nowNanos; // at the last tick
     private long deadlineNanos; // of the attempt, or of the back-off; 0: none
@@ -67,7 +68,10 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     void tick(long now) {
         nowNanos = now;
         if (!connected && (deadlineNanos == 0 || now - deadlineNanos >= 0)) {
-            close(); // an address that does not answer
+            if (channel != null) {
+                noteOutcome(new SocketTimeoutException("no answer"));
+            }
+            close();
             attempt();
         }
     }
@@ -85,10 +89,11 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         deadlineNanos = nowNanos + ATTEMPT_NANOS;
         serverNonce = null;
         expected = ByteBuffer.allocate(Handshake.GREETING_BYTES);
+        InetSocketAddress address = addresses.get(next++);
         try {
             channel = SocketChannel.open();
             channel.configureBlocking(false);
-            if (channel.connect(addresses.get(next++))) {
+            if (channel.connect(address)) {
                 reactor.register(channel, SelectionKey.OP_READ, this);
                 greet();
             } else {
@@ -162,7 +167,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
 
     @Override
     public void failed(Exception cause) {
-        firstRefused |= next == 1 && !connected && cause instanceof ConnectException;
+        noteOutcome(cause);
         boolean was = connected;
         close();
         if (was) {
@@ -172,11 +177,18 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         }
     }
 
+    private void noteOutcome(Exception cause) {
+        InetSocketAddress address = addresses.get(next - 1);
+        firstRefused |= !asked && !connected && NetworkStack.indicatesEnd(address, cause);
+        asked |= NetworkStack.leadsThere(address);
+    }
+
     /** Starts again after a back-off, which shows whether a rank that has closed a connection has ended. */
     private void again() {
         close();
         next = 0;
         firstRefused = false;
+        asked = false;
         deadlineNanos = nowNanos + BACKOFF_NANOS;
     }
 

@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.UniqueId;
+import io.jccl.internal.LocatedAddress;
 import java.io.Closeable;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -258,12 +259,13 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     static List<InetSocketAddress> decodeAddresses(byte[] blob) {
         WireReader in = new WireReader(blob);
+        long stack = in.i64();
         int n = in.i32In("addresses", 1, UniqueId.MAX_ADDRESSES);
         List<InetSocketAddress> addresses = new ArrayList<>();
         for (int i = 0; i < n; i++) {
             byte[] raw = in.blob(16);
             try {
-                addresses.add(new InetSocketAddress(InetAddress.getByAddress(raw), in.i32In("port", 1, 65535)));
+                addresses.add(new LocatedAddress(InetAddress.getByAddress(raw), in.i32In("port", 1, 65535), stack));
             } catch (UnknownHostException e) {
                 throw new WireException("address.length=" + raw.length + ": expected 4 or 16");
             }
@@ -273,7 +275,7 @@ final class RendezvousServer implements Closeable, Server.Service {
     }
 
     static byte[] encodeAddresses(List<InetSocketAddress> addresses) {
-        WireWriter out = new WireWriter().i32(addresses.size());
+        WireWriter out = new WireWriter().i64(LocatedAddress.stackOf(addresses)).i32(addresses.size());
         for (InetSocketAddress address : addresses) {
             out.blob(address.getAddress().getAddress()).i32(address.getPort());
         }

@@ -12,12 +12,13 @@ import java.util.UUID;
 /** Which host and which process this is. */
 public final class HostIdentity {
 
-    /** Drawn once, so that a process id that two containers share does not make two processes one. */
-    private static final String PROCESS = ProcessHandle.current().pid() + "-" + UUID.randomUUID();
+    /** With a part that is drawn once, so that a process id that two containers share does not make two processes one. */
+    private static final String PROCESS =
+            ProcessHandle.current().pid() + "-" + namespace("pid") + "-" + UUID.randomUUID();
 
     private HostIdentity() {}
 
-    /** Distinguishes processes, on whatever host. */
+    /** Distinguishes processes, on whatever host: process id, process-id namespace, and a random part, with - between them. */
     public static String process() {
         return PROCESS;
     }
@@ -37,11 +38,16 @@ public final class HostIdentity {
         return networkNamespace() + ", " + user();
     }
 
-    private static String networkNamespace() {
+    /** Distinguishes the network namespaces of a host. */
+    public static String networkNamespace() {
+        return "network namespace " + namespace("net");
+    }
+
+    private static String namespace(String kind) {
         try {
-            return "network namespace " + Files.readSymbolicLink(Path.of("/proc/self/ns/net"));
+            return Files.readSymbolicLink(Path.of("/proc/self/ns", kind)).toString();
         } catch (IOException e) {
-            return "network namespace unknown"; // not Linux, or hidden by a container
+            return "unknown"; // not Linux, or hidden by a container
         }
     }
 

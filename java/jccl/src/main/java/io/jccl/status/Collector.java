@@ -145,6 +145,7 @@ final class Collector {
         }
         boolean isStopped = outcome.reason() == Absentee.Reason.SILENT
                 && peer.hostId().equals(own.hostId())
+                && peer.sharesProcessIds(own.process())
                 && ProcessState.of(peer.pid()) == ProcessState.STOPPED;
         return isStopped
                 ? new Absentee(

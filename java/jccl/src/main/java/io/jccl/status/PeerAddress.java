@@ -9,6 +9,13 @@ package io.jccl.status;
  */
 public record PeerAddress(String process, String hostId, String address) {
 
+    /** Whether a process id means the same to this process and to another: containers of one host have numbers of their own. */
+    boolean sharesProcessIds(String otherProcess) {
+        String[] parts = process.split("-", 3);
+        String[] others = otherProcess.split("-", 3);
+        return parts.length == 3 && others.length == 3 && parts[1].equals(others[1]);
+    }
+
     /** The process id, in the process's own namespace; -1 if it has none. */
     public long pid() {
         int end = process.indexOf('-');

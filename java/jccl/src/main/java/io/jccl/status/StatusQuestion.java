@@ -1,10 +1,10 @@
 package io.jccl.status;
 
 import io.jccl.bootstrap.Handshake;
+import io.jccl.bootstrap.NetworkStack;
 import io.jccl.bootstrap.Reactor;
 import io.jccl.bootstrap.WireException;
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -39,7 +39,8 @@ final class StatusQuestion {
     private Attempt attempt;
     private long attemptDeadline;
     private int next;
-    private boolean firstRefused;
+    private boolean asked; // an address that leads to the process's host
+    private boolean firstRefused; // by the first such address
     private boolean done;
 
     /**
@@ -91,7 +92,8 @@ final class StatusQuestion {
         if (attempt != null) {
             attempt.close();
         }
-        firstRefused |= next == 1 && cause instanceof ConnectException;
+        firstRefused |= !asked && NetworkStack.indicatesEnd(address, cause);
+        asked |= NetworkStack.leadsThere(address);
         tried.append(tried.isEmpty() ? "" : "; ").append(address).append(": ").append(cause.getMessage());
         tryNext();
     }
