@@ -26,6 +26,8 @@ public final class Codecs {
 
     private static final int NONE = 0xff;
 
+    private static final int MAX_NETWORK = 200;
+
     private Codecs() {}
 
     /** Writes a status. */
@@ -48,6 +50,7 @@ public final class Codecs {
             out.i64(wait.step());
         }
         status.trail().write(out);
+        out.text(status.network(), MAX_NETWORK);
     }
 
     private static void write(WireWriter out, OperationRecord record, int rank) {
@@ -79,7 +82,7 @@ public final class Codecs {
         for (int i = 0; i < n; i++) {
             waits.add(readWait(in, size, rank));
         }
-        return new RankStatus(rank, state, lastEntered, operation, waits, Trail.read(in));
+        return new RankStatus(rank, state, lastEntered, operation, waits, Trail.read(in), in.text(MAX_NETWORK));
     }
 
     /** A rank that was written as the distance from another. */

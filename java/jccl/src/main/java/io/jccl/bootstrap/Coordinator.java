@@ -439,7 +439,7 @@ final class Coordinator {
                 lost(
                         rank,
                         "silent for " + TimeUnit.NANOSECONDS.toMillis(silent)
-                                + " ms, longer than the heartbeat time-out",
+                                + " ms, longer than the heartbeat time-out" + StalledConnections.hint(),
                         now);
             } else if (!gone(rank)) {
                 longest = Math.max(longest, silent);

@@ -247,7 +247,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         }
         if (!closing && now - heardAt >= timeoutNanos) {
             String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
-                    + " ms, longer than the heartbeat time-out";
+                    + " ms, longer than the heartbeat time-out" + StalledConnections.hint();
             link.close();
             cutOff = true;
             onClosed(link, why);

@@ -89,6 +89,9 @@ public record FailureReport(
             text.append(
                     rows.stream().map(row -> "\n  " + row.describe(sequence)).collect(Collectors.joining()));
         }
+        if (rows.stream().anyMatch(row -> !row.network().isEmpty())) {
+            text.append("\n  ").append(StalledConnections.REMEDY);
+        }
         return text.toString();
     }
 

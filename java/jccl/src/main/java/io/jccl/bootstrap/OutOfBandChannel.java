@@ -110,7 +110,8 @@ final class OutOfBandChannel implements OutOfBand {
                                     "an exchange of the control plane",
                                     RankList.duration(TimeUnit.NANOSECONDS.toMillis(timeoutNanos)))
                             + "; exchange=" + number + " rank=" + rank
-                            + "; look into their logs, or raise JCCL_INIT_TIMEOUT",
+                            + "; look into their logs, or raise JCCL_INIT_TIMEOUT"
+                            + StalledConnections.hint(),
                     missing,
                     null);
             failure = () -> late;
@@ -177,7 +178,7 @@ final class OutOfBandChannel implements OutOfBand {
         if (!await(() -> messages.containsKey(key), System.nanoTime() + timeout.toNanos())) {
             throw new CommunicationTimeoutException(
                     "rank=" + rank + " got no out-of-band message of peer=" + peer + " with tag=" + tag
-                            + " in timeoutMillis=" + timeout.toMillis(),
+                            + " in timeoutMillis=" + timeout.toMillis() + StalledConnections.hint(),
                     Set.of(peer),
                     null);
         }

@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
  * @param operation what it did at the sequence number in question; empty if it never entered it or did not say
  * @param waits where its channels stand still
  * @param trail the fingerprints of its last operations in the sequence in question
+ * @param network its TCP connection that stalls most; empty if none does
  */
 public record RankStatus(
         int rank,
@@ -23,7 +24,8 @@ public record RankStatus(
         LastEntered lastEntered,
         Optional<OperationRecord> operation,
         List<ChannelWait> waits,
-        Trail trail) {
+        Trail trail,
+        String network) {
 
     /** How a rank answered. The order of the constants is part of the wire format. */
     public enum State {
@@ -38,6 +40,17 @@ public record RankStatus(
     /** Copies the list. */
     public RankStatus {
         waits = List.copyOf(waits);
+    }
+
+    /** A status of a rank whose connections do not stall. */
+    public RankStatus(
+            int rank,
+            State state,
+            LastEntered lastEntered,
+            Optional<OperationRecord> operation,
+            List<ChannelWait> waits,
+            Trail trail) {
+        this(rank, state, lastEntered, operation, waits, trail, "");
     }
 
     /** A status that says nothing of earlier operations. */
@@ -62,7 +75,7 @@ public record RankStatus(
 
     /** The same with, or without, the fingerprints of earlier operations. */
     RankStatus with(Trail other) {
-        return new RankStatus(rank, state, lastEntered, operation, waits, other);
+        return new RankStatus(rank, state, lastEntered, operation, waits, other, network);
     }
 
     /**
@@ -78,7 +91,8 @@ public record RankStatus(
                 source.lastEntered(),
                 source.recordAt(sequence),
                 waits,
-                Trail.of(source, sequence));
+                Trail.of(source, sequence),
+                StalledConnections.brief());
     }
 
     /**
@@ -99,7 +113,7 @@ public record RankStatus(
         return operation.isEmpty() && lastEntered.of(sequence) < sequence;
     }
 
-    /** One line for the rank and one for each of its waits. */
+    /** One line for the rank, one for each of its waits, and one where its network stalls. */
     String describe(long sequence) {
         long last = LastEntered.plain(lastEntered.of(sequence));
         String number = LastEntered.text(sequence);
@@ -115,6 +129,9 @@ public record RankStatus(
         StringBuilder text = new StringBuilder(head);
         for (ChannelWait wait : waits) {
             text.append("\n    ").append(wait.describe());
+        }
+        if (!network.isEmpty()) {
+            text.append("\n    unacknowledged: ").append(network);
         }
         return text.toString();
     }
