@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace jccl {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr int kPacketBytes = 1400;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
 
 // A stream over TCP whose other end the test holds.
@@ -31,6 +34,7 @@ class SocketStreamTest : public ::testing::Test {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t bytes = sizeof address;
+    ASSERT_EQ(0, ::setsockopt(own.get(), IPPROTO_TCP, TCP_MAXSEG, &kPacketBytes, sizeof kPacketBytes));
     auto* generic = reinterpret_cast<sockaddr*>(&address);
     ASSERT_EQ(0, ::bind(listener.get(), generic, bytes));
     ASSERT_EQ(0, ::listen(listener.get(), 1));
@@ -50,6 +54,14 @@ class SocketStreamTest : public ::testing::Test {
     SocketFrame frame;
     frame.totalBytes = frame.length = static_cast<uint32_t>(data_.size());
     stream_->push(frame, data_.data());
+  }
+
+  // As a path does whose MTU is smaller than the interface's, where the sender gets no ICMP message.
+  void dropFullSized() {
+    sock_filter small[] = {BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 800, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)};
+    const sock_fprog program = {4, small};
+    ASSERT_EQ(0, ::setsockopt(peer_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
   }
 
   // As when the peer's host is gone: what comes there is dropped before the kernel acknowledges it.
@@ -78,9 +90,10 @@ class SocketStreamTest : public ::testing::Test {
     return answers;
   }
 
-  void expectLost() {
+  void expectLost(std::string* message = nullptr) {
     int64_t took = 0;
     const Status answers = watch(20 * kSecond, &took);
+    if (message != nullptr) *message = answers.message();
     EXPECT_EQ(Code::Transport, answers.code());
     EXPECT_NE(std::string::npos, answers.message().find("nothing was answered for 2000 ms")) << answers.message();
     EXPECT_GE(took, kSecond);
@@ -125,6 +138,28 @@ TEST_F(SocketStreamTest, AHostThatDoesNotAcknowledgeDataIsLost) {
   dropEverything();
   push();
   expectLost();
+}
+
+TEST_F(SocketStreamTest, FullSizedPacketsThatAreLostWhereSmallOnesPassAreNamed) {
+  dropFullSized();
+  std::string message;
+  const uint8_t small = 9;
+  SocketFrame frame;
+  frame.totalBytes = frame.length = 1;
+  stream_->push(frame, &small);
+  std::vector<uint8_t> got(sizeof frame + 1);
+  ASSERT_TRUE(progress().isOk());
+  ASSERT_EQ(static_cast<ssize_t>(got.size()), ::recv(peer_.get(), got.data(), got.size(), MSG_WAITALL));
+  push();
+  expectLost(&message);
+  EXPECT_NE(std::string::npos, message.find("acknowledged_bytes=")) << message;
+  EXPECT_NE(std::string::npos, message.find("the path drops full-sized packets")) << message;
+}
+
+TEST_F(SocketStreamTest, ASmallPacketOrNoneIsNoEvidenceOfALostOne) {
+  EXPECT_EQ("", PeerSilence::packetsLost(0, 10, 1400, 14000));
+  EXPECT_EQ("", PeerSilence::packetsLost(5000, 1, 1400, 100));
+  EXPECT_EQ("", PeerSilence::packetsLost(5000, 0, 1400, 14000));
 }
 
 TEST_F(SocketStreamTest, AHostThatDoesNotAnswerIsLostAlsoWhereNothingIsSent) {

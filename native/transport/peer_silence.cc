@@ -1,7 +1,9 @@
 #include "transport/peer_silence.h"
 
+#include <linux/sockios.h>
 #include <linux/tcp.h>  // the one of libc knows fewer fields of tcp_info
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cstddef>
@@ -31,6 +33,27 @@ bool PeerSilence::lasts(int socket, int64_t nowNanos, int64_t limitNanos) {
   const bool wasOwed = owed_;
   owed_ = state.probes > 0 || state.repeated != heard_.repeated || state.backoff > heard_.backoff;
   return owed_ && wasOwed && nowNanos - heardNanos_ >= limitNanos;
+}
+
+std::string PeerSilence::packetsLost(uint64_t acknowledgedBytes, uint32_t packets, uint32_t packetBytes,
+                                     int queuedBytes) {
+  const bool fullSized = packets > 0 && queuedBytes >= static_cast<int64_t>(packetBytes);
+  if (acknowledgedBytes == 0 || !fullSized) return {};
+  return "; acknowledged_bytes=" + std::to_string(acknowledgedBytes) + ", and none of " + std::to_string(packets) +
+         " packets of packet_bytes=" + std::to_string(packetBytes) +
+         " after them: if the host lives, the path drops full-sized packets (its MTU is smaller, and ICMP is "
+         "filtered); "
+         "see jccl doctor --peers";
+}
+
+std::string PeerSilence::packetsLost(int socket) {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  int queued = 0;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return {};
+  if (bytes < offsetof(tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked) return {};
+  if (::ioctl(socket, SIOCOUTQ, &queued) != 0) return {};
+  return packetsLost(info.tcpi_bytes_acked, info.tcpi_unacked, info.tcpi_snd_mss, queued);
 }
 
 }  // namespace jccl

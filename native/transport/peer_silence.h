@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace jccl {
 
@@ -14,6 +15,11 @@ class PeerSilence {
   // (net.ipv4.tcp_invalid_ratelimit), and so not each of the first ones.
   static constexpr int64_t kShortestNanos = 2'000'000'000;
   bool lasts(int socket, int64_t nowNanos, int64_t limitNanos);
+
+  // What of the data on a connection that does not answer shows that its path drops full-sized packets: earlier messages
+  // were acknowledged, and at least a full-sized packet is not. Empty if nothing shows it.
+  static std::string packetsLost(int socket);
+  static std::string packetsLost(uint64_t acknowledgedBytes, uint32_t packets, uint32_t packetBytes, int queuedBytes);
 
  private:
   struct State {

@@ -73,7 +73,8 @@ void SocketStream::sendFin() {
 Status SocketStream::checkAnswers(int64_t nowNanos, int64_t limitNanos) {
   if (!silence_.lasts(socket_.get(), nowNanos, limitNanos)) return Status::ok();
   return Status::transport("net: lost " + describe() + ": nothing was answered for " +
-                           std::to_string(limitNanos / 1'000'000) + " ms: " + socketHint(ETIMEDOUT));
+                           std::to_string(limitNanos / 1'000'000) + " ms: " + socketHint(ETIMEDOUT) +
+                           PeerSilence::packetsLost(socket_.get()));
 }
 
 Status SocketStream::sendSome(size_t* moved) {

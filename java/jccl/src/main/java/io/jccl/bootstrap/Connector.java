@@ -46,7 +46,7 @@ final class Connector {
     enum IfRefused {
         /** The server may open later. */
         NOT_OPEN_YET,
-        /** The server was open, in rank 0, which has ended; nobody has reached its host by these addresses for certain. */
+        /** The server was open, in rank 0, which has ended, if a witness says so or there is none. */
         RANK_ZERO_ENDED,
         /** The server was open, and has ended, if the refusal is one of its own network stack. */
         SERVER_ENDED

@@ -34,9 +34,10 @@ final class StalledConnections {
     private StalledConnections() {}
 
     /** What to look into where connections stall. */
-    static final String REMEDY = "If the peers live and small messages pass, the path drops full-sized packets: give all hosts and"
-            + " switches one MTU, or lower that of the interface (ip link set DEVICE mtu 1400), or let ICMP \"fragmentation"
-            + " needed\" through firewalls; jccl doctor --peers tries it";
+    static final String REMEDY =
+            "If the peers live and small messages pass, the path drops full-sized packets: give all hosts and"
+                    + " switches one MTU, or lower that of the interface (ip link set DEVICE mtu 1400), or let ICMP \"fragmentation"
+                    + " needed\" through firewalls; jccl doctor --peers tries it";
 
     /** The end of a message of this process: the connection that stalls most, and the remedy; empty if none stalls. */
     static String hint() {

@@ -16,7 +16,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(20)
 class StalledConnectionsTest {
 
-    private static final String HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt ...\n";
+    private static final String HEADER =
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt ...\n";
 
     @TempDir
     Path process;
