@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
             "Reports what would make JCCL slow or fail on this host, each with its remedy.",
             "",
             "It reads and tries; it changes nothing. With --peers, as every rank of a job, it reports whether each of them"
-                    + " can connect to all others: jccl run, mpirun or srun -n N jccl doctor --peers",
+                    + " can connect to all others, and whether full-sized packets arrive: jccl run, mpirun or srun -n N jccl doctor --peers",
             ""
         },
         footer = {"", "Exit status: 0 if nothing fails, 1 if something does, 2 usage."},

@@ -26,9 +26,16 @@ import java.util.stream.Collectors;
 /** What the attempts of all ranks to connect to all others say of the networks between them. */
 final class PeerChecks {
 
-    private static final String PROTOCOL = "jccl doctor --peers, version 1"; // of what PeerProbe sends
+    private static final String PROTOCOL = "jccl doctor --peers, version 2"; // of what PeerProbe sends
     private static final String PEERS = "peers";
     private static final String ADDRESSES = "peer-addresses";
+    private static final String PACKETS = "peer-packets";
+    private static final String LARGE = "large";
+    private static final String MTU_REMEDY =
+            "the path drops packets of the interfaces' MTU: give all hosts and switches between %s and %s one MTU, or lower"
+                    + " that of the interfaces (ip link set DEVICE mtu 1400, try ping -M do -s 1372), or let ICMP"
+                    + " \"fragmentation needed\" (IPv6: \"packet too big\") through firewalls; sysctl"
+                    + " net.ipv4.tcp_mtu_probing=1 helps until then";
     private static final String REMEDY =
             "let the ports of net.ipv4.ip_local_port_range of %s in from %s (nft list ruleset,"
                     + " iptables -S, the rules of the network), or choose other interfaces with JCCL_SOCKET_IFNAME";
@@ -111,6 +118,9 @@ final class PeerChecks {
         attempts(from, to).stream()
                 .filter(one -> !one.worked())
                 .forEach(one -> note("address " + one.address().getAddress().getHostAddress(), from, to, troubles));
+        if (attempts(from, to).stream().anyMatch(one -> !one.large().isEmpty())) {
+            note(LARGE, from, to, troubles);
+        }
     }
 
     private void note(String kind, int from, int to, Map<Trouble, Members> troubles) {
@@ -120,8 +130,8 @@ final class PeerChecks {
         members.to.add(to);
         if (members.example.isEmpty()) {
             members.example = attempts(from, to).stream()
-                    .filter(one -> !one.worked())
-                    .map(one -> one.address() + ": " + one.failure())
+                    .filter(one -> kind.equals(LARGE) ? !one.large().isEmpty() : !one.worked())
+                    .map(one -> one.address() + ": " + (kind.equals(LARGE) ? one.large() : one.failure()))
                     .findFirst()
                     .orElse("they have no address of a common family, IPv4 or IPv6");
         }
@@ -137,6 +147,11 @@ final class PeerChecks {
                     from + " cannot connect to " + to + ", which connect to them: a firewall or a route that works one"
                             + " way only (" + members.example + ")",
                     remedy);
+            case LARGE -> Finding.fail(
+                    PACKETS,
+                    from + " connect to " + to + ", and full-sized packets do not arrive there (" + members.example
+                            + "): operations on more than a packet would wait until their time-out",
+                    MTU_REMEDY.formatted(trouble.fromHost(), trouble.toHost()));
             case "neither way" -> Finding.fail(
                     PEERS, from + " cannot connect to " + to + ", nor they back (" + members.example + ")", remedy);
             default -> Finding.warn(
@@ -155,7 +170,9 @@ final class PeerChecks {
                 .map(one -> "; the slowest is " + one.from() + " to " + one.to() + " at " + one.address() + " with "
                         + one.micros() + " us")
                 .orElse("");
-        return result.places().size() + " ranks on " + hosts + " hosts: each connects to all others" + slowest;
+        boolean allPass = result.attempts().stream().allMatch(one -> one.large().isEmpty());
+        return result.places().size() + " ranks on " + hosts + " hosts: each connects to all others" + slowest
+                + (allPass ? "; full-sized packets arrive everywhere" : "");
     }
 
     private boolean reaches(int from, int to) {

@@ -7,27 +7,35 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.NetworkInterfaces;
+import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * One rank's part in {@code jccl doctor --peers}: listens on the addresses that would carry its data, connects to those of
- * all other ranks as their data would, and learns what came of everybody's attempts.
+ * all other ranks as their data would, and learns what came of everybody's attempts. Each rank sends full-sized packets to every
+ * other, so both directions of a path are tried: one that drops these lets a connection be made.
  */
 final class PeerProbe {
 
@@ -44,8 +52,14 @@ final class PeerProbe {
      *
      * @param micros how long it took
      * @param failure what went wrong; empty if it worked
+     * @param large what became of full-sized packets over the connection, if they did not arrive; else empty
      */
-    record Attempt(int from, int to, InetSocketAddress address, long micros, String failure) {
+    record Attempt(int from, int to, InetSocketAddress address, long micros, String failure, String large) {
+
+        /** An attempt whose full-sized packets arrive, if it worked. */
+        Attempt(int from, int to, InetSocketAddress address, long micros, String failure) {
+            this(from, to, address, micros, failure, "");
+        }
 
         boolean worked() {
             return failure.isEmpty();
@@ -58,6 +72,14 @@ final class PeerProbe {
     /** A dropped SYN is sent again after 1 s and 3 s: one that is lost on the way is no firewall. */
     private static final int CONNECT_MILLIS = 4000;
 
+    /** More than the largest packet of any network, 65 520 bytes with IP over InfiniBand. */
+    private static final int LARGE_BYTES = 128 << 10;
+
+    /** A packet that is lost on the way is sent again after 0.2 s, 0.6 s, 1.4 s and 3 s. */
+    private static final int LARGE_MILLIS = 4000;
+
+    private static final int BEGUN = 1;
+    private static final int WHOLE = 2;
     private static final int THREADS = 32;
     private static final int MAX_CHARS = 300;
     private static final Duration SLACK = Duration.ofSeconds(30);
@@ -84,7 +106,7 @@ final class PeerProbe {
             for (InetAddress source : sources) {
                 ServerSocket server = new ServerSocket(0, Math.max(50, launch.size()), source);
                 servers.add(server);
-                threads.execute(() -> answer(server, launch.rank()));
+                threads.execute(() -> answer(server, launch.rank(), threads));
             }
             byte[] mine = encode(host + " (" + sources.get(0).getHostAddress() + ")", servers);
             List<Place> places = group.outOfBand().allGather(mine, SLACK.plus(options.initTimeout())).stream()
@@ -93,7 +115,8 @@ final class PeerProbe {
             List<Attempt> attempts = new PeerProbe(launch.rank(), sources).attempts(places);
             int maxAddresses =
                     places.stream().mapToInt(place -> place.addresses().size()).sum();
-            Duration limit = SLACK.plusMillis((long) CONNECT_MILLIS * (1 + maxAddresses / THREADS));
+            Duration limit =
+                    SLACK.plusMillis((long) (CONNECT_MILLIS + 4 * LARGE_MILLIS) * (1 + maxAddresses / THREADS));
             List<Attempt> all = new ArrayList<>();
             for (byte[] one : group.outOfBand().allGather(encode(attempts), limit)) {
                 all.addAll(decodeAttempts(one));
@@ -115,21 +138,39 @@ final class PeerProbe {
         return thread;
     }
 
-    /** Says to whoever connects which rank it has reached. */
-    private static void answer(ServerSocket server, int rank) {
+    /** Answers whoever connects, each on a thread of its own. */
+    private static void answer(ServerSocket server, int rank, Executor threads) {
         while (!server.isClosed()) {
-            try (Socket client = server.accept()) {
-                client.getOutputStream()
-                        .write(ByteBuffer.allocate(Integer.BYTES).putInt(rank).array());
-            } catch (IOException e) {
+            try {
+                Socket client = server.accept();
+                threads.execute(() -> answer(client, rank));
+            } catch (IOException | RejectedExecutionException e) {
                 continue; // the client left, or the server was closed
             }
         }
     }
 
-    private static void closeQuietly(ServerSocket server) {
+    /** Says which rank was reached, then when full-sized packets begin to come, and when all have. */
+    private static void answer(Socket client, int rank) {
+        try (client) {
+            client.setSoTimeout(CONNECT_MILLIS + 3 * LARGE_MILLIS);
+            client.getOutputStream()
+                    .write(ByteBuffer.allocate(Integer.BYTES).putInt(rank).array());
+            InputStream in = client.getInputStream();
+            if (in.readNBytes(1).length == 1) {
+                client.getOutputStream().write(BEGUN);
+                if (in.readNBytes(LARGE_BYTES - 1).length == LARGE_BYTES - 1) {
+                    client.getOutputStream().write(WHOLE);
+                }
+            }
+        } catch (IOException e) {
+            return; // the client left
+        }
+    }
+
+    private static void closeQuietly(Closeable socket) {
         try {
-            server.close();
+            socket.close();
         } catch (IOException e) {
             return; // it is of no use any more
         }
@@ -174,6 +215,8 @@ final class PeerProbe {
     private Attempt attempt(int to, InetSocketAddress address, InetAddress source) {
         long begin = System.nanoTime();
         String failure = "";
+        String large = "";
+        long micros = -1;
         try (Socket socket = new Socket()) {
             socket.bind(new InetSocketAddress(source, 0));
             socket.connect(address, CONNECT_MILLIS);
@@ -181,11 +224,43 @@ final class PeerProbe {
             int reached = new DataInputStream(socket.getInputStream()).readInt();
             if (reached != to) {
                 failure = "rank " + reached + " answered: two hosts have this address";
+            } else {
+                micros = (System.nanoTime() - begin) / 1000;
+                large = sendLarge(socket);
             }
         } catch (IOException e) {
-            failure = e.getMessage() == null ? e.toString() : e.getMessage();
+            failure = text(e);
         }
-        return new Attempt(rank, to, address, (System.nanoTime() - begin) / 1000, failure);
+        return new Attempt(
+                rank, to, address, micros >= 0 ? micros : (System.nanoTime() - begin) / 1000, failure, large);
+    }
+
+    private static String text(IOException e) {
+        return e.getMessage() == null ? e.toString() : e.getMessage();
+    }
+
+    /** Sends full-sized packets; returns what became of them if they did not arrive, else an empty text. */
+    private static String sendLarge(Socket socket) {
+        String arrived = "nothing";
+        try {
+            socket.setSendBufferSize(2 * LARGE_BYTES); // so that writing does not wait for packets to arrive
+            socket.setSoTimeout(LARGE_MILLIS);
+            CompletableFuture.delayedExecutor(4 * LARGE_MILLIS, TimeUnit.MILLISECONDS)
+                    .execute(() -> closeQuietly(socket)); // where the kernel's limit is lower, writing waits
+            socket.getOutputStream().write(new byte[LARGE_BYTES]);
+            InputStream in = socket.getInputStream();
+            if (in.read() == BEGUN) {
+                arrived = "only a part";
+                socket.setSoTimeout(2 * LARGE_MILLIS);
+                return in.read() == WHOLE ? "" : "the connection ended";
+            }
+            return "the connection ended";
+        } catch (SocketTimeoutException e) {
+            return arrived + " of " + LARGE_BYTES + " bytes arrived in "
+                    + (arrived.equals("nothing") ? LARGE_MILLIS : 3 * LARGE_MILLIS) + " ms";
+        } catch (IOException e) {
+            return text(e);
+        }
     }
 
     private static byte[] encode(String host, List<ServerSocket> servers) {
@@ -214,7 +289,8 @@ final class PeerProbe {
                         one.address().getAddress().getHostAddress(),
                         Integer.toString(one.address().getPort()),
                         Long.toString(one.micros()),
-                        plain(one.failure())))
+                        plain(one.failure()),
+                        plain(one.large())))
                 .toList();
         return String.join("\n", lines).getBytes(UTF_8);
     }
@@ -229,7 +305,8 @@ final class PeerProbe {
                         Integer.parseInt(fields[1]),
                         new InetSocketAddress(fields[2], Integer.parseInt(fields[3])),
                         Long.parseLong(fields[4]),
-                        fields[5]));
+                        fields[5],
+                        fields[6]));
             }
         }
         return attempts;

@@ -103,6 +103,33 @@ class PeerDoctorTest {
                 .startsWith("ranks {2,3} on beta cannot connect to ranks {0,1} on alpha by address fd00:0:0:0:0:0:0:1");
     }
 
+    /** A black hole: connections are made, and what fills a packet is lost on the way from alpha. */
+    @Test
+    void fullSizedPacketsThatDoNotArriveAreReportedWithTheirDirection() {
+        Result small = result((from, address) -> "");
+        List<Attempt> attempts = small.attempts().stream()
+                .map(one -> new Attempt(
+                        one.from(),
+                        one.to(),
+                        one.address(),
+                        one.micros(),
+                        "",
+                        one.from() < 2 && one.to() >= 2 ? "nothing of 131072 bytes arrived in 4000 ms" : ""))
+                .toList();
+        List<Finding> findings =
+                PeerChecks.judge(new Result(small.places(), PeerProbe.decodeAttempts(PeerProbe.encode(attempts))));
+        assertThat(findings).hasSize(2);
+        assertThat(findings.get(0).status()).isEqualTo(Status.OK);
+        assertThat(findings.get(0).detail()).doesNotContain("full-sized packets arrive everywhere");
+        assertThat(findings.get(1).check()).isEqualTo("peer-packets");
+        assertThat(findings.get(1).status()).isEqualTo(Status.FAIL);
+        assertThat(findings.get(1).detail())
+                .startsWith(
+                        "ranks {0,1} on alpha connect to ranks {2,3} on beta, and full-sized packets do not arrive there")
+                .contains("/10.0.0.2:4002: nothing of 131072 bytes arrived in 4000 ms");
+        assertThat(findings.get(1).remedy()).contains("between alpha and beta one MTU", "tcp_mtu_probing");
+    }
+
     @Test
     void ranksWithoutACommonFamilyAreReported() {
         Result both = result((from, address) -> "");
@@ -143,6 +170,7 @@ class PeerDoctorTest {
         }
         Result first = await(ranks.get(0));
         assertThat(first.attempts()).extracting(Attempt::failure).containsOnly("");
+        assertThat(first.attempts()).extracting(Attempt::large).containsOnly("");
         assertThat(first.attempts())
                 .extracting(one -> one.from() + " to " + one.to())
                 .contains("0 to 1", "0 to 2", "1 to 0", "1 to 2", "2 to 0", "2 to 1");
