@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class RankProcess {
 
-    /** Scenarios that bind the process to processors, or measure what it uses. */
-    private static final Set<String> ALONE = Set.of("bound", "late", "cycles");
+    /** Scenarios that bind the process to processors, measure what it uses, or wait for its end. */
+    private static final Set<String> ALONE = Set.of("bound", "late", "cycles", "stop-in-place");
 
     /** Variables that are read for each communicator. Others are read once, when a process or a library in it begins. */
     private static final String READ_AGAIN = "(JCCL|NCCL)_(?!EMULATED_|CUDA_|TEST_PLUGIN_).*";
