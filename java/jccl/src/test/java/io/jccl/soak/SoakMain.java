@@ -24,6 +24,10 @@ public final class SoakMain {
 
     private static final int RANKS = 4;
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+
+    /** Fewer show no growth; a host that is busy takes longer for them. */
+    private static final int MIN_SAMPLES = 4;
+
     private static final Duration EPOCH_LIMIT = Duration.ofMinutes(3);
 
     /** A fixed heap whose pages are there from the begin: what grows is not Java's choice. */
@@ -82,7 +86,8 @@ public final class SoakMain {
             threads = start(0, RANKS);
             long end = begin + TimeUnit.SECONDS.toNanos(seconds);
             long nextSample = begin;
-            while (System.nanoTime() - end < 0) {
+            int taken = 0;
+            while (taken < MIN_SAMPLES || System.nanoTime() - end < 0) {
                 long seed = seeds.nextLong();
                 epoch(seed, processes);
                 epoch(seed, List.of(threads));
@@ -90,6 +95,7 @@ public final class SoakMain {
                 if (System.nanoTime() - nextSample >= 0) {
                     nextSample = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
                     sample(csv);
+                    taken++;
                 }
             }
         } finally {
