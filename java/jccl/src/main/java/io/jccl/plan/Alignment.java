@@ -26,6 +26,9 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     /** More channels than were found anywhere are made only up to this number: each takes a multiprocessor of a GPU. */
     private static final int REPEATED_LIMIT = 16;
 
+    /** The most channels between ranks on host memory: each has a thread. The native engine takes no more. */
+    private static final int HOST_LIMIT = 32;
+
     /** NCCL splits channels above 45 GB/s in four instead of two until it has {@link #REPEATED_LIMIT}. */
     private static final double GBPS_OF_ONE_BLOCK = 22.5;
 
@@ -50,7 +53,8 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         GraphSummary rings = agree(foundRings, found);
         GraphSummary trees = agree(foundTrees, found);
         int copies = alone ? 1 : copies(hosts.size() > 1, gpu, rings);
-        int channels = Math.min(options.maxChannels(), Math.max(options.minChannels(), found * copies));
+        int most = gpu ? options.maxChannels() : Math.min(options.maxChannels(), HOST_LIMIT);
+        int channels = Math.min(most, Math.max(options.minChannels(), found * copies));
         return new Alignment(rings, trees, channels);
     }
 

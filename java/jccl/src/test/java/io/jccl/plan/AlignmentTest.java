@@ -109,6 +109,14 @@ class AlignmentTest {
     }
 
     @Test
+    void hostRanksTakeNoMoreChannelsThanTheNativeEngineHas() {
+        ChannelGraph one = Found.rings(9, 9, PathType.SYS, PathType.PHB, false, List.of(List.of(0, 1)), List.of());
+        List<RankChannels> host =
+                List.of(Found.rank(0, "a", false, one, Pattern.TREE), Found.rank(1, "a", false, one, Pattern.TREE));
+        assertThat(Plan.build(host, new PlanOptions(64, 64)).channels()).isEqualTo(32);
+    }
+
+    @Test
     void aRankAloneHasOneChannel() {
         host(1, rings(8, 24, straight(8)));
         assertThat(plan().channels()).isEqualTo(1);
