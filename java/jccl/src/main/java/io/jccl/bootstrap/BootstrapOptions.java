@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.config.Settings;
 import java.time.Duration;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -102,6 +103,11 @@ public record BootstrapOptions(
             values.queryTimeout = query;
             values.closeTimeout = close;
         });
+    }
+
+    /** The same with the interfaces and the address family that settings ask for. */
+    public BootstrapOptions withInterfaces(Settings settings) {
+        return InterfaceSettings.apply(this, settings);
     }
 
     /** The same with another choice of interfaces and address family. */

@@ -8,6 +8,7 @@ import static io.jccl.config.ValueTypes.optional;
 import static io.jccl.config.ValueTypes.path;
 import static io.jccl.config.ValueTypes.selection;
 import static io.jccl.config.ValueTypes.size;
+import static io.jccl.config.ValueTypes.withNccl;
 import static io.jccl.config.ValueTypes.word;
 
 import io.jccl.Algorithm;
@@ -56,7 +57,8 @@ public final class AlgorithmSettings {
             List.of("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MIN_NRINGS"),
             integer(0, MAX_CHANNELS),
             0,
-            "At least so many channels; 0 is no bound. Every channel beyond the first has a thread on the host.");
+            "At least so many channels, on memory of the host 32 at most; 0 is no bound. Every channel beyond the first has a"
+                    + " thread on the host.");
 
     /** At most so many channels. */
     public static final Setting<Integer> MAX_NCHANNELS = GROUP.add(
@@ -116,11 +118,11 @@ public final class AlgorithmSettings {
     public static final Setting<Integer> NVLS_ENABLE = GROUP.add(
             "JCCL_NVLS_ENABLE",
             "NCCL_NVLS_ENABLE",
-            integer(0, 2),
+            withNccl(integer(0, 2), (name, text, plain) -> plain.map(mode -> mode == 1 ? 2 : mode)),
             2,
             "Whether the NVLink switch between GPUs may reduce and multicast (algorithm `nvls`): 0 never; 1 must be able to, or"
                     + " initialisation fails and says why; 2 where it can. It can on one host, between GPUs of their own of"
-                    + " compute capability 9.0 or later that all hang on NVSwitch, with a driver for CUDA 12.1 or later.");
+                    + " compute capability 9.0 or later that all hang on NVSwitch, with a driver for CUDA 12.1 or later. `NCCL_NVLS_ENABLE=1` means 2, as for NCCL.");
 
     /** What goes through the switch at a time. */
     public static final Setting<Integer> NVLS_CHUNKSIZE = GROUP.add(

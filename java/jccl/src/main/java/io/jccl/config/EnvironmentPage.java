@@ -17,7 +17,8 @@ final class EnvironmentPage {
 
             A setting is looked for in this order: the application's `CommunicatorConfig`, a system property of its name
             (`-DJCCL_TIMEOUT=30s`), the environment's `JCCL_` name, then the environment's `NCCL_` names where the meaning is
-            the same, then the default. An empty value counts as not set. A bad value is an error; an unknown `JCCL_` name in
+            the same, then the default. An empty value counts as not set. A bad value is an error, except under an `NCCL_` name,
+            where it is a warning ([how NCCL's variables are read](nccl-variables.md)). An unknown `JCCL_` name in
             the environment is a warning with the nearest known name. `jccl env` prints every setting with its value and
             where it came from. A `JCCL_` name in the second column is a former name: it works like the name, with a warning.
 

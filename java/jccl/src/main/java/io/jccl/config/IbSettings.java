@@ -3,6 +3,7 @@ package io.jccl.config;
 import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.text;
+import static io.jccl.config.ValueTypes.withNccl;
 import static io.jccl.config.ValueTypes.word;
 
 import io.jccl.TransportKind;
@@ -17,8 +18,8 @@ public final class IbSettings {
     /** No verbs. */
     public static final Setting<Boolean> IB_DISABLE = GROUP.add(
             "JCCL_IB_DISABLE",
-            "NCCL_IB_DISABLE",
-            flag(),
+            List.of(NcclNet.NAME, "NCCL_IB_DISABLE"),
+            withNccl(flag(), NcclNet::verbs),
             false,
             "1: InfiniBand verbs are not used; networks are reached by sockets.");
 
@@ -32,9 +33,11 @@ public final class IbSettings {
     public static final Setting<String> IB_HCA = GROUP.add(
             "JCCL_IB_HCA",
             "NCCL_IB_HCA",
-            text(
-                    "names (or beginnings of names) of adapters with an optional :port, separated by commas; = in front for exact"
-                            + " names, ^ for all others"),
+            withNccl(
+                    text(
+                            "names (or beginnings of names) of adapters with an optional :port, separated by commas; = in front"
+                                    + " for exact names, ^ for all others"),
+                    NcclLists::adapters),
             "",
             "Which adapters to use: names or beginnings of names, each with `:PORT` if only that port is meant, separated by commas;"
                     + " `=` in front for exact names, `^` for all others, as in `^=mlx5_3:1`. Empty: all that are up.");

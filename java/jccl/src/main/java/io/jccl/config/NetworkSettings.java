@@ -6,6 +6,7 @@ import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.optional;
 import static io.jccl.config.ValueTypes.size;
 import static io.jccl.config.ValueTypes.text;
+import static io.jccl.config.ValueTypes.withNccl;
 import static io.jccl.config.ValueTypes.word;
 
 import io.jccl.TransportKind;
@@ -23,9 +24,11 @@ public final class NetworkSettings {
     public static final Setting<String> SOCKET_IFNAME = GROUP.add(
             "JCCL_SOCKET_IFNAME",
             "NCCL_SOCKET_IFNAME",
-            text(
-                    "names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for exact"
-                            + " names, ^ for all others"),
+            withNccl(
+                    text(
+                            "names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for"
+                                    + " exact names, ^ for all others"),
+                    NcclLists::interfaces),
             "",
             "Which network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
                     + " for exact names, `^` for all others. Empty ranks them: cards, VPNs, bridges of containers, link-local. Data"
@@ -59,7 +62,7 @@ public final class NetworkSettings {
                     + " most 64 in all; must be the same on all ranks.");
 
     /** As many TCP connections carry one connection at most. */
-    private static final int MAX_STREAMS = 64;
+    static final int MAX_STREAMS = 64;
 
     /** How far a GPU may be from a card that uses its memory. */
     public static final Setting<Optional<String>> NET_GDR_LEVEL = GROUP.add(
@@ -101,9 +104,11 @@ public final class NetworkSettings {
     /** A network plug-in. */
     public static final Setting<String> NET_PLUGIN = GROUP.add(
             "JCCL_NET_PLUGIN",
-            "NCCL_NET_PLUGIN",
-            text("none, or names of plug-ins separated by commas: a path, the name of a library, or NAME of"
-                    + " libnccl-net-NAME.so"),
+            List.of(NcclNet.NAME, "NCCL_NET_PLUGIN"),
+            withNccl(
+                    text("none, or names of plug-ins separated by commas: a path, the name of a library, or NAME of"
+                            + " libnccl-net-NAME.so"),
+                    NcclNet::plugin),
             "",
             "Which network plug-in for NCCL (versions 6 to 12 of its interface) joins hosts: a path to its library, the name of"
                     + " the library, or NAME of `libnccl-net-NAME.so`; of several, separated by commas, the first that can be"
@@ -111,7 +116,7 @@ public final class NetworkSettings {
                     + " used is a warning, and ranks use InfiniBand verbs or sockets; so they do where not all ranks have the"
                     + " same plug-in.");
 
-    private static final String NO_PLUGIN = "none";
+    static final String NO_PLUGIN = "none";
 
     private NetworkSettings() {}
 

@@ -26,6 +26,11 @@ public record Origin(Source source, String name) {
         }
     }
 
+    /** Returns true if the value stands under one of NCCL's names, for which JCCL is lenient. */
+    public boolean isOfNccl() {
+        return name.startsWith("NCCL_");
+    }
+
     /** The place as text. */
     public String place() {
         return source.place;

@@ -38,13 +38,22 @@ public record Setting<T>(
 
     /** The names that this setting had in earlier versions; they work wherever the name does. */
     List<String> formerNames() {
-        List<String> former = new ArrayList<>();
+        return aliases("JCCL_");
+    }
+
+    /** The names that NCCL has for this setting; they are read in the environment only. */
+    List<String> ncclNames() {
+        return aliases("NCCL_");
+    }
+
+    private List<String> aliases(String prefix) {
+        List<String> found = new ArrayList<>();
         for (String alias : aliases) {
-            if (alias.startsWith("JCCL_")) {
-                former.add(alias);
+            if (alias.startsWith(prefix)) {
+                found.add(alias);
             }
         }
-        return former;
+        return found;
     }
 
     /** Whether GPUs have a default of their own. */

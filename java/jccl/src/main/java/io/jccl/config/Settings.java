@@ -17,17 +17,18 @@ import java.util.function.Function;
  * The value of every setting and where it came from, as of one moment. Immutable.
  *
  * <p>Looked at in this order: the application's {@link CommunicatorConfig}, a system property {@code JCCL_X}, the
- * environment's {@code JCCL_X}, then its {@code NCCL_X} where the meaning is the same, then the default. A former name of a
+ * environment's {@code JCCL_X}, then its {@code NCCL_X} where the meaning is the same, then the default. A value under a
+ * name of NCCL's that JCCL cannot use is clamped or ignored, and one of {@link #warnings()}. A former name of a
  * setting counts where its name would, after it. An empty text counts as not set.
  */
 public final class Settings {
 
-    private record Entry(Object value, Origin origin) {}
+    private static final String CONFIGURATION_FILE = "NCCL_CONF_FILE";
 
-    private final Map<String, Entry> entries; // by the setting's name
+    private final Map<String, SettingLookup.Entry> entries; // by the setting's name
     private final List<String> warnings;
 
-    private Settings(Map<String, Entry> entries, List<String> warnings) {
+    private Settings(Map<String, SettingLookup.Entry> entries, List<String> warnings) {
         this.entries = entries;
         this.warnings = List.copyOf(warnings);
     }
@@ -35,7 +36,8 @@ public final class Settings {
     /**
      * What holds in this process for a communicator.
      *
-     * @throws IllegalArgumentException if a value is bad; quotes name, value, place and what is expected
+     * @throws IllegalArgumentException if a value under a name of JCCL's is bad; quotes name, value, place and what is
+     *     expected
      */
     public static Settings load(CommunicatorConfig config) {
         return load(config, System::getProperty, EnvironmentVariables.all());
@@ -45,21 +47,21 @@ public final class Settings {
      * What would hold with other properties and another environment.
      *
      * @param properties a property's value by its name, or null
-     * @throws IllegalArgumentException if a value is bad; quotes name, value, place and what is expected
+     * @throws IllegalArgumentException if a value under a name of JCCL's is bad; quotes name, value, place and what is
+     *     expected
      */
     public static Settings load(
             CommunicatorConfig config, Function<String, String> properties, Map<String, String> environment) {
-        Map<String, String> overrides = overrides(config);
-        Map<String, Entry> entries = new HashMap<>();
-        for (Setting<?> setting : Registry.all()) {
-            entries.put(setting.name(), find(setting, overrides, properties, environment));
-        }
+        SettingLookup lookup = new SettingLookup(overrides(config), properties, environment);
         requireKnown(config.settings().keySet());
         List<String> warnings = new ArrayList<>(unknownNames(environment.keySet()));
         for (Setting<?> setting : Registry.all()) {
-            warnings.addAll(formerName(setting, entries.get(setting.name()).origin()));
+            warnings.addAll(
+                    formerName(setting, lookup.entries().get(setting.name()).origin()));
         }
-        Settings settings = new Settings(entries, warnings);
+        warnings.addAll(lookup.warnings());
+        warnings.addAll(configurationFile(environment));
+        Settings settings = new Settings(lookup.entries(), warnings);
         settings.requireConsistent();
         return settings;
     }
@@ -88,51 +90,20 @@ public final class Settings {
                 : text + ", between GPUs " + setting.deviceDefaultText();
     }
 
-    /** Names in the environment that are no settings, and former names in use, each as a sentence for the log. */
+    /**
+     * Names in the environment that are no settings, former names in use, and what stands under NCCL's names and cannot be
+     * used, each as a sentence for the log.
+     */
     public List<String> warnings() {
         return warnings;
     }
 
-    private Entry entry(Setting<?> setting) {
-        Entry entry = entries.get(setting.name());
+    private SettingLookup.Entry entry(Setting<?> setting) {
+        SettingLookup.Entry entry = entries.get(setting.name());
         if (entry == null) {
             throw new IllegalArgumentException("setting=" + setting.name() + ": expected one of the registry");
         }
         return entry;
-    }
-
-    private static Entry find(
-            Setting<?> setting,
-            Map<String, String> overrides,
-            Function<String, String> properties,
-            Map<String, String> environment) {
-        List<String> names = new ArrayList<>();
-        names.add(setting.name());
-        names.addAll(setting.formerNames());
-        Entry found = find(setting, names, Origin.Source.CONFIG, overrides::get);
-        if (found == null) {
-            found = find(setting, names, Origin.Source.PROPERTY, properties);
-        }
-        if (found == null) {
-            names.addAll(setting.aliases()); // NCCL's are those of the environment only
-            found = find(setting, names, Origin.Source.ENVIRONMENT, environment::get);
-        }
-        return found == null
-                ? new Entry(setting.defaultValue(), new Origin(Origin.Source.DEFAULT, setting.name()))
-                : found;
-    }
-
-    /** What the first of the names says that has a text, or null. */
-    private static Entry find(
-            Setting<?> setting, List<String> names, Origin.Source source, Function<String, String> texts) {
-        for (String name : names) {
-            String text = texts.apply(name);
-            if (text != null && !text.isBlank()) {
-                Origin origin = new Origin(source, name);
-                return new Entry(setting.parse(origin, text), origin);
-            }
-        }
-        return null;
     }
 
     /** What the application set: its typed values first, they are nearer to it than the texts. */
@@ -182,6 +153,15 @@ public final class Settings {
             }
         }
         return warnings;
+    }
+
+    private static List<String> configurationFile(Map<String, String> environment) {
+        String file = environment.getOrDefault(CONFIGURATION_FILE, "");
+        return file.isBlank()
+                ? List.of()
+                : List.of(
+                        CONFIGURATION_FILE + "=\"" + file.strip() + "\" (from environment): JCCL reads no configuration"
+                                + " files of NCCL; set what it says in the environment");
     }
 
     private static List<String> formerName(Setting<?> setting, Origin origin) {

@@ -30,6 +30,25 @@ public abstract class ValueType<T> {
         return read(text.strip());
     }
 
+    /**
+     * What a text means that is set under one of NCCL's names. Accepts at least what {@link #parse} does. Never fails:
+     * what NCCL accepts and JCCL cannot use ends no job.
+     *
+     * @param name which of NCCL's names
+     */
+    final NcclReading<T> parseNccl(String name, String text) {
+        return readNccl(name, text.strip());
+    }
+
+    /** What a text without blanks round it means under one of NCCL's names. */
+    NcclReading<T> readNccl(String name, String text) {
+        try {
+            return NcclReading.of(read(text));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            return NcclReading.unusable(expected);
+        }
+    }
+
     /** The value of a text without blanks round it; throws {@link IllegalArgumentException} for a bad one. */
     abstract T read(String text);
 

@@ -50,6 +50,11 @@ final class ValueTypes {
             within(value % step, 0, 0);
             return value;
         }
+
+        @Override
+        NcclReading<Integer> readNccl(String name, String text) {
+            return NcclNumber.fit(text, expected(), min, max, step);
+        }
     }
 
     /** One of some names. The first name of a value is the one that it is written as. */
@@ -82,13 +87,13 @@ final class ValueTypes {
     }
 
     /** One of some words, some of which may have other names. */
-    private static final class Word extends Choice<String> {
+    private static class Word extends Choice<String> {
         Word(Map<String, String> names, String expected) {
             super(names, expected);
         }
 
         @Override
-        public String format(String value) {
+        public final String format(String value) {
             return value;
         }
     }
@@ -126,6 +131,11 @@ final class ValueTypes {
             }
 
             @Override
+            NcclReading<List<Integer>> readNccl(String name, String text) {
+                return NcclLists.numbers(text, count, expected(), min, max);
+            }
+
+            @Override
             public String format(List<Integer> values) {
                 StringJoiner text = new StringJoiner(" ");
                 for (int value : values) {
@@ -143,6 +153,12 @@ final class ValueTypes {
             @Override
             Integer read(String text) {
                 return (int) within(parseSize(text), min, max);
+            }
+
+            @Override
+            NcclReading<Integer> readNccl(String name, String text) {
+                NcclReading<Integer> number = NcclNumber.fit(text, expected(), min, max, 1);
+                return number.isClean() ? number : super.readNccl(name, text).or(number);
             }
 
             @Override
@@ -180,7 +196,14 @@ final class ValueTypes {
         for (String no : List.of("0", "false", "no", "off")) {
             names.put(no, false);
         }
-        return new Choice<>(names, "1 or 0 (also true, yes, on, false, no, off)");
+        return new Choice<>(names, "1 or 0 (also true, yes, on, false, no, off)") {
+            /** Any number but 0 is a yes, as in C. */
+            @Override
+            NcclReading<Boolean> readNccl(String name, String text) {
+                NcclReading<Integer> number = NcclNumber.fit(text, expected(), 0, Integer.MAX_VALUE, 1);
+                return super.readNccl(name, text).or(number.map(value -> value != 0));
+            }
+        };
     }
 
     /** One of an enum's constants by its lower-case name. */
@@ -219,6 +242,11 @@ final class ValueTypes {
                     requireNames(part.substring(part.indexOf(':') + 1), names);
                 }
                 return normal;
+            }
+
+            @Override
+            NcclReading<String> readNccl(String name, String text) {
+                return NcclLists.selection(text, names(type).keySet(), expected());
             }
 
             @Override
@@ -271,8 +299,16 @@ final class ValueTypes {
         for (int number = 0; number < numbered.size(); number++) {
             values.put(Integer.toString(number), numbered.get(number));
         }
-        return new Word(
-                values, "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered));
+        String expected = "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered);
+        return new Word(values, expected) {
+            /** NCCL takes any higher number for SYS. */
+            @Override
+            NcclReading<String> readNccl(String name, String text) {
+                NcclReading<Integer> number = NcclNumber.fit(text, expected(), 0, Integer.MAX_VALUE, 1);
+                return super.readNccl(name, text)
+                        .or(number.map(value -> numbered.get(Math.min(value, numbered.size() - 1))));
+            }
+        };
     }
 
     /** Any text of one line. */
@@ -313,12 +349,42 @@ final class ValueTypes {
         };
     }
 
+    /** What a text under one of NCCL's names means, where that differs from its plain reading. */
+    interface NcclRule<T> {
+        NcclReading<T> apply(String name, String text, NcclReading<T> plain);
+    }
+
+    /** The same type with a rule of its own for texts under NCCL's names. */
+    static <T> ValueType<T> withNccl(ValueType<T> type, NcclRule<T> rule) {
+        return new ValueType<>(type.expected()) {
+            @Override
+            T read(String text) {
+                return type.read(text);
+            }
+
+            @Override
+            NcclReading<T> readNccl(String name, String text) {
+                return rule.apply(name, text, type.readNccl(name, text));
+            }
+
+            @Override
+            public String format(T value) {
+                return type.format(value);
+            }
+        };
+    }
+
     /** The same type, where nothing may be set. */
     static <T> ValueType<Optional<T>> optional(ValueType<T> type) {
         return new ValueType<>(type.expected()) {
             @Override
             Optional<T> read(String text) {
                 return Optional.of(type.parse(text));
+            }
+
+            @Override
+            NcclReading<Optional<T>> readNccl(String name, String text) {
+                return type.readNccl(name, text).map(Optional::of);
             }
 
             @Override

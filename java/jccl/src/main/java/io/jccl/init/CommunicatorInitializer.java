@@ -257,11 +257,11 @@ public final class CommunicatorInitializer {
             status.joined(membership, id());
             timeline.step("bootstrap");
             status.step("exchange of settings and addresses");
-            Optional<GraphFile> graphs = GraphFile.of(context.settings());
+            Optional<GraphFile> graphs = InitSettings.requireSame(context, costs);
             NetPlugin.Choice found = NetPlugin.of(context.settings());
             TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
             acquired.push(tuner::close);
-            Peers peers = exchangePeers(found, graphs, tuner);
+            Peers peers = exchangePeers(found, tuner);
             NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
             timeline.step("peers");
             status.step("topology and plan");
@@ -383,8 +383,7 @@ public final class CommunicatorInitializer {
         }
     }
 
-    private Peers exchangePeers(NetPlugin.Choice plugin, Optional<GraphFile> graphs, TunerPlugin tuner) {
-        SharedSettings.requireSame(context, InitSettings.shared(context.settings(), costs, graphs));
+    private Peers exchangePeers(NetPlugin.Choice plugin, TunerPlugin tuner) {
         Peers peers = Peers.exchange(context, plugin, status, tuner.isOpen());
         if (context.rank() == 0) {
             warn(peers.notes());

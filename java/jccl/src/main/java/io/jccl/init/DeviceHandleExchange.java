@@ -173,7 +173,7 @@ final class DeviceHandleExchange {
             return Optional.of("another host");
         }
         if (settings.get(TransportSettings.P2P_DISABLE)) {
-            return Optional.of("JCCL_P2P_DISABLE is set");
+            return Optional.of(settings.origin(TransportSettings.P2P_DISABLE).name() + " is set");
         }
         List<byte[]> parts = read(peer, sent, in -> List.of(in.blob(MAX_INFO_BYTES), in.blob(MAX_INFO_BYTES)));
         byte[] wire = parts.get(0);

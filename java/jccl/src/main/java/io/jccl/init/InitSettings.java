@@ -5,6 +5,7 @@ import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.IbSettings;
 import io.jccl.config.LaunchSettings;
+import io.jccl.config.LoggedOnce;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.Setting;
@@ -18,14 +19,11 @@ import io.jccl.tuning.HostCosts;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** What the settings mean for initialising a communicator. */
 final class InitSettings {
-
-    private static final Logger LOG = LoggerFactory.getLogger(InitSettings.class);
 
     /** Ranks that differ in one of these would plan or count differently. */
     private static final List<Setting<?>> SHARED = List.of(
@@ -70,7 +68,7 @@ final class InitSettings {
     static Settings load(CommunicatorConfig config) {
         Settings settings = Settings.load(config);
         for (String warning : settings.warnings()) {
-            LOG.warn(warning);
+            LoggedOnce.warn(InitSettings.class, warning);
         }
         NetworkSettings.streamsPerConnection(settings);
         ProcessAffinity.apply(settings);
@@ -82,8 +80,7 @@ final class InitSettings {
                 .withInitTimeout(settings.get(TimeSettings.INIT_TIMEOUT))
                 .withHeartbeat(
                         settings.get(TimeSettings.HEARTBEAT_INTERVAL), settings.get(TimeSettings.HEARTBEAT_TIMEOUT))
-                .withInterfaces(
-                        settings.get(NetworkSettings.SOCKET_IFNAME), settings.get(NetworkSettings.SOCKET_FAMILY))
+                .withInterfaces(settings)
                 .withMemberPort(memberPort(settings));
     }
 
@@ -99,19 +96,47 @@ final class InitSettings {
     }
 
     /**
-     * What must be the same on all ranks, as texts by the names of the settings. Of files it is the content that counts, not
-     * where each rank has them.
+     * Compares what must be the same on all ranks; they call it together.
+     *
+     * @return the file of graphs that all of them have
+     * @throws io.jccl.BootstrapException if settings differ
      */
-    static Map<String, String> shared(Settings settings, HostCosts costs, Optional<GraphFile> graphs) {
-        Map<String, String> texts = new TreeMap<>();
+    static Optional<GraphFile> requireSame(InitContext context, HostCosts costs) {
+        Optional<GraphFile> graphs = GraphFile.of(context.settings());
+        Set<String> ignored = SharedSettings.requireSame(
+                context, shared(context.settings(), costs, graphs), Set.of(TopologySettings.GRAPH_FILE.name()));
+        if (ignored.isEmpty()) {
+            return graphs;
+        }
+        if (context.rank() == 0) {
+            LoggedOnce.warn(
+                    InitSettings.class,
+                    "NCCL_GRAPH_FILE: its content is not the same on all ranks, or some have none; it is ignored, and channels"
+                            + " are searched instead");
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * What must be the same on all ranks, by the names of the settings. Of files it is the content that counts, not where each
+     * rank has them.
+     */
+    static Map<String, SharedSettings.Value> shared(Settings settings, HostCosts costs, Optional<GraphFile> graphs) {
+        Map<String, SharedSettings.Value> values = new TreeMap<>();
         for (Setting<?> setting : SHARED) {
-            texts.put(setting.name(), settings.text(setting));
+            put(values, settings, setting, settings.text(setting));
         }
         String source = costs.source().substring(0, Math.min(costs.source().length(), MAX_SOURCE));
-        texts.put(AlgorithmSettings.TUNING_PROFILE.name(), "table " + costs.fingerprint() + ": " + source);
-        texts.put(
-                TopologySettings.GRAPH_FILE.name(),
-                graphs.map(file -> "content " + file.digest()).orElse(""));
-        return texts;
+        put(values, settings, AlgorithmSettings.TUNING_PROFILE, "table " + costs.fingerprint() + ": " + source);
+        String content = graphs.map(file -> "content " + file.digest()).orElse("");
+        put(values, settings, TopologySettings.GRAPH_FILE, content);
+        return values;
+    }
+
+    private static void put(
+            Map<String, SharedSettings.Value> values, Settings settings, Setting<?> setting, String text) {
+        values.put(
+                setting.name(),
+                new SharedSettings.Value(settings.origin(setting).name(), text));
     }
 }

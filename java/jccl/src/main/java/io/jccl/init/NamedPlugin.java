@@ -46,7 +46,7 @@ final class NamedPlugin {
             if (!name.isEmpty()) {
                 LOG.warn(
                         "{}={}: {}; {}",
-                        setting.name(),
+                        settings.origin(setting).name(),
                         name,
                         e.getMessage(),
                         ofNetwork.isPresent() ? "that of the network plug-in is used" : "none is used");

@@ -7,7 +7,9 @@ import io.jccl.bootstrap.WireWriter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Compares the settings that all ranks must share. They have a gather of their own: where they are the same, its answer
@@ -21,46 +23,79 @@ final class SharedSettings {
     private SharedSettings() {}
 
     /**
+     * What one rank has for a setting.
+     *
+     * @param name the name that it stands under
+     * @param text of the value; empty where nothing is set
+     */
+    record Value(String name, String text) {
+        /** Returns true if the rank can do without: nothing is set under a name of JCCL's. */
+        boolean isDispensable() {
+            return text.isEmpty() || name.startsWith("NCCL_");
+        }
+    }
+
+    /**
      * Compares; all ranks call it together, and find the same difference.
      *
-     * @param mine this rank's, as texts by name
-     * @throws BootstrapException if settings differ
+     * @param mine this rank's, by the names of the settings
+     * @param dispensable the settings that no rank needs
+     * @return those of the dispensable settings that differ and stand under NCCL's names: all ranks are to ignore them
+     * @throws BootstrapException if other settings differ
      */
-    static void requireSame(InitContext context, Map<String, String> mine) {
+    static Set<String> requireSame(InitContext context, Map<String, Value> mine, Set<String> dispensable) {
         List<byte[]> all = context.allGather(encode(mine));
-        Map<String, String> first = decode(0, all.get(0));
+        Map<String, Value> first = decode(0, all.get(0));
+        Set<String> ignored = new TreeSet<>();
         for (int peer = 1; peer < all.size(); peer++) {
             if (!Arrays.equals(all.get(peer), all.get(0))) {
-                requireSame(first, peer, decode(peer, all.get(peer)));
+                ignored.addAll(requireSame(first, peer, decode(peer, all.get(peer)), dispensable));
             }
         }
+        return ignored;
     }
 
-    private static void requireSame(Map<String, String> first, int peer, Map<String, String> theirs) {
-        for (Map.Entry<String, String> setting : first.entrySet()) {
-            String their = theirs.get(setting.getKey());
-            if (!setting.getValue().equals(their)) {
-                throw new BootstrapException(setting.getKey() + "=\"" + setting.getValue() + "\" on rank=0 but "
-                        + (their == null ? "unknown" : "\"" + their + "\"") + " on rank=" + peer
-                        + ": this setting must be the same on all ranks");
+    private static Set<String> requireSame(
+            Map<String, Value> first, int peer, Map<String, Value> theirs, Set<String> dispensable) {
+        Set<String> ignored = new TreeSet<>();
+        for (Map.Entry<String, Value> setting : first.entrySet()) {
+            Value mine = setting.getValue();
+            Value their = theirs.get(setting.getKey());
+            if (their == null || !mine.text.equals(their.text)) {
+                boolean mayIgnore = their != null && mine.isDispensable() && their.isDispensable();
+                if (!mayIgnore || !dispensable.contains(setting.getKey())) {
+                    throw different(setting.getKey(), mine, peer, their);
+                }
+                ignored.add(setting.getKey());
             }
         }
+        return ignored;
     }
 
-    static byte[] encode(Map<String, String> settings) {
+    private static BootstrapException different(String setting, Value first, int peer, Value their) {
+        String name = their == null || their.name.equals(first.name) ? "" : their.name + "=";
+        boolean named = first.name.equals(setting) && name.isEmpty();
+        return new BootstrapException(first.name + "=\"" + first.text + "\" on rank=0 but "
+                + (their == null ? "unknown" : name + "\"" + their.text + "\"") + " on rank=" + peer
+                + (named ? ": this setting" : ": " + setting) + " must be the same on all ranks");
+    }
+
+    static byte[] encode(Map<String, Value> settings) {
         WireWriter out = new WireWriter().i32(settings.size());
-        for (Map.Entry<String, String> setting : settings.entrySet()) {
-            out.text(setting.getKey(), MAX_CHARS).text(setting.getValue(), MAX_CHARS);
+        for (Map.Entry<String, Value> setting : settings.entrySet()) {
+            out.text(setting.getKey(), MAX_CHARS)
+                    .text(setting.getValue().name, MAX_CHARS)
+                    .text(setting.getValue().text, MAX_CHARS);
         }
         return out.toBytes();
     }
 
-    static Map<String, String> decode(int rank, byte[] bytes) {
+    static Map<String, Value> decode(int rank, byte[] bytes) {
         try {
             WireReader in = new WireReader(bytes);
-            Map<String, String> settings = new TreeMap<>();
+            Map<String, Value> settings = new TreeMap<>();
             for (int left = in.i32In("settings", 0, MAX_SETTINGS); left > 0; left--) {
-                settings.put(in.text(MAX_CHARS), in.text(MAX_CHARS));
+                settings.put(in.text(MAX_CHARS), new Value(in.text(MAX_CHARS), in.text(MAX_CHARS)));
             }
             in.end();
             return settings;

@@ -71,7 +71,7 @@ public final class TransportSelector {
     private static void disable(
             TransportKind kind, Setting<Boolean> setting, Settings settings, Map<TransportKind, String> disabled) {
         if (settings.get(setting)) {
-            disabled.put(kind, setting.name() + " is set");
+            disabled.put(kind, settings.origin(setting).name() + " is set");
         }
     }
 

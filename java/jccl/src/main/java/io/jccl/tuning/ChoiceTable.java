@@ -3,6 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.config.LoggedOnce;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -187,17 +188,12 @@ public final class ChoiceTable {
                 }
             }
         }
-        List<Candidate> some =
-                restrict(collective, "JCCL_ALGO", overrides.algorithms(), existing, Candidate::algorithm);
-        return restrict(collective, "JCCL_PROTO", overrides.protocols(), some, Candidate::protocol);
+        List<Candidate> some = restrict(collective, overrides.algorithms(), existing, Candidate::algorithm);
+        return restrict(collective, overrides.protocols(), some, Candidate::protocol);
     }
 
     private <E extends Enum<E>> List<Candidate> restrict(
-            Collective collective,
-            String setting,
-            Selection<E> selection,
-            List<Candidate> existing,
-            Function<Candidate, E> part) {
+            Collective collective, Selection<E> selection, List<Candidate> existing, Function<Candidate, E> part) {
         List<Candidate> allowed = new ArrayList<>();
         for (Candidate candidate : existing) {
             if (selection.allows(collective, part.apply(candidate))) {
@@ -207,14 +203,19 @@ public final class ChoiceTable {
         if (!allowed.isEmpty()) {
             return allowed;
         }
-        String what = setting + "=" + selection + ": " + collective.label() + " has only "
+        String what = selection.described() + ": " + collective.label() + " has only "
                 + existing.stream().map(part).distinct().map(ChoiceTable::label).toList() + " with "
                 + model.described();
         // All-reduce has every candidate that any collective has: a setting that fits none of them is a mistake.
-        if (selection.names(collective) || collective == Collective.ALL_REDUCE) {
-            throw new IllegalArgumentException(what + "; allow one of these, or unset " + setting);
+        boolean mistaken = selection.names(collective) || collective == Collective.ALL_REDUCE;
+        if (mistaken && !selection.isOfNccl()) {
+            throw new IllegalArgumentException(what + "; allow one of these, or unset the setting");
         }
-        notes.add(what + "; the setting does not apply to it");
+        if (mistaken) {
+            LoggedOnce.warn(ChoiceTable.class, what + "; the setting is ignored for it");
+        } else {
+            notes.add(what + "; the setting does not apply to it");
+        }
         return existing;
     }
 

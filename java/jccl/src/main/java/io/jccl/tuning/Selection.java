@@ -25,11 +25,13 @@ import java.util.stream.Collectors;
  */
 public final class Selection<E extends Enum<E>> {
 
+    private final String setting;
     private final String text;
     private final Set<E> general;
     private final Map<Collective, Set<E>> named;
 
-    private Selection(String text, Set<E> general, Map<Collective, Set<E>> named) {
+    private Selection(String setting, String text, Set<E> general, Map<Collective, Set<E>> named) {
+        this.setting = setting;
         this.text = text;
         this.general = general;
         this.named = named;
@@ -37,7 +39,7 @@ public final class Selection<E extends Enum<E>> {
 
     /** Allows everything. */
     public static <E extends Enum<E>> Selection<E> all(Class<E> type) {
-        return new Selection<>("auto", EnumSet.allOf(type), Map.of());
+        return new Selection<>("", "auto", EnumSet.allOf(type), Map.of());
     }
 
     /**
@@ -62,7 +64,7 @@ public final class Selection<E extends Enum<E>> {
                 general = values(type, setting, text, part);
             }
         }
-        return new Selection<>(text.trim(), general, named);
+        return new Selection<>(setting, text.trim(), general, named);
     }
 
     private static <E extends Enum<E>> Set<E> values(Class<E> type, String setting, String text, String part) {
@@ -125,7 +127,7 @@ public final class Selection<E extends Enum<E>> {
     Selection<E> without(E value) {
         Map<Collective, Set<E>> others = new EnumMap<>(Collective.class);
         named.forEach((collective, values) -> others.put(collective, without(values, value)));
-        return new Selection<>(text, without(general, value), others);
+        return new Selection<>(setting, text, without(general, value), others);
     }
 
     private static <E extends Enum<E>> Set<E> without(Set<E> values, E value) {
@@ -138,6 +140,16 @@ public final class Selection<E extends Enum<E>> {
     /** Whether this collective is restricted by its own name, so that the restriction must hold or fail. */
     public boolean names(Collective collective) {
         return named.containsKey(collective);
+    }
+
+    /** Returns true if a restriction that nothing fits may be ignored: it stands under NCCL's name. */
+    public boolean isOfNccl() {
+        return setting.startsWith("NCCL_");
+    }
+
+    /** Name and value of the setting, as in {@code JCCL_ALGO=ring}. */
+    public String described() {
+        return setting + "=" + text;
     }
 
     /** Whether nothing is restricted for a collective. */

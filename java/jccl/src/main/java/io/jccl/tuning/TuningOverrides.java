@@ -3,6 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
 import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import java.util.Locale;
 import java.util.Objects;
@@ -54,9 +55,9 @@ public record TuningOverrides(
 
     /** Overrides as the settings give them. */
     public static TuningOverrides of(Settings settings) {
-        return of(
-                        settings.get(AlgorithmSettings.ALGO),
-                        settings.get(AlgorithmSettings.PROTO),
+        return selecting(
+                        selection(Algorithm.class, settings, AlgorithmSettings.ALGO),
+                        selection(Protocol.class, settings, AlgorithmSettings.PROTO),
                         settings.get(AlgorithmSettings.MIN_NCHANNELS),
                         settings.get(AlgorithmSettings.MAX_NCHANNELS),
                         settings.get(AlgorithmSettings.CHUNK_BYTES))
@@ -70,9 +71,23 @@ public record TuningOverrides(
     /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */
     public static TuningOverrides of(
             String algorithms, String protocols, int minChannels, int maxChannels, int chunkBytes) {
+        return selecting(
+                Selection.parse(Algorithm.class, AlgorithmSettings.ALGO.name(), algorithms),
+                Selection.parse(Protocol.class, AlgorithmSettings.PROTO.name(), protocols),
+                minChannels,
+                maxChannels,
+                chunkBytes);
+    }
+
+    private static TuningOverrides selecting(
+            Selection<Algorithm> algorithms,
+            Selection<Protocol> protocols,
+            int minChannels,
+            int maxChannels,
+            int chunkBytes) {
         return new TuningOverrides(
-                Selection.parse(Algorithm.class, "JCCL_ALGO", algorithms),
-                Selection.parse(Protocol.class, "JCCL_PROTO", protocols),
+                algorithms,
+                protocols,
                 minChannels,
                 maxChannels,
                 chunkBytes,
@@ -80,6 +95,11 @@ public record TuningOverrides(
                 0,
                 ThreadThresholds.defaults(),
                 true);
+    }
+
+    private static <E extends Enum<E>> Selection<E> selection(
+            Class<E> type, Settings settings, Setting<String> setting) {
+        return Selection.parse(type, settings.origin(setting).name(), settings.get(setting));
     }
 
     /** These overrides with others for GPUs. */

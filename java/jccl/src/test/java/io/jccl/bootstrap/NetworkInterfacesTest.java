@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.BootstrapException;
+import io.jccl.CommunicatorConfig;
+import io.jccl.config.Settings;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -210,6 +213,33 @@ class NetworkInterfacesTest {
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("JCCL_SOCKET_IFNAME=\"nosuch\"")
                 .hasMessageContaining("not used: JCCL_SOCKET_IFNAME=nosuch leaves it out");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "NCCL_SOCKET_IFNAME|nosuch",
+                "NCCL_SOCKET_IFNAME|=\"lo\"",
+                "NCCL_SOCKET_IFNAME|^lo,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z",
+                "NCCL_SOCKET_IFNAME|999.1.1.1/8"
+            })
+    void whatLeavesNothingUnderNcclsNameIsIgnored(String name, String value) {
+        Settings settings = Settings.load(CommunicatorConfig.defaults(), property -> null, Map.of(name, value));
+        BootstrapOptions options = BootstrapOptions.defaults("v").withInterfaces(settings);
+        assertThat(options.interfaces()).isEmpty();
+        assertThat(NetworkInterfaces.usable(options)).isNotEmpty();
+    }
+
+    @Test
+    void whatNcclsNameLeavesIsUsed() {
+        Settings settings = Settings.load(
+                CommunicatorConfig.defaults(),
+                property -> null,
+                Map.of("NCCL_SOCKET_IFNAME", "=lo", "NCCL_SOCKET_FAMILY", "AF_INET"));
+        BootstrapOptions options = BootstrapOptions.defaults("v").withInterfaces(settings);
+        assertThat(options.interfaces()).isEqualTo("=lo");
+        assertThat(options.family()).isEqualTo("AF_INET");
     }
 
     @Test

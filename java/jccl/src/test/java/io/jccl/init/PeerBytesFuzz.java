@@ -34,7 +34,7 @@ public final class PeerBytesFuzz {
                     }
                 }
                 case 1 -> {
-                    Map<String, String> settings = SharedSettings.decode(1, body);
+                    Map<String, SharedSettings.Value> settings = SharedSettings.decode(1, body);
                     if (!settings.equals(SharedSettings.decode(1, SharedSettings.encode(settings)))) {
                         throw new IllegalStateException("written and read again it is another: " + settings);
                     }
@@ -66,7 +66,8 @@ public final class PeerBytesFuzz {
                 "a", "domain", "42", new Processors(4, "0-3"), 0, Optional.of(device), "p", "00", "01", true);
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         seeds.put("info", with(0, info.encode()));
-        seeds.put("settings", with(1, SharedSettings.encode(new TreeMap<>(Map.of("JCCL_ALGO", "ring")))));
+        SharedSettings.Value ring = new SharedSettings.Value("NCCL_ALGO", "ring");
+        seeds.put("settings", with(1, SharedSettings.encode(new TreeMap<>(Map.of("JCCL_ALGO", ring)))));
         seeds.put("forwarding", with(2, Forwarding.write(List.of(new Forwarding.Connection(0, 1, 2, 0, 1, true)))));
         return seeds;
     }

@@ -5,7 +5,6 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.InterfaceCandidate;
 import io.jccl.bootstrap.NetworkInterfaces;
-import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -87,9 +86,7 @@ final class NetworkChecks {
 
     private static List<InterfaceCandidate> candidates(Host host) {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment());
-        return NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor")
-                .withInterfaces(
-                        settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY)));
+        return NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor").withInterfaces(settings));
     }
 
     /** Whether a port that this host opens on an address of its own can be connected to. */

@@ -11,7 +11,6 @@ import io.jccl.cli.doctor.PeerProbe.Attempt;
 import io.jccl.cli.doctor.PeerProbe.Place;
 import io.jccl.cli.doctor.PeerProbe.Result;
 import io.jccl.config.LaunchSettings;
-import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import java.io.UncheckedIOException;
@@ -70,8 +69,7 @@ final class PeerChecks {
         Launch launch = LauncherEnvironment.detect(host.environment());
         BootstrapOptions options = BootstrapOptions.defaults(PROTOCOL)
                 .withInitTimeout(settings.get(TimeSettings.INIT_TIMEOUT))
-                .withInterfaces(
-                        settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY));
+                .withInterfaces(settings);
         String hostId = settings.get(LaunchSettings.HOST_ID)
                 .or(() -> host.read("/proc/sys/kernel/hostname"))
                 .orElse("a host");

@@ -1,0 +1,80 @@
+package io.jccl.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** {@code docs/nccl-variables.md} is written from the settings and from {@code nccl-variables.txt}. */
+class NcclPageTest {
+
+    private static final Path PAGE = Path.of("../../docs/nccl-variables.md");
+
+    private static final String HEAD =
+            """
+            # NCCL's variables
+
+            What JCCL does with every environment variable that NCCL 2.30 documents, and with others that public job scripts set.
+            This page is written from the settings and a test's list of variables; do not edit it. After a change there, run
+            `mvn -pl java/jccl test -Dtest=NcclPageTest -Djccl.update=true`.
+
+            A variable of NCCL's counts where its meaning is the same as that of a setting and no `JCCL_` name of this setting is set.
+            No value of one ends a job:
+
+            * JCCL reads what NCCL reads: decimal, hexadecimal (`0x10`) and octal (`010`) numbers up to the first other character; any
+              number but 0 for "yes"; -1, -2 and -2147483648 for "not set"; names in upper or lower case. An empty value is not set.
+              In addition, it reads what the `JCCL_` name accepts, such as `4M` and `true`.
+            * A number outside the range of the setting becomes the nearest in it. A value that JCCL cannot use is ignored, as are
+              the parts of a list that it does not know. A warning, logged once, says what is used instead.
+            * Under a `JCCL_` name the same value is an error.
+            * A file that is missing, cannot be read or written, or is of the wrong kind, is a warning. In `NCCL_TOPO_FILE`, `rank` and
+              `host` elements are ignored, and GPUs that no rank uses are dropped. A `NCCL_GRAPH_FILE` that does not fit the GPUs, or
+              that not all ranks have alike, is ignored.
+            * `NCCL_SOCKET_IFNAME` and `NCCL_SOCKET_FAMILY` are ignored where they leave no address of the host.
+            * Where `NCCL_ALGO` or `NCCL_PROTO` leave nothing for a collective, they are ignored for it.
+            * Of `NCCL_MIN_NCHANNELS` above `NCCL_MAX_NCHANNELS` the upper bound counts. Where several names stand for one setting, the
+              first in the table of [settings](environment.md) that can be used counts.
+            * JCCL reads neither `NCCL_CONF_FILE` nor `~/.nccl.conf` nor `/etc/nccl.conf`. Set what they say in the environment.
+            * JCCL says nothing about other variables of NCCL's, as NCCL itself.
+
+            | variable | NCCL's default | in JCCL |
+            |---|---|---|
+            """;
+
+    private static String render() {
+        return NcclVariable.all().stream().map(NcclPageTest::row).collect(Collectors.joining("", HEAD, ""));
+    }
+
+    private static String row(NcclVariable variable) {
+        String use = variable.reason().isEmpty() ? uses(variable.name()) : "ignored: " + variable.reason();
+        String text = variable.defaultText().replace("|", "\\|");
+        return "| `" + variable.name() + "` | " + (text.isEmpty() ? "" : "`" + text + "`") + " | " + use + " |\n";
+    }
+
+    private static String uses(String name) {
+        List<String> uses = new ArrayList<>();
+        for (Setting<?> setting : Registry.all()) {
+            if (setting.ncclNames().contains(name)) {
+                uses.add("`" + setting.name() + "`: " + setting.type().expected());
+            }
+        }
+        return name.equals(NcclNet.NAME)
+                ? "`Socket`: `JCCL_IB_DISABLE=1` and `JCCL_NET_PLUGIN=none`; `IB`: `JCCL_NET_PLUGIN=none`; other names choose nothing"
+                : String.join("; ", uses);
+    }
+
+    @Test
+    void thePageSaysWhatIsDoneWithEachVariable() throws IOException {
+        if (Boolean.getBoolean("jccl.update")) {
+            Files.writeString(PAGE, render());
+        }
+        assertThat(Files.readString(PAGE))
+                .as("docs/nccl-variables.md; write it again with -Djccl.update=true")
+                .isEqualTo(render());
+    }
+}
