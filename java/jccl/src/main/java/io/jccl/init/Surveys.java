@@ -1,6 +1,10 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
+import io.jccl.JcclException;
+import io.jccl.config.LoggedOnce;
+import io.jccl.config.Origin;
+import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
 import io.jccl.plan.RankChannels;
@@ -31,6 +35,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /**
  * What all ranks found on their hosts.
@@ -70,7 +75,12 @@ record Surveys(
         boolean planned = gpus.size() == all.size();
         LocalSurvey onDevices = planned ? gpu.orElseThrow() : host;
         if (rank == 0) {
-            context.settings().get(TopologySettings.GRAPH_DUMP_FILE).ifPresent(file -> dumpGraphs(file, onDevices));
+            RankChannels channels = onDevices.survey().channels();
+            Topology topology = onDevices.paths().topology();
+            dump(
+                    context.settings(),
+                    TopologySettings.GRAPH_DUMP_FILE,
+                    () -> GraphFileWriter.write(channels.rings(), channels.trees(), topology));
         }
         return new Surveys(
                 hosts,
@@ -86,10 +96,7 @@ record Surveys(
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
         XmlElement description = TopologySource.describe(settings, plugin, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
-            Optional<Path> file = settings.get(TopologySettings.TOPO_DUMP_FILE);
-            if (file.isPresent()) {
-                dump("JCCL_TOPO_DUMP_FILE", file.get(), TopologyXmlWriter.write(description));
-            }
+            dump(settings, TopologySettings.TOPO_DUMP_FILE, () -> TopologyXmlWriter.write(description));
         }
         Topology whole = GraphBuilder.build(description);
         List<Integer> ranks = new ArrayList<>();
@@ -152,31 +159,40 @@ record Surveys(
         Set<Integer> expected = new TreeSet<>(ranks);
         if (!found.equals(expected)) {
             throw new BootstrapException(
-                    "JCCL_TOPO_FILE=\"" + settings.text(TopologySettings.TOPO_FILE) + "\" ranks=" + found
+                    settings.origin(TopologySettings.TOPO_FILE).name() + "=\""
+                            + settings.text(TopologySettings.TOPO_FILE) + "\" ranks=" + found
                             + ": expected endpoints for exactly the ranks of this host, " + expected
-                            + "; give the file host elements with these ranks, or unset it");
+                            + "; give the file host elements with these ranks, name it by NCCL_TOPO_FILE, under which its"
+                            + " ranks are ignored, or unset it");
         }
     }
 
-    private static void dumpGraphs(Path file, LocalSurvey survey) {
-        RankChannels channels = survey.survey().channels();
-        try {
-            String text = GraphFileWriter.write(
-                    channels.rings(), channels.trees(), survey.paths().topology());
-            dump("JCCL_GRAPH_DUMP_FILE", file, text);
-        } catch (TopologyException e) {
-            throw new TopologyException("JCCL_GRAPH_DUMP_FILE=\"" + file + "\" " + e.getMessage() + ", or unset it", e);
+    /** Writes a file that settings name. One under NCCL's name that cannot be written is a warning. */
+    private static void dump(Settings settings, Setting<Optional<Path>> setting, Supplier<String> text) {
+        Optional<Path> file = settings.get(setting);
+        if (file.isEmpty()) {
+            return;
         }
-    }
-
-    private static void dump(String setting, Path file, String text) {
+        Origin origin = settings.origin(setting);
+        String source = origin.name() + "=\"" + file.get() + "\"";
         try {
-            Files.writeString(file, text);
+            Files.writeString(file.get(), text.get());
         } catch (IOException e) {
-            throw new BootstrapException(
-                    setting + "=\"" + file + "\": cannot be written: " + e
-                            + "; name a file in a directory that exists, or unset it",
-                    e);
+            fail(
+                    origin,
+                    new BootstrapException(
+                            source + ": cannot be written: " + e
+                                    + "; name a file in a directory that exists, or unset it",
+                            e));
+        } catch (TopologyException e) {
+            fail(origin, new TopologyException(source + " " + e.getMessage() + ", or unset it", e));
         }
+    }
+
+    private static void fail(Origin origin, JcclException failure) {
+        if (!origin.isOfNccl()) {
+            throw failure;
+        }
+        LoggedOnce.warn(Surveys.class, failure.getMessage());
     }
 }

@@ -1,5 +1,7 @@
 package io.jccl.search;
 
+import io.jccl.config.LoggedOnce;
+import io.jccl.config.Origin;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
 import io.jccl.topology.TopologyException;
@@ -35,32 +37,46 @@ public final class GraphFile {
     private static final int DIGEST_BYTES = 8;
 
     private final String source;
+    private final boolean ofNccl; // what does not fit the host is a warning
     private final XmlElement root;
     private final String digest;
 
-    private GraphFile(String source, XmlElement root, String digest) {
+    private GraphFile(String source, boolean ofNccl, XmlElement root, String digest) {
         this.source = source;
+        this.ofNccl = ofNccl;
         this.root = root;
         this.digest = digest;
     }
 
     /**
-     * The file that the settings name, if they name one.
+     * The file that the settings name, if they name one. A file under NCCL's name that is of no use is a warning.
      *
-     * @throws TopologyException if it is not of this form
+     * @throws TopologyException if it is not of this form, and stands under JCCL's name
      */
     public static Optional<GraphFile> of(Settings settings) {
-        return settings.get(TopologySettings.GRAPH_FILE).map(GraphFile::read);
+        Origin origin = settings.origin(TopologySettings.GRAPH_FILE);
+        try {
+            return settings.get(TopologySettings.GRAPH_FILE).map(file -> read(file, origin));
+        } catch (TopologyException e) {
+            if (!origin.isOfNccl()) {
+                throw e;
+            }
+            warnIgnored(e);
+            return Optional.empty();
+        }
+    }
+
+    private static void warnIgnored(TopologyException e) {
+        LoggedOnce.warn(GraphFile.class, e.getMessage() + ". The file is ignored, and channels are searched instead");
     }
 
     /** Reads a file. */
-    private static GraphFile read(Path file) {
+    private static GraphFile read(Path file, Origin origin) {
+        String source = origin.name() + "=\"" + file + "\"";
         try (InputStream in = Files.newInputStream(file)) {
-            return read(in.readNBytes(TopologyXmlReader.MAX_BYTES + 1), "JCCL_GRAPH_FILE=\"" + file + "\"");
+            return read(in.readNBytes(TopologyXmlReader.MAX_BYTES + 1), source, origin.isOfNccl());
         } catch (IOException e) {
-            throw new TopologyException(
-                    "JCCL_GRAPH_FILE=\"" + file + "\": cannot be read (" + e + "); name a file of graphs, or unset it",
-                    e);
+            throw new TopologyException(source + ": cannot be read (" + e + "); name a file of graphs, or unset it", e);
         }
     }
 
@@ -70,6 +86,10 @@ public final class GraphFile {
      * @param source what to call it in errors
      */
     public static GraphFile read(byte[] text, String source) {
+        return read(text, source, false);
+    }
+
+    private static GraphFile read(byte[] text, String source, boolean ofNccl) {
         try {
             XmlElement root = TopologyXmlReader.readGraphs(text);
             if (!root.text("version").equals(Optional.of(VERSION))) {
@@ -77,7 +97,7 @@ public final class GraphFile {
                         + XmlElement.printable(root.text("version").orElse("")) + "\": expected " + VERSION);
             }
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(text);
-            return new GraphFile(source, root, HexFormat.of().formatHex(hash, 0, DIGEST_BYTES));
+            return new GraphFile(source, ofNccl, root, HexFormat.of().formatHex(hash, 0, DIGEST_BYTES));
         } catch (TopologyException e) {
             throw refused(source, e);
         } catch (NoSuchAlgorithmException e) {
@@ -128,7 +148,12 @@ public final class GraphFile {
             }
             return found == null ? Optional.empty() : new GivenRoutes(found, patterns, host, crossNic).channels();
         } catch (TopologyException e) {
-            throw refused(source, e);
+            TopologyException refused = refused(source, e);
+            if (!ofNccl) {
+                throw refused;
+            }
+            warnIgnored(refused);
+            return Optional.empty();
         }
     }
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Puts ranks that work on host memory into a host description. */
 public final class HostElements {
@@ -38,6 +39,24 @@ public final class HostElements {
     /** Whether a description says itself where ranks live; those that come with a host do not. */
     static boolean namesRank(XmlElement element) {
         return element.integer("rank", -1) >= 0 || element.children().stream().anyMatch(HostElements::namesRank);
+    }
+
+    /** The description of the hardware alone: without the ranks of whoever wrote it, and with each GPU once. */
+    static XmlElement withoutRanks(XmlElement element) {
+        List<XmlElement> gpus = element.children(ElementType.GPU);
+        Optional<XmlElement> linked =
+                gpus.stream().filter(gpu -> !gpu.children().isEmpty()).findFirst();
+        XmlElement only = linked.orElse(gpus.isEmpty() ? null : gpus.get(0));
+        List<XmlElement> children = new ArrayList<>();
+        for (XmlElement child : element.children()) {
+            if (child == only || child.type() != ElementType.HOST && child.type() != ElementType.GPU) {
+                children.add(withoutRanks(child));
+            }
+        }
+        children.addAll(element.unknown());
+        Map<String, String> attributes = new LinkedHashMap<>(element.attributes());
+        attributes.remove("rank");
+        return new XmlElement(element.type(), attributes, children, element.line());
     }
 
     private static int placeOf(List<XmlElement> cpus, int numaNode) {

@@ -1,7 +1,9 @@
 package io.jccl.topology;
 
+import io.jccl.config.LoggedOnce;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -13,21 +15,30 @@ import java.util.function.Supplier;
  */
 public final class TopologySource {
 
+    private static final String THIS_HOST = "this host";
+
     private TopologySource() {}
 
-    /** What it is called: {@code this host}, or the file. */
+    /** What it is called: {@code this host}, or the file under the name of its setting unless it is ignored. */
     public static String name(Settings settings) {
+        boolean ignored = settings.origin(TopologySettings.TOPO_FILE).isOfNccl()
+                && given(settings).isEmpty();
+        return ignored ? THIS_HOST : file(settings);
+    }
+
+    private static String file(Settings settings) {
         return settings.get(TopologySettings.TOPO_FILE)
-                .map(file -> "JCCL_TOPO_FILE=" + file)
-                .orElse("this host");
+                .map(file -> settings.origin(TopologySettings.TOPO_FILE).name() + "=" + file)
+                .orElse(THIS_HOST);
     }
 
     /**
-     * The description with an endpoint for each rank. A file that names ranks itself is taken as it is.
+     * The description with an endpoint for each rank. A file that names ranks itself is taken as it is, unless it stands
+     * under NCCL's name.
      *
      * @param plugin the network plug-in that is used
      * @param ranks the ranks of this host that work on host memory
-     * @throws TopologyException if the file is no acceptable description
+     * @throws TopologyException if the file is no acceptable description, and stands under JCCL's name
      */
     public static XmlElement describe(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
         return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, plugin, List.of()));
@@ -39,27 +50,62 @@ public final class TopologySource {
      * @param plugin the network plug-in that is used
      * @param ranks by the bus ids of their GPUs, in lower case
      * @return empty where one of these GPUs is not found, and where the file names ranks itself
-     * @throws TopologyException if the file is no acceptable description
+     * @throws TopologyException if the file is no acceptable description, and stands under JCCL's name
      */
     public static Optional<XmlElement> describeGpus(
             Settings settings, Optional<NetPlugin> plugin, Map<String, List<Integer>> ranks) {
-        Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
+        Optional<XmlElement> given = given(settings);
         if (given.filter(HostElements::namesRank).isPresent()) {
             return Optional.empty();
         }
         XmlElement found = SysfsDetector.detectThisHost(settings, plugin, List.of());
-        return GpuElements.add(
-                given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
+        return GpuElements.add(filled(settings, given, found), ranks);
     }
 
     /** @param detection finds the host without its ranks */
     static XmlElement describe(Settings settings, List<HostRank> ranks, Supplier<XmlElement> detection) {
-        Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
+        Optional<XmlElement> given = given(settings);
         if (given.filter(HostElements::namesRank).isPresent()) {
             return given.get();
         }
-        XmlElement found = detection.get();
-        return HostElements.add(
-                given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
+        return HostElements.add(filled(settings, given, detection.get()), ranks);
+    }
+
+    /** What the file says. As in NCCL, ranks in a file under its name are those of the job that wrote it. */
+    private static Optional<XmlElement> given(Settings settings) {
+        Optional<Path> file = settings.get(TopologySettings.TOPO_FILE);
+        if (!settings.origin(TopologySettings.TOPO_FILE).isOfNccl()) {
+            return file.map(TopologyXmlReader::read);
+        }
+        try {
+            return file.map(TopologyXmlReader::read).map(HostElements::withoutRanks);
+        } catch (TopologyException e) {
+            warnIgnored(settings, e);
+            return Optional.empty();
+        }
+    }
+
+    private static XmlElement filled(Settings settings, Optional<XmlElement> given, XmlElement found) {
+        if (given.isEmpty()) {
+            return found;
+        }
+        if (!settings.origin(TopologySettings.TOPO_FILE).isOfNccl()) {
+            return DescriptionMerge.merge(given.get(), found);
+        }
+        try {
+            XmlElement filled = DescriptionMerge.merge(given.get(), found);
+            GraphBuilder.build(filled); // refuses what is there twice
+            return filled;
+        } catch (TopologyException e) {
+            warnIgnored(settings, e);
+            return found;
+        }
+    }
+
+    private static void warnIgnored(Settings settings, TopologyException e) {
+        LoggedOnce.warn(
+                TopologySource.class,
+                file(settings) + " (from environment): " + e.getMessage()
+                        + "; the file is ignored, and what is found on this host is used instead");
     }
 }

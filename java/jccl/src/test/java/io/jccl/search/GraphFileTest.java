@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.jccl.CommunicatorConfig;
+import io.jccl.config.Settings;
 import io.jccl.testing.Seeds;
 import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.GraphBuilder;
@@ -14,10 +16,15 @@ import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.Trimmer;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -132,7 +139,7 @@ class GraphFileTest {
             delimiter = '|',
             value = {
                 "version=\"1\" | version=\"2\" | element=<graphs> version=\"2\": expected 1",
-                "<graphs | <system | expected <graphs> as the outermost element",
+                "<graphs | <system | expected <graphs> as the outermost element, and only there; a host description is for JCCL_TOPO_FILE",
                 "pattern=\"4\" | pattern=\"1\" | line=2 element=<graph> pattern=\"1\": expected one of [4]",
                 "pattern=\"4\" | pattern=\"ring\" | pattern=\"ring\": expected a whole number",
                 "id=\"0\" | | attribute=id: missing",
@@ -161,6 +168,23 @@ class GraphFileTest {
                 .hasMessageStartingWith("graphs.xml ")
                 .hasMessageContaining(message)
                 .hasMessageEndingWith("; correct the file, or unset the setting to have channels searched");
+    }
+
+    @Test
+    void aFileUnderNcclsNameThatIsNoneOfTheseChannelsIsIgnored(@TempDir Path folder) throws IOException {
+        ChannelSearch host = host("/io/jccl/search/two-sockets", true);
+        Path other = Files.writeString(folder.resolve("other.xml"), RING.replace("<gpu dev=\"3\"/>", ""));
+        Path hwloc = Files.writeString(folder.resolve("hwloc.xml"), "<topology version='2.0'/>");
+        assertThat(fileOf("NCCL_GRAPH_FILE", other).orElseThrow().rings(host, SearchOptions.CrossNic.IF_BETTER))
+                .isEmpty();
+        assertThat(fileOf("NCCL_GRAPH_FILE", hwloc)).isEmpty();
+        assertThat(fileOf("NCCL_GRAPH_FILE", folder.resolve("missing"))).isEmpty();
+        assertThatThrownBy(() -> fileOf("JCCL_GRAPH_FILE", hwloc)).hasMessageStartingWith("JCCL_GRAPH_FILE=");
+    }
+
+    private static Optional<GraphFile> fileOf(String variable, Path file) {
+        return GraphFile.of(
+                Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of(variable, file.toString())));
     }
 
     @Test

@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TopologySourceTest {
 
@@ -28,7 +30,7 @@ class TopologySourceTest {
                 "<system version='1'><cpu numaid='0'/><cpu numaid='1'><pci busid='0000:01:00.0' class='0x030200'/></cpu></system>");
         for (String variable : List.of("JCCL_TOPO_FILE", "NCCL_TOPO_FILE")) {
             Settings settings = settings(variable, file);
-            assertThat(TopologySource.name(settings)).isEqualTo("JCCL_TOPO_FILE=" + file);
+            assertThat(TopologySource.name(settings)).isEqualTo(variable + "=" + file);
             Topology graph = GraphBuilder.build(TopologySource.describe(settings, Optional.empty(), RANKS));
             assertThat(graph.endpoints().stream().map(node -> neighbour(graph, node)))
                     .containsExactly("CPU/1", "CPU/0", "CPU/0");
@@ -43,8 +45,61 @@ class TopologySourceTest {
     }
 
     @Test
+    void ranksInAFileUnderNcclsNameAreThoseOfAnotherJob() throws IOException {
+        Path file = Files.writeString(folder.resolve("ranks.xml"), DescribedHosts.text("gpu4-nvswitch"));
+        Topology graph =
+                GraphBuilder.build(TopologySource.describe(settings("NCCL_TOPO_FILE", file), Optional.empty(), RANKS));
+        assertThat(graph.endpoints().stream().map(node -> graph.node(node).type()))
+                .containsExactly(NodeType.HOST, NodeType.HOST, NodeType.HOST);
+        assertThat(graph.indexesOf(NodeType.GPU)).hasSizeGreaterThanOrEqualTo(4);
+    }
+
+    @Test
+    void ranksThatShareAGpuInAFileUnderNcclsNameLeaveOneGpu() throws IOException {
+        String shared =
+                """
+                <system version="1"><cpu numaid="0"><pci busid="0002:81:00.0" class="0x030200">
+                  <gpu dev="0" sm="107" rank="0"/>
+                  <gpu dev="0" sm="107" rank="1"><c2c bw="56376" count="7"/></gpu>
+                </pci></cpu></system>
+                """;
+        XmlElement system = HostElements.withoutRanks(TopologyXmlReader.read(shared));
+        XmlElement pci = system.children(ElementType.CPU).get(0).children().get(0);
+        assertThat(pci.children(ElementType.GPU)).singleElement().satisfies(gpu -> {
+            assertThat(gpu.text("rank")).isEmpty();
+            assertThat(gpu.children(ElementType.C2C)).hasSize(1);
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "no xml",
+                "<graphs version='1'/>",
+                "<!DOCTYPE topology SYSTEM 'hwloc2.dtd'><topology version='2.0'/>",
+                "<system version='1'><cpu numaid='0'/><cpu numaid='0'/></system>"
+            })
+    void aFileUnderNcclsNameThatIsNoDescriptionIsIgnored(String text) throws IOException {
+        Path file = folder.resolve("bad.xml");
+        Files.writeString(file, text);
+        XmlElement found = TopologyXmlReader.read("<system version='1'><cpu numaid='3'/></system>");
+        XmlElement used = TopologySource.describe(settings("NCCL_TOPO_FILE", file), RANKS, () -> found);
+        assertThat(used).isEqualTo(HostElements.add(found, RANKS));
+        assertThat(TopologySource.name(settings("NCCL_TOPO_FILE", folder.resolve("missing.xml"))))
+                .isEqualTo("this host");
+        Settings strict = settings("JCCL_TOPO_FILE", file);
+        assertThatThrownBy(() -> GraphBuilder.build(TopologySource.describe(strict, List.of(), () -> found)))
+                .isInstanceOf(TopologyException.class);
+    }
+
+    @Test
     void aFileThatIsMissingIsNamed() {
-        Settings missing = settings("NCCL_TOPO_FILE", folder.resolve("missing.xml"));
+        Path file = folder.resolve("missing.xml");
+        XmlElement found = TopologyXmlReader.read("<system version='1'><cpu numaid='0'/></system>");
+        assertThat(TopologySource.describe(settings("NCCL_TOPO_FILE", file), List.of(), () -> found))
+                .isEqualTo(found);
+        Settings missing = settings("JCCL_TOPO_FILE", file);
         assertThatThrownBy(() -> TopologySource.describe(missing, Optional.empty(), RANKS))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining("missing.xml: cannot be read");
