@@ -335,12 +335,29 @@ class CommandTest {
         assertThat(taken.status()).as(taken.err()).isZero();
         assertThat(taken.out()).isEqualTo(written.out().replaceFirst(speeds, "speedintra=\"1.5\" speedinter=\"1.5\""));
         Files.writeString(file, other.replaceFirst("<gpu dev=\"2\"/>", "<gpu dev=\"4\"/>"));
-        Result refused = CommandProcess.run(directory, Map.of("NCCL_GRAPH_FILE", file.toString()), command);
+        Result searched = CommandProcess.run(directory, Map.of("NCCL_GRAPH_FILE", file.toString()), command);
+        assertThat(searched.out()).isEqualTo(written.out());
+        assertThat(searched.err())
+                .contains("dev=\"4\": no rank of this communicator has this GPU here")
+                .contains("The file is ignored, and channels are searched instead");
+        Result refused = CommandProcess.run(directory, Map.of("JCCL_GRAPH_FILE", file.toString()), command);
         assertThat(refused.status()).isEqualTo(2);
         assertThat(refused.err()).contains("dev=\"4\": no rank of this communicator has this GPU here");
         Result noGpus = CommandProcess.runHere("topo", "-n", "2", "--format", "graph");
         assertThat(noGpus.status()).isEqualTo(2);
         assertThat(noGpus.err()).contains("HOST/0: graphs are written of GPUs with a known dev");
+    }
+
+    @Test
+    void aTopologyOfAmdsGpusIsSaidNotToBeSupported() throws IOException, InterruptedException {
+        Path host = Files.writeString(
+                directory.resolve("amd.xml"),
+                "<system version='1'><cpu numaid='0'><pci busid='0000:c1:00.0' class='0x038000' vendor='0x1002'>"
+                        + "<gpu dev='0' sm='94' rank='0' gdr='1' gcn='gfx942'><xgmi target='0000:c6:00.0' count='1'/></gpu>"
+                        + "</pci></cpu></system>");
+        Result refused = run("topo", "--file", host.toString());
+        assertThat(refused.status()).isEqualTo(2);
+        assertThat(refused.err()).contains("AMD GPUs are not supported").doesNotContain("misspelt");
     }
 
     @Test

@@ -84,7 +84,8 @@ public final class GraphBuilder {
                 names.add(addGpu(gpu, busId, cpu));
             }
             // Ranks on one GPU may all describe its links, or one for all.
-            gpus.stream().filter(gpu -> !gpu.children().isEmpty()).findFirst().ifPresent(gpu -> gpu.children()
+            gpus.stream().filter(gpu -> !gpu.children().isEmpty()).findFirst().ifPresent(gpu -> gpu.children().stream()
+                    .filter(link -> link.type() != ElementType.NVLINK || !NvLinkRemarks.isToItself(link, busId))
                     .forEach(link -> pending.add(new PendingLink(link, names, gpu.integer("sm", 0)))));
         } else if (!nics.isEmpty()) {
             names.add(addNic(element, nics, busId));

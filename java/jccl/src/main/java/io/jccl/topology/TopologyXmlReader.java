@@ -53,11 +53,12 @@ public final class TopologyXmlReader {
         this.rootTag = rootTag;
     }
 
-    /** Reads a file, and warns of what is unknown in it. */
+    /** Reads a file, and warns of what is unknown or odd in it. */
     public static XmlElement read(Path file) {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
             XmlElement system = read(in, file.toString());
             UnknownNames.warn(system, file.toString());
+            NvLinkRemarks.warn(system, file.toString());
             return system;
         } catch (IOException e) {
             throw new TopologyException(
@@ -78,7 +79,9 @@ public final class TopologyXmlReader {
      */
     public static XmlElement read(InputStream in, String source) {
         try {
-            return parse(in.readNBytes(MAX_BYTES + 1), ElementType.SYSTEM.tag());
+            XmlElement system = parse(in.readNBytes(MAX_BYTES + 1), ElementType.SYSTEM.tag());
+            AmdGpus.refuse(system);
+            return system;
         } catch (TopologyException e) {
             throw new TopologyException("topology=" + source + " " + e.getMessage(), e.getCause());
         } catch (IOException e) {
@@ -181,7 +184,8 @@ public final class TopologyXmlReader {
             }
             case XMLStreamConstants.COMMENT, XMLStreamConstants.END_DOCUMENT -> {}
             case XMLStreamConstants.DTD -> throw new TopologyException(
-                    "line=" + line + ": document type declarations are refused; remove <!DOCTYPE …>");
+                    "line=" + line + ": document type declarations are refused; expected NCCL's form, with <" + rootTag
+                            + "> as the outermost element and no <!DOCTYPE …>, which hwloc's files have");
             default -> throw new TopologyException("line=" + line
                     + ": entities and processing instructions are refused; expected elements only (event=" + event
                     + ")");
@@ -207,7 +211,7 @@ public final class TopologyXmlReader {
         }
         if (open.isEmpty() != (tag.equals(rootTag) && (open.isEmpty() || !inUnknown))) {
             throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag) + ">: expected <"
-                    + rootTag + "> as the outermost element, and only there");
+                    + rootTag + "> as the outermost element, and only there" + otherKind(tag));
         }
         Map<String, String> attributes = new LinkedHashMap<>();
         for (int i = 0; i < reader.getAttributeCount(); i++) {
@@ -219,6 +223,19 @@ public final class TopologyXmlReader {
             attributes.put(reader.getAttributeLocalName(i), reader.getAttributeValue(i));
         }
         open.push(new Open(tag, type, attributes, new ArrayList<>(), line));
+    }
+
+    /** What a file is that another setting reads. */
+    private String otherKind(String tag) {
+        if (!open.isEmpty() || tag.equals(rootTag)) {
+            return "";
+        }
+        return switch (tag) {
+            case GRAPHS -> "; a file of graphs is for JCCL_GRAPH_FILE";
+            case "system" -> "; a host description is for JCCL_TOPO_FILE";
+            case "topology" -> "; hwloc's files have another form";
+            default -> "";
+        };
     }
 
     private void end() {

@@ -1,18 +1,14 @@
 package io.jccl.topology;
 
+import io.jccl.config.LoggedOnce;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
-import org.slf4j.LoggerFactory;
 
 /** The names of attributes and elements in a host description that JCCL does not know. */
 final class UnknownNames {
 
     private static final int MAX_LISTED = 20;
-
-    /** Every rank of a process reads the file: its warning is logged once. */
-    private static final Set<String> LOGGED = ConcurrentHashMap.newKeySet();
 
     private final Set<String> attributes = new TreeSet<>();
     private final Set<String> elements = new TreeSet<>();
@@ -30,11 +26,10 @@ final class UnknownNames {
         if (names.attributes.isEmpty() && names.elements.isEmpty()) {
             return;
         }
-        String warning = "topology=" + source + " attributes=" + list(names.attributes) + " elements="
-                + list(names.elements) + ": unknown; they are kept for writing and not used. Correct what is misspelt";
-        if (LOGGED.add(warning)) {
-            LoggerFactory.getLogger(UnknownNames.class).warn(warning); // most files need no logging to be started
-        }
+        LoggedOnce.warn(
+                UnknownNames.class,
+                "topology=" + source + " attributes=" + list(names.attributes) + " elements=" + list(names.elements)
+                        + ": unknown; they are kept for writing and not used. Correct what is misspelt");
     }
 
     private void collect(XmlElement element) {

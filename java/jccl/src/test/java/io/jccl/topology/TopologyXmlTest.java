@@ -105,6 +105,8 @@ class TopologyXmlTest {
                 "<system version='1'><grid><a:b xmlns:a='u'/></grid></system> | name spaces are refused",
                 "<system version='1'><grid>words</grid></system> | text=\"words\" between elements",
                 "<cpu numaid='0'/> | expected <system> as the outermost element",
+                "<graphs version='1'/> | as the outermost element, and only there; a file of graphs is for JCCL_GRAPH_FILE",
+                "<topology version='2.0'/> | and only there; hwloc's files have another form",
                 "<system version='1'><system version='1'/></system> | expected <system> as the outermost element",
                 "<system version='1'>words</system> | text=\"words\" between elements",
                 "<system version='1'> | no well-formed XML",
