@@ -2,7 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.UniqueId;
-import io.jccl.device.HostIdentity;
+import io.jccl.device.UserId;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -164,11 +164,11 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
                 || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
             throw new IOException("file=" + file + " can be written by others, so it is ignored");
         }
-        int owner = (Integer) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS);
-        int user = HostIdentity.uid();
+        long owner = UserId.ownerOf(file);
+        long user = UserId.ofThisProcess();
         if (owner != user && owner != ROOT) {
-            throw new IOException("file=" + file + " belongs to uid=" + Integer.toUnsignedString(owner)
-                    + ", expected uid=" + Integer.toUnsignedString(user)
+            throw new IOException("file=" + file + " belongs to uid=" + owner
+                    + ", expected uid=" + user
                     + " of this process, so it is ignored; start all"
                     + " ranks as one user, on a file system that gives files to the user who writes them");
         }

@@ -2,7 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.config.LaunchSettings;
-import io.jccl.device.HostIdentity;
+import io.jccl.device.UserId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -294,7 +294,7 @@ public final class LauncherEnvironment {
 
     private static String user() {
         try {
-            return Integer.toUnsignedString(HostIdentity.uid());
+            return Long.toString(UserId.ofThisProcess());
         } catch (IOException e) {
             return ""; // the owner of the file is checked anyway
         }

@@ -3,7 +3,6 @@ package io.jccl.device;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -53,30 +52,10 @@ public final class HostIdentity {
 
     private static String user() {
         try {
-            return "user " + Integer.toUnsignedString(uid());
+            return "user " + UserId.ofThisProcess();
         } catch (IOException e) {
             return "user " + System.getProperty("user.name", "unknown");
         }
-    }
-
-    /**
-     * The number of the user to whom files belong that this process makes. Neither {@code user.name}, which any program may
-     * set, nor the owner of {@code /proc/self}, which is root for a process that cannot be dumped.
-     *
-     * @throws IOException if the kernel does not say it
-     */
-    public static int uid() throws IOException {
-        return uid(Path.of("/proc/self/status"));
-    }
-
-    static int uid(Path status) throws IOException {
-        for (String line : Files.readAllLines(status, StandardCharsets.ISO_8859_1)) {
-            String[] fields = line.split("\\s+"); // Uid: real, effective, saved, of the file system
-            if (fields.length == 5 && fields[0].equals("Uid:")) {
-                return Integer.parseUnsignedInt(fields[4]);
-            }
-        }
-        throw new IOException("file=" + status + " has no line with four user ids");
     }
 
     private static Optional<String> read(Path file) {

@@ -2,6 +2,7 @@ package io.jccl.status;
 
 import io.jccl.config.Settings;
 import io.jccl.config.StatusSettings;
+import io.jccl.device.UserId;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -9,6 +10,7 @@ import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -36,30 +38,37 @@ public final class StatusDirectory {
     private static final int MAX_LISTED = 10_000;
 
     private final Path path;
-    private final int uid;
+    private final long uid;
 
-    private StatusDirectory(Path path, int uid) {
+    private StatusDirectory(Path path, long uid) {
         this.path = path;
         this.uid = uid;
     }
 
     /** The directory of this process's user. */
     public static StatusDirectory of(Settings settings) throws IOException {
-        return of(settings, uidOf(Path.of("/proc/self")));
+        return of(settings, UserId.ofThisProcess());
     }
 
-    /** The directory of the user of a process; only root can enter that of another user. */
+    /**
+     * The directory of the user of a process.
+     *
+     * @throws NoSuchFileException if there is no such process
+     * @throws AccessDeniedException if it belongs to another user: only root can enter the directories of others
+     */
     public static StatusDirectory ofProcess(Settings settings, long pid) throws IOException {
-        return of(settings, uidOf(Path.of("/proc/" + pid)));
+        long uid = UserId.ofProcess(pid);
+        long own = UserId.ofThisProcess();
+        if (own != 0 && own != uid) {
+            throw new AccessDeniedException("pid=" + pid + " uid=" + uid + ": expected a process of uid=" + own
+                    + ", which runs this command; run it as the process's user, or as root");
+        }
+        return of(settings, uid);
     }
 
-    private static StatusDirectory of(Settings settings, int uid) {
+    private static StatusDirectory of(Settings settings, long uid) {
         Path path = settings.get(StatusSettings.STATUS_DIR).map(Path::of).orElseGet(() -> Path.of("/tmp/jccl-" + uid));
         return new StatusDirectory(path.toAbsolutePath(), uid);
-    }
-
-    private static int uidOf(Path file) throws IOException {
-        return (Integer) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS);
     }
 
     /** Where it is. */
@@ -162,7 +171,7 @@ public final class StatusDirectory {
                 throw new IOException("directory=" + path + ": it is no directory; remove it, or name another in "
                         + StatusSettings.STATUS_DIR.name());
             }
-            int owner = uidOf(path);
+            long owner = UserId.ownerOf(path);
             Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS);
             if (owner != uid || !OWNER_ONLY.containsAll(permissions)) {
                 throw new IOException("directory=" + path + " owner=" + owner + " mode="

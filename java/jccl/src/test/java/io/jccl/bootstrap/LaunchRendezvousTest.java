@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.UniqueId;
-import io.jccl.device.HostIdentity;
+import io.jccl.device.UserId;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -48,7 +48,7 @@ class LaunchRendezvousTest {
         try {
             System.setProperty("user.name", "hadoop");
             assertThat(LaunchRendezvous.readId(file).addresses()).hasSize(1);
-            if (HostIdentity.uid() == ROOT) {
+            if (UserId.ofThisProcess() == ROOT) {
                 Files.setAttribute(file, "unix:uid", SOMEBODY);
                 System.setProperty("user.name", Files.getOwner(file).getName());
                 assertThatThrownBy(() -> LaunchRendezvous.readId(file))

@@ -14,6 +14,7 @@ import io.jccl.status.StatusDirectory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -189,7 +190,7 @@ public final class PsCommand implements Callable<Integer> {
     private static StatusDirectory directoryOf(Settings settings, long pid) throws IOException {
         try {
             return StatusDirectory.ofProcess(settings, pid);
-        } catch (IOException e) {
+        } catch (NoSuchFileException e) {
             return StatusDirectory.of(settings); // there is no such process, which is said later
         }
     }
