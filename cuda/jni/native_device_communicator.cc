@@ -17,7 +17,7 @@ using device::DeviceCommunicator;
 using device::Issued;
 
 // Why this thread's last create failed: there is no communicator to query.
-thread_local std::string createError;
+thread_local LastFailure createError;
 
 DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<DeviceCommunicator*>(handle); }
 
@@ -84,7 +84,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_create(J
     std::unique_ptr<DeviceCommunicator> communicator;
     Status status = readConfig(numbers, config);
     if (status) status = DeviceCommunicator::create(config, communicator);
-    createError = status.message();
+    createError.set(status);
     return reinterpret_cast<jlong>(communicator.release());
   });
 }
@@ -456,7 +456,7 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_destroy(J
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastError(JNIEnv* env, jclass, jlong handle) {
   return guarded<jstring>(
-      nullptr, [&] { return newString(env, handle == 0 ? createError : communicatorOf(handle).lastError()); });
+      nullptr, [&] { return newString(env, handle == 0 ? createError.text() : communicatorOf(handle).lastError()); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_waiting(JNIEnv* env, jclass,

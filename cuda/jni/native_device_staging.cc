@@ -20,7 +20,7 @@ static_assert(JAVA(WAIT) == static_cast<int>(StagingStep::Kind::Wait));
 static_assert(JAVA(STEP_LENGTH) == 4);
 
 // Why this thread's last create failed: there is nothing to query.
-thread_local std::string createError;
+thread_local LastFailure createError;
 
 DeviceStaging& stagingOf(jlong handle) { return *reinterpret_cast<DeviceStaging*>(handle); }
 
@@ -32,7 +32,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_create(JNIEnv
   return guarded<jlong>(0, [&]() -> jlong {
     const DeviceStaging::Config config{rank, device, {static_cast<uint64_t>(idHigh), static_cast<uint64_t>(idLow)}};
     std::unique_ptr<DeviceStaging> staging;
-    createError = DeviceStaging::create(config, timeoutNanos, staging).message();
+    createError.set(DeviceStaging::create(config, timeoutNanos, staging));
     return reinterpret_cast<jlong>(staging.release());
   });
 }
@@ -88,8 +88,8 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_open(JNIEnv*, 
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_lastError(JNIEnv* env, jclass, jlong handle) {
-  return guarded<jstring>(nullptr,
-                          [&] { return newString(env, handle == 0 ? createError : stagingOf(handle).lastError()); });
+  return guarded<jstring>(
+      nullptr, [&] { return newString(env, handle == 0 ? createError.text() : stagingOf(handle).lastError()); });
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_destroy(JNIEnv*, jclass, jlong handle) {

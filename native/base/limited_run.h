@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/keep_mapped.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -25,6 +26,12 @@ void leaveBehind(T* used) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   left->push_back(used);
+}
+
+// Foreign code holds the thread, perhaps for ever.
+inline void leaveThread(std::thread& thread) {
+  keepMapped();
+  thread.detach();
 }
 
 // Runs `body` on a thread of its own and waits for it, for at most `limitNanos`. False: it has not ended, and goes on without
@@ -44,7 +51,7 @@ inline bool runWithin(int64_t limitNanos, const char* name, std::function<void()
   if (isOver) {
     thread.join();
   } else {
-    thread.detach();
+    leaveThread(thread);
   }
   return isOver;
 }

@@ -27,7 +27,7 @@ std::atomic<LogLevel> lowestLevel{LogLevel::Debug};
 
 }  // namespace
 
-thread_local std::shared_ptr<const LogSubject> LogScope::current_;
+constinit thread_local const LogScope* LogScope::current_ = nullptr;
 
 bool logEnabled(LogLevel level) { return level >= lowestLevel.load(std::memory_order_relaxed); }
 

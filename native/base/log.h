@@ -24,18 +24,24 @@ struct LogRecord {
   std::shared_ptr<const LogSubject> subject;  // null: of the process
 };
 
-// While one is there, what its thread logs, and what threads log that it starts meanwhile, has this subject.
+// While one is there, what its thread logs, and what threads log that it starts meanwhile, has this subject. A thread knows
+// its scopes by a plain pointer: a variable of a thread with a destructor keeps the library mapped until the thread ends,
+// also when the class loader that loaded it has long been collected, and threads of applications end late or never.
 class LogScope {
  public:
-  explicit LogScope(std::shared_ptr<const LogSubject> subject) : before_(std::exchange(current_, std::move(subject))) {}
-  ~LogScope() { current_ = std::move(before_); }
+  explicit LogScope(std::shared_ptr<const LogSubject> subject)
+      : subject_(std::move(subject)), before_(std::exchange(current_, this)) {}
+  ~LogScope() { current_ = before_; }
   LogScope(const LogScope&) = delete;
   LogScope& operator=(const LogScope&) = delete;
-  static const std::shared_ptr<const LogSubject>& current() { return current_; }
+
+  // The subject of the innermost scope; null if there is none.
+  static std::shared_ptr<const LogSubject> current() { return current_ == nullptr ? nullptr : current_->subject_; }
 
  private:
-  static thread_local std::shared_ptr<const LogSubject> current_;
-  std::shared_ptr<const LogSubject> before_;
+  static constinit thread_local const LogScope* current_;
+  const std::shared_ptr<const LogSubject> subject_;
+  const LogScope* const before_;
 };
 
 // Is a record of this level enabled? Call it before building an expensive text.

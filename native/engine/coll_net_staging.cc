@@ -29,7 +29,7 @@ void CollNetStaging::stop() {
   moved_->stopping.store(true);
   activity_->wake();
   while (moved_->ended.load() == 0) {
-    if (isStuck()) return thread_.detach();
+    if (isStuck()) return leaveThread(thread_);
     futexWaitFor(moved_->ended, 0, kLookNanos);
   }
   thread_.join();

@@ -33,7 +33,7 @@ bool Worker::changesSoon(const std::atomic<uint32_t>& word, uint32_t value) cons
 Worker::~Worker() {
   if (!thread_.joinable()) return;
   if (isHeld()) {
-    thread_.detach();
+    leaveThread(thread_);
     return;
   }
   stop_.store(true, std::memory_order_relaxed);

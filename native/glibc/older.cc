@@ -45,6 +45,7 @@
       "\n.popsection")
 
 PIN(__pthread_key_create, "2.2.5");
+PIN(dladdr, "2.2.5");
 PIN(dlclose, "2.2.5");
 PIN(dlerror, "2.2.5");
 PIN(dlopen, "2.2.5");

@@ -4,7 +4,9 @@
 
 #include <jni.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -37,15 +39,27 @@ jint guardedCode(Body&& body) noexcept {
 }
 
 // Why this thread's last call failed, for natives that have no object to query: a thread_local of the file that has
-// them.
-struct LastFailure {
-  std::string text;
+// them. It has no destructor, for the reason that base/log.h gives; a longer text is cut.
+class LastFailure {
+ public:
+  const char* text() const { return text_; }
 
-  // The status as the code that a native returns.
+  // Keeps the status's text, also an empty one.
+  void set(const Status& status) {
+    const std::string& message = status.message();
+    const size_t length = std::min(message.size(), sizeof text_ - 1);
+    std::memcpy(text_, message.data(), length);
+    text_[length] = 0;
+  }
+
+  // The status as the code that a native returns; keeps the text of a failure.
   jint codeOf(const Status& status) {
-    if (!status) text = status.message();
+    if (!status) set(status);
     return static_cast<jint>(status.code());
   }
+
+ private:
+  char text_[2048] = {};
 };
 
 // The elements of an array; empty for null. False when the JVM has an exception pending (the caller returns at once).

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/keep_mapped.h"
 #include "base/limited_run.h"
 #include "base/log.h"
 
@@ -120,6 +121,7 @@ Status probeNetDevices(const std::string& name, int64_t limitNanos, NetDevices* 
     }
   }
   Status opened = openNetDevices(name, 0, limitNanos, found);
+  if (opened) keepMapped();  // the plug-in stays open, and has the address of our log function
   const std::lock_guard lock(*mutex);
   if (opened && !kept->emplace(name, *found).second) return found->plugin->finalize();  // another thread was faster
   return opened;

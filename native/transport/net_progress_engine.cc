@@ -63,7 +63,7 @@ void NetProgressEngine::stop(const std::function<void()>& last) {
       stopping_.store(true);
     });
     while (ended_.load() == 0) {
-      if (isStuck()) return thread_.detach();
+      if (isStuck()) return leaveThread(thread_);
       futexWaitFor(ended_, 0, kLookNanos);
     }
     thread_.join();
