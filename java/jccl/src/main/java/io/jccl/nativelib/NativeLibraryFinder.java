@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import io.jccl.internal.Resources;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -18,7 +19,8 @@ import java.util.function.Supplier;
  * Finds the native library, has it loaded and makes sure that it belongs to these classes.
  *
  * <p>With {@code -Djccl.native.path=FILE_OR_DIRECTORY} that library and no other. Otherwise the one in the jar, copied to a
- * private directory of the first place that lets it be mapped, and deleted as soon as it is loaded.
+ * private directory of the first place that lets it be mapped, and deleted as soon as it is loaded. The JVM gives a file to
+ * one class loader at a time, so that a further loader takes a copy of the library that is named, too.
  */
 final class NativeLibraryFinder {
 
@@ -47,7 +49,9 @@ final class NativeLibraryFinder {
         Set<Path> places = new LinkedHashSet<>();
         add(places, System.getProperty("java.io.tmpdir"));
         add(places, System.getenv("XDG_RUNTIME_DIR"));
-        add(places, System.getProperty("user.home"));
+        add(places, System.getProperty("user.home")); // "?" for a user without an entry in passwd
+        add(places, "/var/tmp");
+        add(places, "/dev/shm");
         String named = System.getProperty(PATH_PROPERTY);
         return new NativeLibraryFinder(
                 Platform.ofThisJvm(),
@@ -57,7 +61,7 @@ final class NativeLibraryFinder {
     }
 
     private static void add(Set<Path> places, String place) {
-        if (place != null) {
+        if (place != null && place.startsWith("/")) {
             places.add(Path.of(place));
         }
     }
@@ -101,7 +105,7 @@ final class NativeLibraryFinder {
                     "library=" + path.get().toAbsolutePath() + ": expected a library, found none");
         }
         try {
-            map(path.get(), loader);
+            mapNamed(path.get(), loader);
         } catch (IOException e) {
             throw new NativeLoadException("library=" + path.get() + ": cannot be read: " + e.getMessage(), e);
         }
@@ -131,7 +135,7 @@ final class NativeLibraryFinder {
                     + " in it, found none at " + library.toAbsolutePath());
         }
         try {
-            map(library, loader);
+            mapNamed(library, loader);
         } catch (NativeLoadException | IOException reason) {
             throw withAttempts(
                     "the library of " + setting + " cannot be used: " + reason.getMessage(), List.of(reason));
@@ -140,10 +144,31 @@ final class NativeLibraryFinder {
     }
 
     private Path loadEmbedded(String file, Consumer<String> loader) {
+        return loadCopy(file, () -> open(file), loader);
+    }
+
+    /** Maps a library that is named; another class loader may have it already. */
+    private void mapNamed(Path library, Consumer<String> loader) throws IOException {
+        try {
+            map(library, loader);
+        } catch (NativeLoadException failure) {
+            if (!LinkFailures.isOfAnotherLoader(failure.getCause())) {
+                throw failure;
+            }
+            loadCopy(library.getFileName().toString(), () -> Files.newInputStream(library), loader);
+        }
+    }
+
+    /** Where the bytes of a library come from. */
+    private interface Source {
+        InputStream open() throws IOException;
+    }
+
+    private Path loadCopy(String file, Source source, Consumer<String> loader) {
         List<Exception> attempts = new ArrayList<>();
         for (Path place : places) {
             try {
-                return extractAndMap(place, file, loader);
+                return copyAndMap(place, file, source, loader);
             } catch (NativeLoadException | IOException reason) {
                 attempts.add(reason);
             }
@@ -157,12 +182,12 @@ final class NativeLibraryFinder {
                 attempts);
     }
 
-    private Path extractAndMap(Path place, String file, Consumer<String> loader) throws IOException {
+    private Path copyAndMap(Path place, String file, Source source, Consumer<String> loader) throws IOException {
         Path directory = Files.createTempDirectory(
                 place, "jccl-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         Path library = directory.resolve(file);
         try {
-            try (InputStream in = open(file)) {
+            try (InputStream in = source.open()) {
                 Files.copy(in, library);
             }
             map(library, loader);
@@ -207,7 +232,7 @@ final class NativeLibraryFinder {
 
     private Optional<String> buildIdFor(Platform one) {
         String resource = RESOURCES + one.directory() + "/" + BUILD_ID;
-        try (InputStream in = resources.getResourceAsStream(resource)) {
+        try (InputStream in = Resources.open(resources.getResource(resource))) {
             return Optional.ofNullable(
                     in == null ? null : new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip());
         } catch (IOException e) {
@@ -238,8 +263,8 @@ final class NativeLibraryFinder {
         }
     }
 
-    private InputStream open(String name) {
-        InputStream in = resources.getResourceAsStream(resource(name));
+    private InputStream open(String name) throws IOException {
+        InputStream in = Resources.open(resources.getResource(resource(name)));
         if (in == null) {
             throw new NativeLoadException(
                     name.equals(NativeLoader.CUDA_LIBRARY) ? platform.cudaAbsence() : platform.absence());

@@ -5,6 +5,7 @@ import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
+import io.jccl.internal.Resources;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -87,7 +88,7 @@ public final class HostCosts {
 
     /** The table that the library brings. */
     public static HostCosts builtIn() {
-        try (InputStream in = HostCosts.class.getResourceAsStream(RESOURCE)) {
+        try (InputStream in = Resources.open(HostCosts.class.getResource(RESOURCE))) {
             if (in == null) {
                 throw new IllegalStateException("resource=" + RESOURCE + " is missing from the library: rebuild it");
             }

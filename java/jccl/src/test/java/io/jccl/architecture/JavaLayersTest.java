@@ -42,7 +42,7 @@ class JavaLayersTest {
             Map.entry("io.jccl.events", -1),
             Map.entry("io.jccl.nativelib", 0),
             Map.entry("io.jccl.config", 0),
-            Map.entry(INTERNAL, 0),
+            Map.entry(INTERNAL, -1),
             Map.entry(ROOT, 0));
 
     @ArchTest
