@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.internal.SharedThreads;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.ClosedSelectorException;
@@ -15,6 +16,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 import org.slf4j.Logger;
@@ -76,6 +78,10 @@ public final class Reactor implements Closeable {
      * @param clock nanoseconds
      */
     public Reactor(String name, LongSupplier clock) {
+        this(name, clock, Reactor::daemon);
+    }
+
+    private Reactor(String name, LongSupplier clock, BiFunction<String, Runnable, Thread> threads) {
         this.clock = clock;
         try {
             selector = Selector.open();
@@ -85,8 +91,18 @@ public final class Reactor implements Closeable {
                             + "); is the limit of open files (ulimit -n) reached?",
                     e);
         }
-        thread = new Thread(this::run, name);
+        thread = threads.apply(name, this::run);
+    }
+
+    /** A reactor that serves all communicators of the process; see {@link SharedThreads}. */
+    public static Reactor ofProcess(String name) {
+        return new Reactor(name, System::nanoTime, SharedThreads::create);
+    }
+
+    private static Thread daemon(String name, Runnable body) {
+        Thread thread = new Thread(body, name);
         thread.setDaemon(true);
+        return thread;
     }
 
     /** Starts the thread. */

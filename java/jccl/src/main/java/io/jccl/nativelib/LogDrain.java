@@ -5,7 +5,6 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Moves native log records into SLF4J, to the logger {@code io.jccl.<subsystem>}. Uses what SLF4J 1.7 has as well,
@@ -13,9 +12,7 @@ import org.slf4j.LoggerFactory;
  */
 final class LogDrain {
 
-    private static final String ROOT = "io.jccl";
-    private static final long PERIOD_MILLIS = 100;
-    private static final long EXIT_MILLIS = 1000; // an appender may hang, and the JVM is to end
+    static final String ROOT = "io.jccl";
 
     // The levels of native/base/log.h.
     private static final int TRACE = 0;
@@ -40,35 +37,6 @@ final class LogDrain {
         this.loggers = loggers;
     }
 
-    /** Starts the thread that drains for as long as the process lives; it keeps no class loader and no JVM alive. */
-    static void start() {
-        NativeLog.setLevel(lowest(LoggerFactory.getLogger(ROOT)));
-        LogDrain drain = new LogDrain(NativeLog::take, NativeLog::dropped, LoggerFactory::getLogger);
-        startThread(drain::run);
-        try {
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> drainLast(drain), "jccl-log-exit"));
-        } catch (IllegalStateException e) {
-            // The JVM ends already: what is logged from now on may be lost.
-        }
-    }
-
-    private static Thread startThread(Runnable body) {
-        Thread thread = new Thread(body, "jccl-log");
-        thread.setDaemon(true);
-        thread.setContextClassLoader(null);
-        thread.start();
-        return thread;
-    }
-
-    /** What has come since the thread looked last, as from the close of a communicator just before the end. */
-    private static void drainLast(LogDrain drain) {
-        try {
-            startThread(drain::drain).join(EXIT_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     /** The number of the lowest level that a logger lets through; records below it need not be made. */
     static int lowest(Logger logger) {
         if (logger.isTraceEnabled()) {
@@ -83,14 +51,12 @@ final class LogDrain {
         return logger.isWarnEnabled() ? WARN : ERROR;
     }
 
-    private void run() {
+    /** Like {@link #drain}, where nobody could handle what an appender throws, or a closed class loader. */
+    void drainQuietly() {
         try {
-            while (true) {
-                drain();
-                Thread.sleep(PERIOD_MILLIS);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // an interrupt ends the thread
+            drain();
+        } catch (RuntimeException | Error e) {
+            // There is no log to report it to. The record is lost; the next ones may pass.
         }
     }
 

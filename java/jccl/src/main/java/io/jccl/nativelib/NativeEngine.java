@@ -29,9 +29,11 @@ public final class NativeEngine extends Engine {
     private static final long FORWARDING_POLL_MILLIS = 5;
 
     private final List<DeviceSlots> slots = new ArrayList<>();
+    private final LogThread.Use logs;
 
-    private NativeEngine(long handle) {
+    private NativeEngine(long handle, LogThread.Use logs) {
         super(handle);
+        this.logs = logs;
     }
 
     /**
@@ -43,11 +45,14 @@ public final class NativeEngine extends Engine {
      */
     public static NativeEngine create(long[] config, String[] texts) {
         NativeLoader.load();
+        LogThread.Use logs = LogThread.use();
         long handle = NativeCommunicator.create(config, texts);
         if (handle == 0) {
-            throw new JcclException("the native engine cannot be made: " + NativeCommunicator.lastError(0));
+            String reason = NativeCommunicator.lastError(0);
+            logs.close();
+            throw new JcclException("the native engine cannot be made: " + reason);
         }
-        return new NativeEngine(handle);
+        return new NativeEngine(handle, logs);
     }
 
     /**
@@ -393,5 +398,6 @@ public final class NativeEngine extends Engine {
     private void release() {
         NativeCommunicator.destroy(handle);
         slots.forEach(DeviceSlots::release);
+        logs.close();
     }
 }

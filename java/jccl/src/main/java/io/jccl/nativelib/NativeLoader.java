@@ -25,6 +25,7 @@ public final class NativeLoader {
         if (Holder.FAILURE != null) {
             throw new NativeLoadException(Holder.FAILURE.getMessage(), Holder.FAILURE);
         }
+        LogThread.serve();
     }
 
     /**
@@ -54,7 +55,6 @@ public final class NativeLoader {
         private static NativeLoadException attempt() {
             try {
                 NativeLibraryFinder.ofThisJvm().load(path -> System.load(path), NativeLibrary::buildId);
-                LogDrain.start();
                 return null;
             } catch (NativeLoadException failure) {
                 return failure;

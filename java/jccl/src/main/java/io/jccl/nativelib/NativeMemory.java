@@ -56,11 +56,13 @@ public final class NativeMemory {
     /** Gives back the pages of what {@link #sharedAlloc} returned; its addresses are good until {@link #sharedFree}. */
     public static void sharedRetire(long address) {
         NativeCommunicator.sharedRetire(address);
+        LogThread.serveOnce();
     }
 
     /** Frees what {@link #sharedAlloc} returned. */
     public static void sharedFree(long address) {
         NativeCommunicator.sharedFree(address);
+        LogThread.serveOnce();
     }
 
     /**

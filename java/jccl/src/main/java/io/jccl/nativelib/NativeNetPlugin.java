@@ -28,11 +28,14 @@ public final class NativeNetPlugin {
      * @param limit how long it may take; then it is left behind
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
+    @SuppressWarnings("try") // a use is there to be open
     public static Answer ask(String plugin, Duration limit) {
         NativeLoader.load(); // not in a static initializer, which would throw an error of its own
         String[] texts = {""};
-        long[] numbers = probe(plugin, limit.toNanos(), texts);
-        return new Answer(numbers, List.of(texts[0].split("\n", -1)));
+        try (LogThread.Use logs = LogThread.use()) {
+            long[] numbers = probe(plugin, limit.toNanos(), texts);
+            return new Answer(numbers, List.of(texts[0].split("\n", -1)));
+        }
     }
 
     /**
@@ -43,10 +46,13 @@ public final class NativeNetPlugin {
      * @param limit how long it may take
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
+    @SuppressWarnings("try") // a use is there to be open
     public static List<String> reducing(String plugin, Duration limit) {
         NativeLoader.load();
-        String lines = probeReducing(plugin, limit.toNanos());
-        return lines == null || lines.isEmpty() ? List.of() : List.of(lines.split("\n", -1));
+        try (LogThread.Use logs = LogThread.use()) {
+            String lines = probeReducing(plugin, limit.toNanos());
+            return lines == null || lines.isEmpty() ? List.of() : List.of(lines.split("\n", -1));
+        }
     }
 
     private static native String probeReducing(String plugin, long limitNanos);

@@ -47,9 +47,11 @@ public final class NativeProfiler implements AutoCloseable {
 
     private final long handle;
     private final String description;
+    private final LogThread.Use logs;
 
-    private NativeProfiler(long handle) {
+    private NativeProfiler(long handle, LogThread.Use logs) {
         this.handle = handle;
+        this.logs = logs;
         this.description = description(handle);
     }
 
@@ -63,11 +65,14 @@ public final class NativeProfiler implements AutoCloseable {
      */
     public static NativeProfiler open(String name, boolean ofNetwork) {
         NativeLoader.load();
+        LogThread.Use logs = LogThread.use();
         long handle = openPlugin(name, ofNetwork);
         if (handle == 0) {
-            throw new JcclException(lastError());
+            String reason = lastError();
+            logs.close();
+            throw new JcclException(reason);
         }
-        return new NativeProfiler(handle);
+        return new NativeProfiler(handle, logs);
     }
 
     /** Its name, file and version, for the log. */
@@ -106,6 +111,7 @@ public final class NativeProfiler implements AutoCloseable {
     @Override
     public void close() {
         close(handle);
+        logs.close();
     }
 
     private static native long openPlugin(String name, boolean ofNetwork);

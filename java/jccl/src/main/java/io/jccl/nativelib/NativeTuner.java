@@ -10,9 +10,11 @@ public final class NativeTuner implements AutoCloseable {
 
     private final long handle;
     private final String description;
+    private final LogThread.Use logs;
 
-    private NativeTuner(long handle) {
+    private NativeTuner(long handle, LogThread.Use logs) {
         this.handle = handle;
+        this.logs = logs;
         this.description = description(handle);
     }
 
@@ -26,11 +28,14 @@ public final class NativeTuner implements AutoCloseable {
      */
     public static NativeTuner open(String name, boolean ofNetwork) {
         NativeLoader.load();
+        LogThread.Use logs = LogThread.use();
         long handle = openPlugin(name, ofNetwork);
         if (handle == 0) {
-            throw new JcclException(lastError());
+            String reason = lastError();
+            logs.close();
+            throw new JcclException(reason);
         }
-        return new NativeTuner(handle);
+        return new NativeTuner(handle, logs);
     }
 
     /** Its name, file and version, for the log. */
@@ -77,6 +82,7 @@ public final class NativeTuner implements AutoCloseable {
     @Override
     public void close() {
         close(handle);
+        logs.close();
     }
 
     private static void check(int code) {

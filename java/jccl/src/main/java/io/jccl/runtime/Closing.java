@@ -5,6 +5,7 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.init.StagedDevice;
+import io.jccl.internal.RecordMethods;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,6 +61,9 @@ final class Closing {
                     initialized.id(),
                     initialized.rank(),
                     STOP_TIMEOUT.toSeconds());
+        }
+        if (Watchdog.SHARED.isIdle()) {
+            RecordMethods.forgetTypes(); // no class loader is to be kept by what closes last
         }
         Failure failure = failures.current();
         if (failure != null && !failure.isThrown() && failure.first() instanceof MismatchedCollectiveException) {

@@ -1,6 +1,8 @@
 package io.jccl.runtime;
 
+import io.jccl.internal.SharedThreads;
 import io.jccl.nativelib.NativeEngine;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
@@ -18,6 +20,7 @@ final class Watchdog {
 
     private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
     private static final long TICK_NANOS = 50_000_000;
+    private static final Duration END_TIMEOUT = Duration.ofSeconds(1);
 
     /** What is checked. */
     interface Watched {
@@ -34,14 +37,32 @@ final class Watchdog {
         watched.add(one);
         NativeEngine.tick();
         if (thread == null) {
-            thread = new Thread(this::run, "jccl-watchdog");
-            thread.setDaemon(true);
-            thread.start();
+            Thread starting = SharedThreads.create("jccl-watchdog", this::run);
+            starting.start();
+            thread = starting; // unless there was no memory or no thread: the next communicator tries again
         }
     }
 
+    /** Ends the thread, too, if nothing is left; after that no thread runs these classes, whose loader may be closed. */
     void remove(Watched one) {
-        watched.remove(one);
+        Thread ending;
+        synchronized (this) {
+            watched.remove(one);
+            if (!watched.isEmpty() || thread == null) {
+                return;
+            }
+            ending = thread;
+        }
+        LockSupport.unpark(ending);
+        if (ending != Thread.currentThread()) {
+            IdleStrategy.await(
+                    () -> !ending.isAlive() || !watched.isEmpty(), Deadlines.after(END_TIMEOUT), 10_000, 1_000_000);
+        }
+    }
+
+    /** Whether no communicator is watched. */
+    boolean isIdle() {
+        return watched.isEmpty();
     }
 
     private void run() {

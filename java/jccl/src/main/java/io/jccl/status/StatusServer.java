@@ -56,7 +56,7 @@ final class StatusServer implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(StatusServer.class);
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-    private final Reactor reactor = new Reactor("jccl-status", System::nanoTime);
+    private final Reactor reactor = Reactor.ofProcess("jccl-status");
     private final Service service;
     private final List<ServerSocketChannel> acceptors = new ArrayList<>();
     private final Set<Connection> open = new LinkedHashSet<>(); // the oldest first

@@ -1,0 +1,33 @@
+package io.jccl.internal;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.runtime.ObjectMethods;
+
+/**
+ * What the JDK remembers of {@code equals}, {@code hashCode} and {@code toString} of records. Before JDK 19 it keeps the record
+ * whose methods were linked last, and the types of its components, and with a class of ours its class loader (JDK-8078641).
+ */
+public final class RecordMethods {
+
+    private static final int FIXED_IN = 19;
+
+    private RecordMethods() {}
+
+    /** Has the JDK remember a class of its own instead, as if that were a record. */
+    public static void forgetTypes() {
+        if (Runtime.version().feature() >= FIXED_IN) {
+            return;
+        }
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+            MethodHandle text = lookup.findVirtual(String.class, "toString", MethodType.methodType(String.class));
+            for (String method : new String[] {"equals", "hashCode", "toString"}) {
+                ObjectMethods.bootstrap(lookup, method, MethodHandle.class, String.class, "text", text);
+            }
+        } catch (Throwable e) { // declared by bootstrap
+            throw new IllegalStateException("the JDK links no methods of records", e);
+        }
+    }
+}
