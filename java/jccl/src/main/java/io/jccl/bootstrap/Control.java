@@ -141,7 +141,8 @@ final class Control implements ControlNetwork {
             asked = source;
         }
         try {
-            return RankStatus.of(rank, asked, asked.waitingRows(), sequence);
+            return RankStatus.of(rank, asked, asked.waitingRows(), sequence)
+                    .withNetwork(StalledConnections.brief());
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return new RankStatus(rank, RankStatus.State.ANSWERED, LastEntered.NOTHING, Optional.empty(), List.of());

@@ -78,6 +78,11 @@ public record RankStatus(
         return new RankStatus(rank, state, lastEntered, operation, waits, other, network);
     }
 
+    /** The same with the TCP connection that stalls most; empty if none does. */
+    RankStatus withNetwork(String stalled) {
+        return new RankStatus(rank, state, lastEntered, operation, waits, trail, stalled);
+    }
+
     /**
      * What a rank says of itself now.
      *
@@ -91,8 +96,7 @@ public record RankStatus(
                 source.lastEntered(),
                 source.recordAt(sequence),
                 waits,
-                Trail.of(source, sequence),
-                StalledConnections.brief());
+                Trail.of(source, sequence));
     }
 
     /**

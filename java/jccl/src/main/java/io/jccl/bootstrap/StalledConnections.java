@@ -27,7 +27,11 @@ final class StalledConnections {
     private static final int MIN_REPETITIONS = 3; // a lost packet is sent again once or twice
     private static final int MIN_BYTES = 500; // less is no full-sized packet of any path
     private static final int MAX_LINES = 50_000; // of a host with many connections, in a tenth of a second
+    private static final long MAX_AGE_NANOS = 500_000_000; // many ranks of a process are asked at once
     private static final HexFormat HEX = HexFormat.of();
+
+    private static String found; // null: nobody has looked; guarded by the class, as foundNanos
+    private static long foundNanos;
 
     private record Stalled(String remote, long bytes, long repetitions) {}
 
@@ -49,8 +53,13 @@ final class StalledConnections {
      * The connection of this process that stalls most, and how many do; empty if none does. Short, because a message that is as
      * long as a packet would stall too.
      */
-    static String brief() {
-        return brief(Path.of("/proc/self"));
+    static synchronized String brief() {
+        long now = System.nanoTime();
+        if (found == null || now - foundNanos >= MAX_AGE_NANOS) {
+            found = brief(Path.of("/proc/self"));
+            foundNanos = now;
+        }
+        return found;
     }
 
     /** @param process the directory of a process in {@code /proc} */
