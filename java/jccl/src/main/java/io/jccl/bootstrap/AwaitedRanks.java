@@ -9,6 +9,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Which ranks and processes the rendezvous servers and coordinators of this process wait for: what somebody sees who looks
@@ -16,6 +18,7 @@ import java.util.function.Supplier;
  */
 public final class AwaitedRanks {
 
+    private static final Logger LOG = LoggerFactory.getLogger(AwaitedRanks.class);
     private static final List<Server> SERVERS = new ArrayList<>(); // guarded by itself
 
     private record Server(Reactor reactor, Supplier<Waiting> waiting) {}
@@ -53,6 +56,15 @@ public final class AwaitedRanks {
         }
     }
 
+    /** Nobody's question may break down the reactor of a server. */
+    private static void answer(Server server, CompletableFuture<Waiting> answer) {
+        try {
+            answer.complete(server.waiting().get());
+        } catch (Throwable e) {
+            LOG.debug("a server of this process cannot say whom it waits for", e);
+        }
+    }
+
     /** What all servers of this process wait for now; one that does not answer in time is left out. */
     public static List<Waiting> now(long limitNanos) {
         long deadline = System.nanoTime() + limitNanos;
@@ -61,7 +73,7 @@ public final class AwaitedRanks {
             SERVERS.removeIf(server -> server.reactor().isClosed());
             for (Server server : SERVERS) {
                 CompletableFuture<Waiting> answer = new CompletableFuture<>();
-                server.reactor().execute(() -> answer.complete(server.waiting().get()));
+                server.reactor().execute(() -> answer(server, answer));
                 answers.add(answer);
             }
         }

@@ -414,6 +414,11 @@ public final class Bootstrap implements AutoCloseable {
         return coordinator == null ? 0 : coordinator.sentBytes();
     }
 
+    /** Runs a task on the coordinator's thread; on rank 0: for tests of errors there. */
+    void onCoordinatorThread(Runnable task) {
+        coordinator.onThread(task);
+    }
+
     /** Runs a task on the thread of this rank's connection: for tests of a rank that stands still. */
     void onControlThread(Runnable task) {
         client.execute(task);

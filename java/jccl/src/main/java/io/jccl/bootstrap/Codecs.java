@@ -10,6 +10,7 @@ import io.jccl.TransportKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
 
 /** The wire format of status and failure. Reading throws {@link WireException} for bytes that cannot be right. */
@@ -115,9 +116,7 @@ public final class Codecs {
 
     /** Every rank gets the rows of all, so those that are alike are written once, as in {@link GatherTable}. */
     static byte[] encode(FailureReport report) {
-        WireWriter out = new WireWriter();
-        out.u8(report.kind().ordinal()).i64(report.sequence()).i32(report.reporter());
-        out.ranks(report.failedRanks()).ranks(report.missingRanks()).text(report.text(), MAX_TEXT);
+        WireWriter out = head(report).text(report.text(), MAX_TEXT);
         byte[][] rows = new byte[report.rows().size()][];
         int before = 0;
         for (int i = 0; i < rows.length; i++) {
@@ -129,6 +128,26 @@ public final class Codecs {
         out.i32(rows.length);
         GatherTable.write(out, rows);
         return out.toBytes();
+    }
+
+    /** The bytes of a failure of kind ABORTED, which no report led to, before its text. */
+    static byte[] abortedBeforeText() {
+        return head(FailureReport.gone(FailureReport.Kind.ABORTED, Set.of(), 0, ""))
+                .toBytes();
+    }
+
+    /** The bytes of a failure behind its text if there are no rows. */
+    static byte[] noRows() {
+        return new WireWriter().i32(0).toBytes();
+    }
+
+    private static WireWriter head(FailureReport report) {
+        return new WireWriter()
+                .u8(report.kind().ordinal())
+                .i64(report.sequence())
+                .i32(report.reporter())
+                .ranks(report.failedRanks())
+                .ranks(report.missingRanks());
     }
 
     static FailureReport decodeFailure(WireReader in, int size) {

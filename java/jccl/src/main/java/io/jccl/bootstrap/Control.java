@@ -21,6 +21,8 @@ final class Control implements ControlNetwork {
         boolean coordinatorIsSilent();
 
         void failed(FailureReport report);
+
+        void breakDown(Throwable error);
     }
 
     private final int rank;
@@ -28,6 +30,7 @@ final class Control implements ControlNetwork {
     private StatusSource source = StatusSource.NOTHING;
     private FailureListener listener;
     private FailureReport agreed;
+    private boolean untold; // an error of the JVM kept the agreed failure from the output or the listener
     private boolean coordinatorLeft;
     private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
@@ -49,6 +52,33 @@ final class Control implements ControlNetwork {
         }
         if (early != null) {
             notifyListener(failureListener, early);
+        }
+    }
+
+    @Override
+    public void breakDown(Throwable error) {
+        output.breakDown(error);
+    }
+
+    /** Ends what waits inside operations. Allocates nothing. */
+    void stopOperations() {
+        FailureListener stopped;
+        synchronized (this) {
+            stopped = listener;
+        }
+        if (stopped != null) {
+            stopped.stopOperations();
+        }
+    }
+
+    /** This rank's control network has broken down. */
+    void brokenDown(String text, Throwable error) {
+        FailureListener notified;
+        synchronized (this) {
+            notified = listener;
+        }
+        if (notified != null) {
+            notified.onBreakDown(text, error);
         }
     }
 
@@ -151,12 +181,17 @@ final class Control implements ControlNetwork {
 
     /** How far this rank has come now. */
     Position position() {
+        return position(Position.START);
+    }
+
+    /** The same; allocates nothing if this rank has not moved from a position. */
+    Position position(Position before) {
         StatusSource asked;
         synchronized (this) {
             asked = source;
         }
         try {
-            return Position.of(asked);
+            return Position.of(asked, before);
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return Position.START;
@@ -179,20 +214,30 @@ final class Control implements ControlNetwork {
                 FailureReport.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
     }
 
-    /** Takes an agreed failure, unless there is one. */
+    /** Takes an agreed failure, unless there is one. May be called again after an error of the JVM. */
     void decide(FailureReport report) {
         FailureReport decided = report.failedRanks().contains(rank) ? leftOut(report) : report;
         FailureListener notified;
         synchronized (this) {
-            if (agreed != null) {
+            if (agreed != null && !untold) {
                 return;
             }
-            agreed = decided;
+            untold = false;
+            agreed = agreed == null ? decided : agreed;
+            decided = agreed;
             notified = listener;
         }
-        output.failed(decided);
-        if (notified != null) {
-            notifyListener(notified, decided);
+        try {
+            output.failed(decided);
+            if (notified != null) {
+                notifyListener(notified, decided);
+            }
+        } catch (Error e) {
+            synchronized (this) {
+                untold = true;
+            }
+            stopOperations();
+            throw e;
         }
     }
 

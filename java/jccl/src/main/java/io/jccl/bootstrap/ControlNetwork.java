@@ -46,6 +46,12 @@ public interface ControlNetwork {
      */
     void timedOut(long sequence, Duration waited, String text);
 
+    /**
+     * Fails the communicator on all ranks with an error of the JVM that this rank cannot handle otherwise. Allocates nothing and
+     * returns at once; the listener is called on the control network's thread.
+     */
+    void breakDown(Throwable error);
+
     /** Whether nothing has come from the coordinator for half the heartbeat time-out. */
     boolean coordinatorIsSilent();
 

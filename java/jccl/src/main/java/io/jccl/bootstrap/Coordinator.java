@@ -142,6 +142,11 @@ final class Coordinator {
         positions.gone(rank);
     }
 
+    /** A rank's position as it is known. */
+    Position position(int rank) {
+        return positions.of(rank);
+    }
+
     /** A rank reports its position. */
     void at(int rank, Position position, long now) {
         long difference = positions.note(rank, position);
@@ -162,7 +167,7 @@ final class Coordinator {
     }
 
     private void letGo(long now) {
-        if (mismatched()) {
+        if (!positions.isAnyLeaving() || mismatched()) {
             return; // ranks that leave receive the failure too
         }
         for (int rank : positions.takeLeavers(now, agreed != null)) {
@@ -172,12 +177,7 @@ final class Coordinator {
     }
 
     private boolean mismatched() {
-        for (Inquiry one : inquiries.values()) {
-            if (one.kind == ReportKind.MISMATCH) {
-                return true;
-            }
-        }
-        return false;
+        return !inquiries.isEmpty() && inquiries.values().stream().anyMatch(one -> one.kind == ReportKind.MISMATCH);
     }
 
     /** A rank has left in good order after its last operation. */
@@ -413,6 +413,14 @@ final class Coordinator {
         if (!dead.isEmpty() && now - deathsDue(now) >= 0) {
             reportDeaths();
         }
+        if (!inquiries.isEmpty()) {
+            tickInquiries(now);
+        }
+        letGo(now);
+        return next(now);
+    }
+
+    private void tickInquiries(long now) {
         for (Inquiry inquiry : List.copyOf(inquiries.values())) {
             if (agreed != null) {
                 break;
@@ -423,8 +431,6 @@ final class Coordinator {
                 conclude(inquiry, now);
             }
         }
-        letGo(now);
-        return next(now);
     }
 
     /** A tick comes with every frame, so that looking at every rank in each would take as long as all ranks squared. */
@@ -479,9 +485,11 @@ final class Coordinator {
         if (!dead.isEmpty()) {
             next = Math.min(next, deathsDue(now) - now);
         }
-        for (Inquiry inquiry : inquiries.values()) {
-            long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;
-            next = Math.min(next, due - now);
+        if (!inquiries.isEmpty()) { // a loop would allocate
+            for (Inquiry inquiry : inquiries.values()) {
+                long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;
+                next = Math.min(next, due - now);
+            }
         }
         if (!mismatched()) {
             next = Math.min(next, positions.next(now));

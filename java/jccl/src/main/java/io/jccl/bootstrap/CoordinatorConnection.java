@@ -1,9 +1,11 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.JcclException;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +42,10 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     private final Control control;
     private final CountDownLatch finAcked = new CountDownLatch(1);
     private final Standstill standstill;
+    private final String breakDownText;
+    private final ErrorFrame breakDownReport;
+    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
+    private Position sent = Position.START; // with the last heartbeat
     private volatile long heardAt; // written by the reactor's thread
     private long lastHeartbeat;
     private long lastRelayed; // the number of the last answer that was passed on
@@ -121,6 +127,14 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         heardAt = clock.getAsLong();
         standstill = new Standstill(timeoutNanos, heardAt);
         lastHeartbeat = heardAt;
+        breakDownText = "rank=" + rank + " cannot go on after an error of its JVM: ";
+        breakDownReport = new ErrorFrame(
+                FrameType.REPORT,
+                new WireWriter().u8(ReportKind.ABORT.ordinal()).i64(0).i64(0).toBytes(),
+                breakDownText,
+                new byte[0]);
+        heartbeat.putInt(Position.BYTES).put((byte) FrameType.HEARTBEAT.ordinal());
+        Position.START.write(heartbeat);
         this.reactor = reactor;
         this.ownsReactor = ownsReactor;
         this.relay = relay;
@@ -141,6 +155,11 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
             public void failed(FailureReport report) {
                 outOfBand.fail(report::toException);
             }
+
+            @Override
+            public void breakDown(Throwable error) {
+                reactor.breakDown(error);
+            }
         });
         try {
             link = new FrameLink(reactor, stream.release(), this);
@@ -149,6 +168,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         }
         link.allowLongFrames();
         ticker = reactor.every(this::tick);
+        reactor.onBreakDown(this::brokenDown);
     }
 
     /** Connects this rank to the one that passes it the answers of gathers. Blocks. */
@@ -177,13 +197,51 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         link.send(type, content);
     }
 
+    /** Allocates nothing where this rank has not moved: a full heap must not make it silent. */
     private void sendHeartbeat() {
-        send(FrameType.HEARTBEAT, control.position().write(new WireWriter()));
+        try {
+            sent = control.position(sent);
+            sent.write(heartbeat.clear().position(FrameType.HEADER_BYTES));
+        } catch (OutOfMemoryError e) {
+            // The frame has the position of the heartbeat before: this rank lives.
+        }
+        heartbeat.clear();
+        if (!link.sendShort(heartbeat)) {
+            link.send(copy(heartbeat));
+        }
+    }
+
+    /**
+     * An error of the JVM has interrupted this rank's control anywhere. Fails the communicator: first what needs no memory.
+     *
+     * @throws Error to be called again
+     */
+    private void brokenDown(Throwable error) {
+        if (closing) {
+            return;
+        }
+        control.stopOperations();
+        ByteBuffer report = breakDownReport.of(error);
+        if (!link.sendShort(report)) {
+            link.send(copy(report));
+        }
+        String text = breakDownText + error;
+        control.brokenDown(text, error);
+        outOfBand.fail(() -> new JcclException(text, error));
+    }
+
+    /** A frame that may wait to be sent. */
+    private static ByteBuffer copy(ByteBuffer frame) {
+        return ByteBuffer.allocate(frame.remaining()).put(frame).flip();
+    }
+
+    @Override
+    public void onAlive(FrameLink from) {
+        heardAt = clock.getAsLong();
     }
 
     @Override
     public void onFrame(FrameLink from, FrameType type, WireReader body) {
-        heardAt = clock.getAsLong();
         switch (type) {
             case HEARTBEAT -> {
                 outOfBand.onSent(body.i64(), heardAt);

@@ -36,10 +36,18 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final GatherAnswers answers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
-    private FrameLink[] links; // by rank, once all are here; null where a rank is gone
-    private int here; // how many of these are not gone
+    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Long.BYTES)
+            .putInt(Long.BYTES)
+            .put((byte) FrameType.HEARTBEAT.ordinal());
+    private final ErrorFrame breakDownFailure = new ErrorFrame(
+            FrameType.FAILURE,
+            Codecs.abortedBeforeText(),
+            "the coordinator on rank 0 cannot go on after an error of its JVM: ",
+            Codecs.noRows());
+    private RankLinks links; // once all are here
     private FrameLink rendezvous; // rank 0's, during initialisation
     private Coordinator coordinator;
+    private boolean brokenDown; // the coordinator is not asked any more
     private long lastHeartbeat;
     private boolean lingers; // until the end
     private volatile boolean failed; // the ranks were sent an agreed failure
@@ -62,6 +70,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
                 this);
         byte[] session = Handshake.derive(secret, Bootstrap.SESSION);
         AwaitedRanks.add(server.reactor(), () -> awaited(Bootstrap.name(session)));
+        server.reactor().onBreakDown(this::breakDown);
         server.start();
     }
 
@@ -84,6 +93,43 @@ final class CoordinatorServer implements Closeable, Server.Service {
         return server.reactor().sentBytes();
     }
 
+    /**
+     * An error of the JVM has interrupted the coordinator anywhere. Fails the communicator on all ranks; after all have met,
+     * this needs no memory.
+     */
+    private void breakDown(Throwable error) {
+        if (coordinator == null) {
+            registration.fail(
+                    RankRegistration.Cause.REFUSED,
+                    List.of(),
+                    "the coordinator on rank 0 cannot go on after an error of its JVM: " + error);
+            return;
+        }
+        brokenDown = true;
+        if (!failed) {
+            links.broadcastShort(breakDownFailure.of(error));
+            failed = true;
+        }
+    }
+
+    /** After a breakdown ranks only leave. */
+    private void letLeave(FrameLink link, FrameType type, int rank) {
+        if (type == FrameType.FIN) {
+            links.remove(rank); // first: what follows may throw, and is not repeated
+            link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
+            link.closeWhenSent();
+            endIfAllLeft();
+        }
+    }
+
+    @Override
+    public void onAlive(FrameLink link) {
+        int rank = coordinator == null ? -1 : registration.rankOf(link);
+        if (rank >= 0) {
+            coordinator.heard(rank, clock.getAsLong());
+        }
+    }
+
     @Override
     public void onFrame(FrameLink link, FrameType type, WireReader body) {
         if (coordinator == null) {
@@ -94,10 +140,13 @@ final class CoordinatorServer implements Closeable, Server.Service {
         if (rank < 0) {
             throw new WireException("frame=" + type + " remote=" + link.remote() + ": the group is complete");
         }
+        if (brokenDown) {
+            letLeave(link, type, rank);
+            return;
+        }
         long now = clock.getAsLong();
-        coordinator.heard(rank, now);
         switch (type) {
-            case HEARTBEAT -> coordinator.at(rank, Position.read(body), now);
+            case HEARTBEAT -> at(rank, Position.read(body, coordinator.position(rank)), now);
             case GATHER -> gather(rank, body);
             case GATHER_LATE -> gatherLate(link, rank, body);
             case UNRELAYED -> {
@@ -114,6 +163,15 @@ final class CoordinatorServer implements Closeable, Server.Service {
                     "frame=" + type + " rank=" + rank + ": the coordinator does not accept it");
         }
         server.reactor().tickSoon();
+    }
+
+    /** Cannot be repeated, other than the rest of what a heartbeat does. */
+    private void at(int rank, Position position, long now) {
+        try {
+            coordinator.at(rank, position, now);
+        } catch (Error e) {
+            server.reactor().breakDown(e);
+        }
     }
 
     /** Takes over rank 0's connection to the rendezvous server, until all ranks are here. */
@@ -175,8 +233,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private void begin() {
         leaveRendezvous();
         List<FrameLink> all = registration.links();
-        links = all.toArray(new FrameLink[0]);
-        here = size;
+        links = new RankLinks(all);
         long now = clock.getAsLong();
         lastHeartbeat = now;
         coordinator = new Coordinator(
@@ -186,8 +243,8 @@ final class CoordinatorServer implements Closeable, Server.Service {
                 now,
                 new FrameOutput());
         for (int rank = 0; rank < size; rank++) {
-            links[rank].allowLongFrames();
-            links[rank].send(FrameType.WELCOME, new WireWriter().blob(registration.blob(Relay.above(rank))));
+            links.of(rank).allowLongFrames();
+            links.send(rank, FrameType.WELCOME, new WireWriter().blob(registration.blob(Relay.above(rank))));
         }
     }
 
@@ -202,8 +259,8 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
         answers.answer(number, parts);
         for (int one = 0; one < size; one++) {
-            if (links[one] != null && answers.isDirectTo(one)) {
-                links[one].send(answers.frame());
+            if (answers.isDirectTo(one)) {
+                links.send(one, answers.frame());
             }
         }
     }
@@ -236,10 +293,8 @@ final class CoordinatorServer implements Closeable, Server.Service {
         int tag = body.i32();
         byte[] content = body.blob(OutOfBand.MAX_PAYLOAD_BYTES);
         body.end();
-        if (links[receiver] != null) {
-            links[receiver].send(
-                    FrameType.MESSAGE, new WireWriter().i32(rank).i32(tag).blob(content));
-        }
+        links.send(
+                receiver, FrameType.MESSAGE, new WireWriter().i32(rank).i32(tag).blob(content));
     }
 
     private void report(int rank, WireReader body, long now) {
@@ -262,11 +317,12 @@ final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     private void leave(int rank) {
-        if (links[rank] != null) {
-            links[rank] = null;
-            here--;
-        }
-        if (here == 0) {
+        links.remove(rank);
+        endIfAllLeft();
+    }
+
+    private void endIfAllLeft() {
+        if (links.isEmpty()) {
             everybodyLeft.countDown();
         }
     }
@@ -282,6 +338,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
             return;
         }
         leave(rank);
+        if (brokenDown) {
+            return;
+        }
         long now = clock.getAsLong();
         long millis = standstill.millis(now);
         if (millis > 0) { // the rank has not failed, it has given this one up
@@ -303,43 +362,29 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
         if (now - lastHeartbeat >= interval) {
             lastHeartbeat = now;
-            broadcast(
-                    FrameType.HEARTBEAT,
-                    new WireWriter().i64(answers.relayedNumber()).toBytes());
+            links.broadcastShort(heartbeat.clear().putLong(FrameType.HEADER_BYTES, answers.relayedNumber()));
         }
-        return Math.min(coordinator.tick(now), interval);
-    }
-
-    private void broadcast(FrameType type, byte[] content) {
-        ByteBuffer frame = FrameLink.encode(type, content);
-        for (FrameLink link : links) {
-            if (link != null) {
-                link.send(frame);
-            }
-        }
+        return brokenDown ? interval : Math.min(coordinator.tick(now), interval);
     }
 
     private final class FrameOutput implements Coordinator.Output {
 
         @Override
         public void query(int rank, long inquiry, long sequence) {
-            if (links[rank] != null) {
-                links[rank].send(FrameType.QUERY, new WireWriter().i64(inquiry).i64(sequence));
-            }
+            links.send(rank, FrameType.QUERY, new WireWriter().i64(inquiry).i64(sequence));
         }
 
         @Override
         public void ask(int rank) {
-            if (links[rank] != null) {
-                links[rank].send(ask);
-            }
+            links.send(rank, ask);
         }
 
         @Override
         public void left(int rank) {
-            if (links[rank] != null) {
-                links[rank].send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
-                links[rank].closeWhenSent();
+            FrameLink link = links.of(rank);
+            if (link != null) {
+                link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
+                link.closeWhenSent();
                 leave(rank);
             }
             checkNeeded();
@@ -348,7 +393,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         @Override
         public void failure(FailureReport agreed) {
             LOG.debug("agreed failure: {}", agreed.describe());
-            broadcast(FrameType.FAILURE, Codecs.encode(agreed));
+            links.broadcast(FrameLink.encode(FrameType.FAILURE, Codecs.encode(agreed)));
             failed = true;
         }
     }
@@ -380,7 +425,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         lastEntered.write(left);
         execute(() -> {
             if (links != null) {
-                broadcast(FrameType.LEFT, left.toBytes());
+                links.broadcast(FrameLink.encode(FrameType.LEFT, left.toBytes()));
             }
         });
     }
@@ -388,7 +433,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
     /** Reports to all ranks that rank 0 gives up, before this coordinator is closed. */
     void giveUp(String text) {
         execute(() -> {
-            if (coordinator != null) {
+            if (coordinator != null && !brokenDown) {
                 coordinator.report(0, ReportKind.GAVE_UP, 0, text, clock.getAsLong());
             }
         });
@@ -417,6 +462,11 @@ final class CoordinatorServer implements Closeable, Server.Service {
     @Override
     public void close() {
         server.close();
+    }
+
+    /** Runs a task on this coordinator's thread: for tests of errors there. */
+    void onThread(Runnable task) {
+        server.reactor().execute(task);
     }
 
     /** Closes; where initialisation failed, only in a while, so that late ranks receive the reason. */

@@ -1,7 +1,6 @@
 package io.jccl.bootstrap;
 
 /** Called when the communicator has failed. */
-@FunctionalInterface
 public interface FailureListener {
 
     /**
@@ -9,4 +8,18 @@ public interface FailureListener {
      * return soon and must not close the communicator on this thread.
      */
     void onFailure(FailureReport report);
+
+    /**
+     * Ends what waits inside operations, because this rank cannot take part any more; {@link #onFailure} or {@link #onBreakDown}
+     * follows with the reason when there is memory. Allocates nothing.
+     */
+    default void stopOperations() {}
+
+    /**
+     * An error of the JVM has interrupted the control network of this rank. Called on its thread, again while this throws an
+     * error.
+     *
+     * @param text what happened, for the exception's message
+     */
+    default void onBreakDown(String text, Throwable error) {}
 }

@@ -5,11 +5,14 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.CancelledKeyException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
-import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.Deque;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An authenticated connection on a {@link Reactor}: frames in both directions. {@link #send} may be called by any
@@ -20,15 +23,28 @@ final class FrameLink implements Reactor.Handler {
     /** The callbacks of a link. */
     interface Owner {
 
-        /** A whole frame; may throw {@link WireException}, which closes the link. */
+        /**
+         * A whole frame; may throw {@link WireException}, which closes the link. Called again with the same frame after an error
+         * of the JVM, if that is harmless for the type ({@link FrameType#isRepeatable}).
+         */
         void onFrame(FrameLink link, FrameType type, WireReader body);
+
+        /** Called before each {@link #onFrame}; allocates nothing. */
+        default void onAlive(FrameLink link) {}
 
         /** The link is closed, once; not called when the owner closed it. */
         void onClosed(FrameLink link, String why);
     }
 
+    private static final Logger LOG = LoggerFactory.getLogger(FrameLink.class);
     private static final int FIRST_BODY_BYTES = 64 << 10;
     private static final long MAX_QUEUED_BYTES = 512L << 20;
+
+    /** Bodies that are read without allocation: those of heartbeats. */
+    private static final int MAX_SHORT_BODY_BYTES = 64;
+
+    /** The longest frame for {@link #sendShort}. */
+    static final int MAX_SHORT_BYTES = 1024;
 
     private final Reactor reactor;
     private final SocketChannel channel;
@@ -38,14 +54,19 @@ final class FrameLink implements Reactor.Handler {
     private final boolean insideHost;
     private final SelectionKey key;
     private final ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES);
-    private byte[] body;
+    private final ByteBuffer shortBody = ByteBuffer.allocate(MAX_SHORT_BODY_BYTES); // of a frame that may be repeated
+    private final WireReader shortReader = WireReader.over(shortBody);
+    private byte[] body; // null: in shortBody
     private int bodyLength = -1;
     private int bodyRead;
     private int maxBody = FrameType.MAX_HELLO_BYTES;
     private volatile boolean closed;
+    private boolean mayRepeat = true; // what the reactor's thread does in ready()
 
-    private final Deque<ByteBuffer> queue = new ArrayDeque<>(); // guarded by itself, like the two below
-    private long queuedBytes;
+    private final Queue<ByteBuffer> queue =
+            new ConcurrentLinkedQueue<>(); // whole again if memory for an entry is missing
+    private final ByteBuffer rest = ByteBuffer.allocate(MAX_SHORT_BYTES).limit(0); // of a short frame; before the queue
+    private long queuedBytes; // guarded by the queue, as the two above and the next
     private boolean closeWhenSent;
 
     /** Takes over a non-blocking channel; on the reactor's thread or before it starts. */
@@ -104,17 +125,20 @@ final class FrameLink implements Reactor.Handler {
             if (queuedBytes + frame.remaining() > MAX_QUEUED_BYTES) {
                 failure = new IOException("queuedBytes=" + queuedBytes + ": the peer does not read");
             } else {
+                boolean isFirst = isIdle();
                 queue.add(frame.duplicate());
                 queuedBytes += frame.remaining();
-                if (queue.size() > 1) {
+                if (!isFirst) {
                     return; // a writer is active or the reactor waits for space in the socket
                 }
                 try {
                     if (!writeQueued()) {
-                        reactor.execute(this::requestWrite);
+                        requestWrite();
                     }
                 } catch (IOException e) {
                     failure = e;
+                } catch (Error noMemory) {
+                    requestWrite(); // the reactor tries again
                 }
             }
         }
@@ -124,8 +148,15 @@ final class FrameLink implements Reactor.Handler {
         }
     }
 
+    private boolean isIdle() {
+        return queue.isEmpty() && !rest.hasRemaining();
+    }
+
     private boolean writeQueued() throws IOException {
-        while (!queue.isEmpty()) {
+        if (rest.hasRemaining()) {
+            reactor.countSent(channel.write(rest));
+        }
+        while (!rest.hasRemaining() && !queue.isEmpty()) {
             ByteBuffer first = queue.peek();
             int written = channel.write(first);
             queuedBytes -= written;
@@ -135,12 +166,43 @@ final class FrameLink implements Reactor.Handler {
             }
             queue.remove();
         }
+        return !rest.hasRemaining();
+    }
+
+    /**
+     * Sends a short frame from a direct buffer and allocates nothing; on the reactor's thread. The caller may use the buffer
+     * again.
+     *
+     * @return false if earlier frames wait to be sent, so that this one was not sent
+     */
+    boolean sendShort(ByteBuffer frame) {
+        try {
+            synchronized (queue) {
+                if (closed || closeWhenSent) {
+                    return true;
+                }
+                if (!isIdle()) {
+                    return false;
+                }
+                reactor.countSent(channel.write(frame));
+                if (frame.hasRemaining()) {
+                    rest.clear().put(frame).flip();
+                    requestWrite();
+                }
+            }
+        } catch (IOException e) {
+            failed(e);
+        }
         return true;
     }
 
+    /** On any thread; allocates nothing, so that what is queued is sent. */
     private void requestWrite() {
-        if (key.isValid()) {
+        try {
             key.interestOpsOr(SelectionKey.OP_WRITE);
+            reactor.wake();
+        } catch (CancelledKeyException e) {
+            LOG.debug("remote={}: nothing more can be sent, the connection is closed", remote);
         }
     }
 
@@ -149,7 +211,7 @@ final class FrameLink implements Reactor.Handler {
         boolean now;
         synchronized (queue) {
             closeWhenSent = true;
-            now = queue.isEmpty();
+            now = isIdle();
         }
         if (now) {
             close();
@@ -189,28 +251,57 @@ final class FrameLink implements Reactor.Handler {
                 return;
             }
             FrameType type = FrameType.of(header.get(4));
-            ByteBuffer content = ByteBuffer.wrap(body, 0, bodyLength);
-            header.clear();
-            bodyLength = -1;
-            body = null;
-            owner.onFrame(this, type, new WireReader(content));
+            owner.onAlive(this);
+            WireReader content = body == null ? shortContent() : new WireReader(ByteBuffer.wrap(body, 0, bodyLength));
+            mayRepeat = type.isRepeatable();
+            if (!mayRepeat) {
+                endFrame();
+            }
+            owner.onFrame(this, type, content);
+            if (mayRepeat) {
+                endFrame();
+            }
+            mayRepeat = true;
         }
     }
 
+    private void endFrame() {
+        header.clear();
+        bodyLength = -1;
+        body = null;
+    }
+
     private boolean readHeader() throws IOException {
-        readSome(header);
+        if (header.hasRemaining()) {
+            readSome(header);
+        }
         if (header.hasRemaining()) {
             return false;
         }
-        FrameType.of(header.get(4));
-        bodyLength = FrameType.checkLength(header.getInt(0), maxBody);
-        body = new byte[Math.min(bodyLength, FIRST_BODY_BYTES)];
+        boolean isRepeatable = FrameType.of(header.get(4)).isRepeatable();
+        int length = FrameType.checkLength(header.getInt(0), maxBody);
+        boolean isShort = isRepeatable && length <= MAX_SHORT_BODY_BYTES;
+        body = isShort ? null : new byte[Math.min(length, FIRST_BODY_BYTES)]; // first: the heap may be full
+        bodyLength = length;
         bodyRead = 0;
         return true;
     }
 
+    private WireReader shortContent() {
+        shortBody.clear().limit(bodyLength);
+        return shortReader;
+    }
+
     private boolean readBody() throws IOException {
         while (bodyRead < bodyLength) {
+            if (body == null) {
+                int n = readSome(shortBody.clear().limit(bodyLength).position(bodyRead));
+                if (n == 0) {
+                    return false;
+                }
+                bodyRead += n;
+                continue;
+            }
             if (bodyRead == body.length) {
                 body = Arrays.copyOf(body, (int) Math.min(bodyLength, body.length * 2L)); // grows only as bytes arrive
             }
@@ -233,8 +324,22 @@ final class FrameLink implements Reactor.Handler {
     }
 
     @Override
-    public void failed(Exception cause) {
-        if (!closed) {
+    public boolean mayRepeat() {
+        return mayRepeat;
+    }
+
+    @Override
+    public boolean isUnfinished() {
+        return !header.hasRemaining();
+    }
+
+    /** An error of the JVM is none of the connection: it stays open, for what this process has to say. */
+    @Override
+    public void failed(Throwable cause) {
+        if (cause instanceof Error) {
+            mayRepeat = true;
+            reactor.breakDown(cause);
+        } else if (!closed) {
             close();
             owner.onClosed(this, cause.getMessage() == null ? cause.toString() : cause.getMessage());
         }

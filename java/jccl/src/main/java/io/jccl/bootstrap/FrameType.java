@@ -72,6 +72,14 @@ enum FrameType {
 
     private static final FrameType[] ALL = values();
 
+    /** Returns true if a frame may be handled again after an error of the JVM has interrupted its handler. */
+    boolean isRepeatable() {
+        return switch (this) {
+            case HEARTBEAT, ASK, QUERY, FAILURE, FIN_ACK, LEFT -> true;
+            default -> false;
+        };
+    }
+
     static FrameType of(int ordinal) {
         if (ordinal < 0 || ordinal >= ALL.length) {
             throw new WireException("frame type=" + ordinal + ": expected 0 to " + (ALL.length - 1));

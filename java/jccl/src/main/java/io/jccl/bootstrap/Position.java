@@ -1,5 +1,7 @@
 package io.jccl.bootstrap;
 
+import java.nio.ByteBuffer;
+
 /**
  * How far a rank has come, and what it has done so far: ranks that entered the same operations have the same
  * fingerprints.
@@ -10,8 +12,18 @@ package io.jccl.bootstrap;
  */
 record Position(LastEntered lastEntered, long host, long device) {
 
+    /** The bytes of a position on the wire. */
+    static final int BYTES = 4 * Long.BYTES;
+
     /** Nothing was entered. */
     static final Position START = new Position(LastEntered.NOTHING, 0, 0);
+
+    /** The position of a source now; allocates nothing if it is the one before, with known fingerprints. */
+    static Position of(StatusSource source, Position before) {
+        LastEntered last = before.lastEntered;
+        boolean isKnown = (last.host() == 0 || before.host != 0) && (last.device() == 0 || before.device != 0);
+        return isKnown && source.hasEntered(last.host(), last.device()) ? before : of(source);
+    }
 
     static Position of(StatusSource source) {
         LastEntered last = source.lastEntered();
@@ -51,9 +63,30 @@ record Position(LastEntered lastEntered, long host, long device) {
         return out.i64(host).i64(device);
     }
 
+    /** Allocates nothing. */
+    void write(ByteBuffer out) {
+        out.putLong(lastEntered.host())
+                .putLong(lastEntered.device())
+                .putLong(host)
+                .putLong(device);
+    }
+
     static Position read(WireReader in) {
-        Position position = new Position(LastEntered.read(in), in.i64(), in.i64());
+        return read(in, START);
+    }
+
+    /** As {@link #read(WireReader)}, but returns a position that is known where it is the same, and allocates nothing then. */
+    static Position read(WireReader in, Position known) {
+        long hostEntered = in.i64();
+        long deviceEntered = in.i64();
+        long host = in.i64();
+        long device = in.i64();
         in.end();
-        return position;
+        LastEntered last = known.lastEntered;
+        boolean isSame = last.host() == hostEntered
+                && last.device() == deviceEntered
+                && known.host == host
+                && known.device == device;
+        return isSame ? known : new Position(new LastEntered(hostEntered, deviceEntered), host, device);
     }
 }

@@ -50,7 +50,7 @@ final class Positions {
      * @return an operation that it and another have called differently, see {@link LastEntered}; 0 if none is known
      */
     long note(int rank, Position position) {
-        if (position.equals(known[rank])) {
+        if (position == known[rank] || position.equals(known[rank])) {
             return 0;
         }
         move(ranksAt, known[rank], position);
@@ -103,6 +103,10 @@ final class Positions {
                 .filter(other -> !leavingSince.containsKey(other) && !known[other].hasReached(position))
                 .boxed()
                 .toList();
+    }
+
+    boolean isAnyLeaving() {
+        return !leavingSince.isEmpty();
     }
 
     boolean isLeaving(int rank) {

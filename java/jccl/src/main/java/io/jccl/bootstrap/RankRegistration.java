@@ -253,7 +253,8 @@ final class RankRegistration {
     }
 
     /**
-     * Sends the failure to all ranks that are here, and to those that still come.
+     * Sends the failure to all ranks that are here, and to those that still come. The first failure counts. May be called again
+     * after an error of the JVM.
      *
      * @param ranks to blame
      */
@@ -264,11 +265,13 @@ final class RankRegistration {
                     .ranks(ranks)
                     .text(text, Codecs.MAX_TEXT)
                     .toBytes();
-            places.forEach((member, place) -> {
-                notified.add(place[0]);
-                member.send(FrameLink.encode(FrameType.FAILED, failure));
-            });
         }
+        places.forEach((member, place) -> {
+            if (!notified.contains(place[0])) {
+                member.send(FrameLink.encode(FrameType.FAILED, failure));
+                notified.add(place[0]);
+            }
+        });
     }
 
     /** Whether a rank was sent the failure. */

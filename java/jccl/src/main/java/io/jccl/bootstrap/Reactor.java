@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
 import java.io.Closeable;
 import java.io.IOException;
@@ -11,12 +12,10 @@ import java.nio.channels.Selector;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 import org.slf4j.Logger;
@@ -24,7 +23,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One daemon thread that serves channels, tasks and tickers; everything it calls, it calls on that thread, one at a
- * time. {@link #execute}, {@link #invoke} and {@link #close} may be called by any thread.
+ * time. {@link #execute}, {@link #invoke}, {@link #breakDown} and {@link #close} may be called by any thread.
+ *
+ * <p>An error of the JVM, such as a full heap, can interrupt a handler, task or ticker anywhere and leave its state half
+ * updated. What can be repeated is repeated after a pause ({@link Handler#mayRepeat}). Otherwise the reactor breaks down: those
+ * that use it learn of the error ({@link #onBreakDown}), and it continues to serve them. A turn without work allocates nothing.
  */
 public final class Reactor implements Closeable {
 
@@ -34,8 +37,18 @@ public final class Reactor implements Closeable {
         /** Does what the ready set of the key allows. */
         void ready(SelectionKey key) throws IOException;
 
-        /** The channel failed in {@link #ready} and must be closed. */
-        void failed(Exception cause);
+        /** The channel failed in {@link #ready} and must be closed. An error of the JVM may have left state half updated. */
+        void failed(Throwable cause);
+
+        /** Returns true if an error of the JVM in {@link #ready} changed nothing, so that it may be called again. */
+        default boolean mayRepeat() {
+            return false;
+        }
+
+        /** Returns true if {@link #ready} is to be called although nothing more comes; asked after an error of the JVM. */
+        default boolean isUnfinished() {
+            return false;
+        }
 
         /** Whether the channel stays open when the reactor is closed. */
         default boolean outlivesReactor() {
@@ -47,13 +60,20 @@ public final class Reactor implements Closeable {
     private static final long MAX_SELECT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long JOIN_MILLIS = 2000;
 
+    private final String name;
     private final Selector selector;
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final LongSupplier clock;
     private final List<Ticker> tickers = new ArrayList<>();
     private final LongAdder sentBytes = new LongAdder();
-    private final Thread thread;
+    private final Consumer<SelectionKey> serving = this::serve; // made once: a turn allocates nothing
+    private final ServiceThread thread;
     private volatile boolean closing;
+
+    private final List<Consumer<Throwable>> onBreakDown = new ArrayList<>();
+    private int notified; // how many of these know of the breakdown
+    private volatile Throwable broken; // the error by which this broke down, or null
+    private Throwable repeated; // an error of this turn after which something is repeated, or null
 
     /** What is called regularly. */
     public final class Ticker {
@@ -78,10 +98,11 @@ public final class Reactor implements Closeable {
      * @param clock nanoseconds
      */
     public Reactor(String name, LongSupplier clock) {
-        this(name, clock, Reactor::daemon);
+        this(name, clock, false);
     }
 
-    private Reactor(String name, LongSupplier clock, BiFunction<String, Runnable, Thread> threads) {
+    private Reactor(String name, LongSupplier clock, boolean ofProcess) {
+        this.name = name;
         this.clock = clock;
         try {
             selector = Selector.open();
@@ -91,18 +112,16 @@ public final class Reactor implements Closeable {
                             + "); is the limit of open files (ulimit -n) reached?",
                     e);
         }
-        thread = threads.apply(name, this::run);
+        thread = ofProcess ? SharedThreads.create(this::service) : service();
+    }
+
+    private ServiceThread service() {
+        return ServiceThread.repeating(name, this::turn);
     }
 
     /** A reactor that serves all communicators of the process; see {@link SharedThreads}. */
     public static Reactor ofProcess(String name) {
-        return new Reactor(name, System::nanoTime, SharedThreads::create);
-    }
-
-    private static Thread daemon(String name, Runnable body) {
-        Thread thread = new Thread(body, name);
-        thread.setDaemon(true);
-        return thread;
+        return new Reactor(name, System::nanoTime, true);
     }
 
     /** Starts the thread. */
@@ -132,17 +151,55 @@ public final class Reactor implements Closeable {
         selector.wakeup();
     }
 
-    /** Runs a task on the thread and returns when it is done; on this thread before {@link #start}. */
+    /**
+     * Runs a task on the thread and returns when it is done; on this thread before {@link #start}.
+     *
+     * @throws BootstrapException if the reactor was closed before
+     */
     void invoke(Runnable task) {
         if (onThread() || thread.getState() == Thread.State.NEW) {
             task.run();
             return;
         }
-        try {
-            CompletableFuture.runAsync(task, this::execute).join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof RuntimeException cause ? cause : e;
+        Invocation invocation = new Invocation(task);
+        execute(invocation);
+        invocation.await(thread);
+    }
+
+    /**
+     * Takes a listener for the error by which the reactor breaks down; on this reactor's thread, or before {@link #start}. The
+     * listener is called on the thread, at most once with success: what it throws is kept, and it is called again.
+     */
+    void onBreakDown(Consumer<Throwable> listener) {
+        onBreakDown.add(listener);
+    }
+
+    /** Breaks down, at the next turn at the latest. Allocates nothing. */
+    void breakDown(Throwable error) {
+        if (broken == null) {
+            broken = error;
         }
+        if (onThread()) {
+            notifyListeners();
+        } else {
+            selector.wakeup();
+        }
+    }
+
+    private void notifyListeners() {
+        try {
+            while (notified < onBreakDown.size()) {
+                onBreakDown.get(notified).accept(broken);
+                notified++;
+            }
+        } catch (Throwable noMemory) {
+            repeated = noMemory;
+        }
+    }
+
+    /** Ends the wait of the thread, which then sees changes of the interest in channels. Allocates nothing. */
+    void wake() {
+        selector.wakeup();
     }
 
     /** So many bytes were written to a channel. */
@@ -163,57 +220,110 @@ public final class Reactor implements Closeable {
         return Thread.currentThread() == thread;
     }
 
-    private void run() {
-        while (!closing) {
-            try {
-                poll();
-            } catch (ClosedSelectorException e) {
-                break;
-            } catch (IOException | RuntimeException e) {
-                LOG.error("thread={}: unexpected; the thread goes on", thread.getName(), e);
-            }
+    /** One turn; false ends the thread. */
+    private boolean turn() throws IOException {
+        if (closing) {
+            closeChannels();
+            return false;
         }
-        closeChannels();
+        boolean again = repeated != null; // after the pause of an error
+        repeated = null;
+        try {
+            select(again);
+        } catch (ClosedSelectorException e) {
+            closing = true;
+            return true;
+        }
+        if (broken != null) {
+            notifyListeners();
+        }
+        runTasks();
+        if (again) {
+            serveUnfinished();
+        }
+        tick();
+        if (repeated instanceof Error error) {
+            throw error;
+        }
+        return true;
     }
 
-    private void poll() throws IOException {
+    private void select(boolean again) throws IOException {
         long start = clock.getAsLong();
         long waitNanos = MAX_SELECT_NANOS;
-        for (Ticker ticker : tickers) {
-            waitNanos = Math.min(waitNanos, ticker.due - start);
+        for (int i = 0; i < tickers.size(); i++) {
+            waitNanos = Math.min(waitNanos, tickers.get(i).due - start);
         }
-        if (tickers.isEmpty()) {
-            selector.select(); // until a channel or a task is ready
-        } else if (waitNanos <= 0) {
-            selector.selectNow();
+        if (again || waitNanos <= 0 && !tickers.isEmpty()) {
+            selector.selectNow(serving);
+        } else if (tickers.isEmpty()) {
+            selector.select(serving); // until a channel or a task is ready
         } else {
-            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(waitNanos + 999_999)));
+            selector.select(serving, Math.max(1, TimeUnit.NANOSECONDS.toMillis(waitNanos + 999_999)));
         }
+    }
+
+    private void runTasks() {
         for (Runnable task = tasks.poll(); task != null && !closing; task = tasks.poll()) {
-            task.run();
-        }
-        for (SelectionKey key : selector.selectedKeys()) {
-            serve(key);
-        }
-        selector.selectedKeys().clear();
-        long now = clock.getAsLong();
-        for (int i = 0; i < tickers.size() && !closing; i++) {
-            Ticker ticker = tickers.get(i); // which may end itself
-            if (now - ticker.due >= 0) {
-                ticker.due = now + Math.max(TimeUnit.MILLISECONDS.toNanos(1), ticker.task.applyAsLong(now));
+            try {
+                task.run();
+            } catch (Error e) {
+                repeated = e;
+                breakDown(e);
             }
         }
     }
 
-    private static void serve(SelectionKey key) {
+    /** After the pause of an error of the JVM. */
+    private void serveUnfinished() {
+        for (SelectionKey key : selector.keys()) {
+            if (key.isValid() && ((Handler) key.attachment()).isUnfinished()) {
+                serve(key);
+            }
+        }
+    }
+
+    private void serve(SelectionKey key) {
         if (!key.isValid()) {
             return;
         }
         Handler handler = (Handler) key.attachment();
         try {
             handler.ready(key);
-        } catch (IOException | RuntimeException e) {
-            handler.failed(e);
+        } catch (Throwable e) {
+            if (e instanceof Error) {
+                repeated = e;
+                if (handler.mayRepeat()) {
+                    return; // it is ready at the next turn, too, or unfinished
+                }
+            }
+            fail(handler, e);
+        }
+    }
+
+    private void fail(Handler handler, Throwable cause) {
+        try {
+            handler.failed(cause);
+        } catch (Error e) {
+            repeated = e;
+            breakDown(e);
+        }
+    }
+
+    private void tick() {
+        long now = clock.getAsLong();
+        for (int i = 0; i < tickers.size() && !closing; i++) {
+            Ticker ticker = tickers.get(i); // which may end itself
+            if (now - ticker.due >= 0) {
+                long next = 0;
+                try {
+                    next = ticker.task.applyAsLong(now);
+                } catch (Error e) {
+                    repeated = e;
+                    breakDown(e);
+                }
+                ticker.due = now + Math.max(TimeUnit.MILLISECONDS.toNanos(1), next);
+            }
         }
     }
 
@@ -229,8 +339,8 @@ public final class Reactor implements Closeable {
     /** Asks for a tick at once. */
     public void tickSoon() {
         if (onThread()) {
-            for (Ticker ticker : tickers) {
-                ticker.due = clock.getAsLong(); // this round ends with it
+            for (int i = 0; i < tickers.size(); i++) {
+                tickers.get(i).due = clock.getAsLong(); // this turn ends with it
             }
         } else {
             execute(this::tickSoon);

@@ -166,7 +166,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     }
 
     @Override
-    public void failed(Exception cause) {
+    public void failed(Throwable cause) {
         noteOutcome(cause);
         boolean was = connected;
         close();

@@ -97,7 +97,17 @@ final class RendezvousServer implements Closeable, Server.Service {
             reform.admission().open(server, registration, secret, this);
         }
         AwaitedRanks.add(server.reactor(), this::awaited);
+        server.reactor().onBreakDown(this::breakDown);
         server.start();
+    }
+
+    /** An error of the JVM has interrupted the server anywhere: ranks must not wait for it. */
+    private void breakDown(Throwable error) {
+        endNanos = clock.getAsLong() + LINGER_NANOS;
+        registration.fail(
+                RankRegistration.Cause.REFUSED,
+                List.of(),
+                "the rendezvous server cannot go on after an error of its JVM: " + error);
     }
 
     private AwaitedRanks.Waiting awaited() {
@@ -233,6 +243,11 @@ final class RendezvousServer implements Closeable, Server.Service {
             endNanos = clock.getAsLong() + LINGER_NANOS;
             registration.fail(cause, ranks, text);
         });
+    }
+
+    /** Runs a task on this server's thread: for tests of errors there. */
+    void onThread(Runnable task) {
+        server.reactor().execute(task);
     }
 
     @Override

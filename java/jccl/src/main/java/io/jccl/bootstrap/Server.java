@@ -197,7 +197,17 @@ final class Server implements Closeable {
         }
     }
 
+    /** Allocates nothing where nobody connects. */
     private long tick(long now) {
+        if (!unauthenticated.isEmpty()) {
+            sweep(now);
+        }
+        resume();
+        long next = service.onTick(now);
+        return unauthenticated.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
+    }
+
+    private void sweep(long now) {
         for (UnauthenticatedPeer peer : new ArrayList<>(unauthenticated)) {
             if (now - peer.since < MAX_HANDSHAKE_NANOS) {
                 break;
@@ -205,9 +215,6 @@ final class Server implements Closeable {
             peer.drop(
                     "it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(MAX_HANDSHAKE_NANOS) + " s");
         }
-        resume();
-        long next = service.onTick(now);
-        return unauthenticated.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
     }
 
     private boolean isFull() {
@@ -263,7 +270,7 @@ final class Server implements Closeable {
         }
 
         @Override
-        public void failed(Exception cause) {
+        public void failed(Throwable cause) {
             // probably out of descriptors: close unauthenticated connections and continue
             LOG.warn(
                     "accept failed on port={}: {}; is the limit of open files (ulimit -n) too low?",
@@ -361,7 +368,7 @@ final class Server implements Closeable {
         }
 
         @Override
-        public void failed(Exception cause) {
+        public void failed(Throwable cause) {
             drop(cause.getMessage() == null ? cause.toString() : cause.getMessage());
         }
 

@@ -32,6 +32,17 @@ public interface StatusSource {
     LastEntered lastEntered();
 
     /**
+     * Returns true if {@link #lastEntered} has these numbers. Called with every heartbeat: should allocate nothing.
+     *
+     * @param host the last operation on memory of the host
+     * @param device the last operation on a device
+     */
+    default boolean hasEntered(long host, long device) {
+        LastEntered last = lastEntered();
+        return last.host() == host && last.device() == device;
+    }
+
+    /**
      * What this rank did at a sequence number.
      *
      * @param sequence of the host's sequence or the device's, see {@link LastEntered}

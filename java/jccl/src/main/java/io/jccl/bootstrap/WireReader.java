@@ -18,7 +18,16 @@ public final class WireReader {
 
     /** Reads what is left of a buffer, whose position stays. */
     public WireReader(ByteBuffer in) {
-        this.in = in.slice();
+        this(in, false);
+    }
+
+    private WireReader(ByteBuffer in, boolean isShared) {
+        this.in = isShared ? in : in.slice();
+    }
+
+    /** Reads a buffer from where its position is at each call, and moves that. */
+    static WireReader over(ByteBuffer buffer) {
+        return new WireReader(buffer, true);
     }
 
     /** Reads an array. */

@@ -2,6 +2,8 @@ package io.jccl.init;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
+import io.jccl.internal.Rethrown;
+import io.jccl.internal.ServiceThread;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -27,9 +29,7 @@ final class BoundedCall {
         Duration half = context.left().dividedBy(2);
         Duration limit = half.compareTo(LIMIT) < 0 ? half : LIMIT;
         FutureTask<T> task = new FutureTask<>(body);
-        Thread thread = new Thread(task, "jccl-plugin");
-        thread.setDaemon(true);
-        thread.start();
+        ServiceThread.once("jccl-plugin", task).start();
         try {
             return task.get(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
@@ -41,7 +41,7 @@ final class BoundedCall {
             throw new InterruptedCommunicationException(what + ": the thread that waits for it was interrupted");
         } catch (ExecutionException e) {
             if (e.getCause() instanceof JcclException ours) {
-                throw ours;
+                throw Rethrown.here(ours);
             }
             throw new JcclException(what + ": " + e.getCause(), e.getCause());
         }

@@ -2,6 +2,7 @@ package io.jccl.internal;
 
 import java.security.AccessController;
 import java.security.PrivilegedAction;
+import java.util.function.Supplier;
 
 /**
  * Makes threads that serve all communicators of the process. Such a thread may outlive the application whose call started it,
@@ -12,12 +13,15 @@ public final class SharedThreads {
 
     private SharedThreads() {}
 
-    /** A daemon thread that is not started. */
+    /**
+     * Returns a thread that is not started.
+     *
+     * @param make makes the thread, by a method of {@link ServiceThread}
+     */
     @SuppressWarnings("removal") // the context of the callers is otherwise inherited, also without a security manager
-    public static Thread create(String name, Runnable body) {
-        return AccessController.doPrivileged((PrivilegedAction<Thread>) () -> {
-            Thread thread = new Thread(null, body, name, 0, false); // no inheritable thread locals either
-            thread.setDaemon(true);
+    public static ServiceThread create(Supplier<ServiceThread> make) {
+        return AccessController.doPrivileged((PrivilegedAction<ServiceThread>) () -> {
+            ServiceThread thread = make.get();
             thread.setContextClassLoader(SharedThreads.class.getClassLoader());
             return thread;
         });

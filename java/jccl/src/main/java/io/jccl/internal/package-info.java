@@ -1,2 +1,2 @@
-/** Where the API and what implements it meet. Not exported: applications do not use it. */
+/** Where the API and what implements it meet, and what both use. Not exported: applications do not use it. */
 package io.jccl.internal;

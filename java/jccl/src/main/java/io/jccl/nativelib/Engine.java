@@ -1,7 +1,7 @@
 package io.jccl.nativelib;
 
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -13,9 +13,13 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
     private static final long[] NOTHING = {};
 
+    private static final int DESTROYED = Integer.MIN_VALUE;
+    private static final long POLL_NANOS = 50_000;
+
     final long handle;
-    private final ReadWriteLock lifetime = new ReentrantReadWriteLock();
-    private boolean destroyed; // guarded by lifetime
+
+    /** The number of threads inside, and DESTROYED. A lock of the JDK stays held where it finds no memory in the heap. */
+    private final AtomicInteger inside = new AtomicInteger();
 
     Engine(long handle) {
         this.handle = handle;
@@ -27,15 +31,28 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
     /** Sets this rank's place in the tree of a channel; see {@link NativeCommunicator#setTree}. */
     public abstract void setTree(int channel, int up, int[] down);
 
-    /** Ends every wait inside with {@code code}; returns at once. */
-    public final void abort(int code) {
-        lifetime.readLock().lock();
-        try {
-            if (!destroyed) {
-                abortNow(code);
+    /** Returns false once the engine is destroyed; otherwise the caller calls {@link #leave}. */
+    private boolean enter() {
+        for (int threads = inside.get(); threads >= 0; threads = inside.get()) {
+            if (inside.compareAndSet(threads, threads + 1)) {
+                return true;
             }
-        } finally {
-            lifetime.readLock().unlock();
+        }
+        return false;
+    }
+
+    private void leave() {
+        inside.getAndDecrement();
+    }
+
+    /** Ends every wait inside with {@code code}; returns at once and allocates nothing. */
+    public final void abort(int code) {
+        if (enter()) {
+            try {
+                abortNow(code);
+            } finally {
+                leave();
+            }
         }
     }
 
@@ -64,9 +81,16 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         return ask(0, this::transfersBegun);
     }
 
-    /** The sequence number of the operation entered last, 0 before the first. */
+    /** The sequence number of the operation entered last, 0 before the first. Allocates nothing. */
     public final long lastEntered() {
-        return ask(0, this::entered);
+        if (!enter()) {
+            return 0;
+        }
+        try {
+            return entered();
+        } finally {
+            leave();
+        }
     }
 
     /** The sequence number of the operation done last, 0 before the first. */
@@ -74,37 +98,39 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         return ask(0, this::done);
     }
 
-    /** Frees everything; a second call does nothing. */
+    /** Frees everything once no thread is inside; a second call does nothing. */
     public final void destroy() {
-        lifetime.writeLock().lock();
-        try {
-            if (!destroyed) {
-                destroyed = true;
-                free();
-            }
-        } finally {
-            lifetime.writeLock().unlock();
+        if (inside.getAndAccumulate(DESTROYED, (threads, bit) -> threads | bit) < 0) {
+            return;
         }
+        while (inside.get() != DESTROYED) {
+            LockSupport.parkNanos(this, POLL_NANOS); // questions are short
+        }
+        free();
     }
 
     /** The answer to a question, or another where it is null or the engine destroyed. */
     final <T> T answer(T otherwise, Supplier<T> question) {
-        lifetime.readLock().lock();
+        if (!enter()) {
+            return otherwise;
+        }
         try {
-            T answer = destroyed ? null : question.get();
+            T answer = question.get();
             return answer == null ? otherwise : answer;
         } finally {
-            lifetime.readLock().unlock();
+            leave();
         }
     }
 
     /** A number, or another once the engine is destroyed. */
     final long ask(long otherwise, LongSupplier question) {
-        lifetime.readLock().lock();
+        if (!enter()) {
+            return otherwise;
+        }
         try {
-            return destroyed ? otherwise : question.getAsLong();
+            return question.getAsLong();
         } finally {
-            lifetime.readLock().unlock();
+            leave();
         }
     }
 

@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -83,11 +84,11 @@ final class LogThread {
             return;
         }
         NativeLog.setLevel(LogDrain.lowest(LoggerFactory.getLogger(LogDrain.ROOT)));
-        Thread starting = SharedThreads.create("jccl-log", this::run);
+        Thread starting = SharedThreads.create(() -> ServiceThread.repeating("jccl-log", this::round));
         starting.start();
         thread = starting;
         running = true;
-        exitHook = SharedThreads.create("jccl-log-exit", this::drainLast);
+        exitHook = SharedThreads.create(() -> ServiceThread.once("jccl-log-exit", this::drainLast));
         try {
             Runtime.getRuntime().addShutdownHook(exitHook);
         } catch (IllegalStateException e) {
@@ -108,14 +109,12 @@ final class LogThread {
         awaitEnd(ending, this::isUnused);
     }
 
-    private void run() {
-        boolean unused;
-        do {
-            LockSupport.parkNanos(this, PERIOD_NANOS);
-            Thread.interrupted(); // an appender's; with it the thread could not sleep
-            unused = isUnused(); // before it looks: what the last use has logged is moved, too
-            drain.drainQuietly();
-        } while (!(unused && endIfUnused()));
+    private boolean round() {
+        LockSupport.parkNanos(this, PERIOD_NANOS);
+        Thread.interrupted(); // an appender's; with it the thread could not sleep
+        boolean unused = isUnused(); // before it looks: what the last use has logged is moved, too
+        drain.drainQuietly();
+        return !(unused && endIfUnused());
     }
 
     private synchronized boolean isUnused() {
@@ -141,7 +140,7 @@ final class LogThread {
 
     /** Moves what has come since the thread looked last, as from the close of a communicator just before the JVM's end. */
     private void drainLast() {
-        Thread last = SharedThreads.create("jccl-log", drain::drainQuietly);
+        Thread last = SharedThreads.create(() -> ServiceThread.once("jccl-log", drain::drainQuietly));
         last.start();
         awaitEnd(last, () -> true);
     }

@@ -4,6 +4,7 @@ import io.jccl.DataType;
 import io.jccl.JcclException;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import io.jccl.internal.ServiceThread;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -373,8 +374,7 @@ public final class NativeEngine extends Engine {
             release();
             return;
         }
-        Thread forwarding = new Thread(this::forwardUntilTheyEnd, "jccl-forwarding");
-        forwarding.setDaemon(true);
+        Thread forwarding = ServiceThread.once("jccl-forwarding", this::forwardUntilTheyEnd);
         forwarding.start();
         if (senders != NativeCommunicator.SENDERS_HERE) {
             LOG.info(

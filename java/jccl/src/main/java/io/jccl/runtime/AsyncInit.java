@@ -1,6 +1,8 @@
 package io.jccl.runtime;
 
 import io.jccl.Communicator;
+import io.jccl.internal.Rethrown;
+import io.jccl.internal.ServiceThread;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
@@ -8,8 +10,10 @@ import java.util.function.Supplier;
 final class AsyncInit {
 
     private final Supplier<Communicator> init;
-    private final CompletableFuture<Communicator> future = new CompletableFuture<>();
-    private final Thread thread = new Thread(this::run, "jccl-init");
+    private final StackTraceElement[] call = new Throwable().getStackTrace();
+    private final CompletableFuture<Communicator> future = new CallerFuture<>();
+    private final Thread thread = ServiceThread.once("jccl-init", this::run, this::settle);
+    private Communicator communicator; // touched by the thread only; null: not initialised
 
     private AsyncInit(Supplier<Communicator> init) {
         this.init = init;
@@ -19,7 +23,6 @@ final class AsyncInit {
     static CompletableFuture<Communicator> start(Supplier<Communicator> init) {
         AsyncInit starting = new AsyncInit(init);
         starting.future.whenComplete((communicator, problem) -> starting.interrupt());
-        starting.thread.setDaemon(true);
         starting.thread.start();
         return starting.future;
     }
@@ -32,16 +35,21 @@ final class AsyncInit {
     }
 
     private void run() {
-        Communicator communicator;
-        try {
-            communicator = init.get();
-        } catch (Throwable e) {
-            future.completeExceptionally(e);
-            return;
-        }
-        if (!future.complete(communicator)) {
+        communicator = init.get();
+    }
+
+    /** May be called again after an error of the JVM. */
+    private void settle(Throwable thrown) {
+        if (thrown != null) {
+            future.completeExceptionally(Rethrown.forCall(thrown, call));
+        } else if (!future.complete(communicator) && !hasTaken()) {
             communicator.abort(); // the other ranks must not wait for this one
             communicator.close();
         }
+    }
+
+    /** Returns true if the future has the communicator: an earlier attempt to complete it did, and threw afterwards. */
+    private boolean hasTaken() {
+        return !future.isCompletedExceptionally() && future.getNow(null) == communicator;
     }
 }

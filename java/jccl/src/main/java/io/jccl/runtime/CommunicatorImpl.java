@@ -110,11 +110,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private void start() {
         failures.describeWith(this::inFlight);
         failures.dumpWith(recorder);
-        initialized.membership().control().start(status, agreed -> {
-            try (LogContext logs = queue.events().logContext()) {
-                failures.onFailure(agreed);
-            }
-        });
+        initialized.membership().control().start(status, failures);
         queue.start();
         initialized
                 .status()
@@ -126,6 +122,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     }
 
     private void unwatch() {
+        failures.check();
         counted = initialized.engine().counters();
         Watchdog.SHARED.remove(queueCheck);
         for (StallDetector<?> stall : stalls) {
@@ -192,7 +189,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         beginUnlessClosed();
         if (failures.current() != null) {
             queue.endIssue();
-            failures.check();
+            failures.requireNone();
         }
         return issuing;
     }
@@ -282,7 +279,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         initialized.status().calls("split");
         try {
             drain("split");
-            failures.check();
+            failures.requireNone();
             return VirtualThreads.callOnPlatformThread(
                             "jccl-split", () -> CommunicatorInitializer.split(initialized, color, key))
                     .map(CommunicatorImpl::started);

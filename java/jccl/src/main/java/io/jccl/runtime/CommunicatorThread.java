@@ -1,12 +1,11 @@
 package io.jccl.runtime;
 
 import io.jccl.events.LogContext;
-import java.util.ArrayDeque;
+import io.jccl.internal.ServiceThread;
+import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The thread of a communicator: executes operations that nobody waits for, and completes futures.
@@ -16,9 +15,8 @@ import org.slf4j.LoggerFactory;
  * once must not pay for that. So while polls find that those who issue also wait, issuing wakes nobody, and this thread
  * polls every {@value #AWAITED_BACK_OFF_NANOS} ns; the first operation that nobody waits for ends this.
  */
-final class CommunicatorThread implements Runnable {
+final class CommunicatorThread {
 
-    private static final Logger LOG = LoggerFactory.getLogger(CommunicatorThread.class);
     private static final long ISSUER_FIRST_NANOS = 20_000;
     private static final long MIN_BACK_OFF_NANOS = 100_000;
     private static final long AWAITED_BACK_OFF_NANOS = 1_000_000;
@@ -34,9 +32,10 @@ final class CommunicatorThread implements Runnable {
 
     private final String name;
     private final OperationQueue queue;
-    private final Thread thread;
-    private final Queue<OperationWork> arrivals = new ConcurrentLinkedQueue<>();
-    private final Queue<OperationWork> futures = new ArrayDeque<>(); // touched by the thread only
+    private final ServiceThread thread;
+    private LogContext logs; // of the thread, while it runs
+    private final Queue<OperationWork> futures =
+            new ConcurrentLinkedQueue<>(); // operations whose futures are not complete
     private volatile int mode = AWAKE;
     private long asleepSinceNanos; // touched by the thread only, as the next three
     private int awaited; // how many polls in a row found that others had executed operations
@@ -48,8 +47,7 @@ final class CommunicatorThread implements Runnable {
     CommunicatorThread(String name, OperationQueue queue) {
         this.name = name;
         this.queue = queue;
-        this.thread = new Thread(this, name);
-        this.thread.setDaemon(true);
+        this.thread = ServiceThread.repeating(name, this::round);
     }
 
     String name() {
@@ -81,32 +79,26 @@ final class CommunicatorThread implements Runnable {
 
     /** Completes the operation's future when it is over. */
     void completeLater(OperationWork operation) {
-        arrivals.add(operation);
+        futures.add(operation);
         LockSupport.unpark(thread);
         if (ended) {
             complete(operation);
         }
     }
 
-    @Override
-    @SuppressWarnings("try") // a context of log records is there to be current
-    public void run() {
-        try (LogContext logs = queue.events().logContext()) {
-            runUntilStopped();
+    /** One poll. What it throws has failed the communicator, or does so soon; what is left ends with that. */
+    private boolean round() {
+        if (logs == null) {
+            logs = queue.events().logContext();
         }
-    }
-
-    private void runUntilStopped() {
-        while (!stopping || !futures.isEmpty()) {
-            try {
-                poll();
-            } catch (Throwable e) { // it has failed the communicator; what is left ends with that
-                LOG.warn("communicator={}: its thread caught an error", name, e);
-                backOff(MAX_BACK_OFF_NANOS);
-            }
+        if (!stopping || !futures.isEmpty()) {
+            poll();
+            return true;
         }
         ended = true;
         completeFutures();
+        logs.close();
+        return false;
     }
 
     private void poll() {
@@ -171,21 +163,23 @@ final class CommunicatorThread implements Runnable {
         }
     }
 
-    /** Completes the futures of what is over. A continuation that closes the communicator comes here again. */
+    /**
+     * Completes the futures of what is over. A continuation that closes the communicator comes here again. An operation stays in
+     * the queue until its future is complete, whatever is thrown.
+     */
     private void completeFutures() {
-        for (OperationWork arrival = arrivals.poll(); arrival != null; arrival = arrivals.poll()) {
-            futures.add(arrival);
-        }
-        for (int left = futures.size(); left > 0 && !futures.isEmpty(); left--) {
-            OperationWork operation = futures.remove();
-            if (!complete(operation)) {
-                futures.add(operation);
+        if (!futures.isEmpty()) {
+            for (Iterator<OperationWork> each = futures.iterator(); each.hasNext(); ) {
+                if (complete(each.next())) {
+                    each.remove();
+                }
             }
         }
         Thread.interrupted(); // a continuation's; with it the thread could not sleep
     }
 
-    private boolean complete(OperationWork operation) {
+    /** Throws an error of the JVM only if the future is not complete then. */
+    private static boolean complete(OperationWork operation) {
         try {
             return operation.completeFuture();
         } catch (Throwable e) {

@@ -39,6 +39,12 @@ final class EngineStatus implements StatusSource {
     }
 
     @Override
+    public boolean hasEntered(long host, long ofDevice) {
+        return engine.lastEntered() == host
+                && (device.isPresent() ? device.get().lastEntered() : 0) == ofDevice;
+    }
+
+    @Override
     public Optional<OperationRecord> recordAt(long sequence) {
         return recorded(sequence).map(it -> {
             boolean isExchange = it.operation().collective() == Collective.SEND_RECV;

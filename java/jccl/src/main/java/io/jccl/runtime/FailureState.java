@@ -7,18 +7,21 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
 import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.bootstrap.FailureListener;
 import io.jccl.bootstrap.FailureReport;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
 import io.jccl.events.JfrEvents;
+import io.jccl.events.LogContext;
 import io.jccl.init.ConnectedDevice;
+import io.jccl.internal.Rethrown;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -31,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>What this rank sees is only its own view: it reports it, and the agreed failure that all ranks get is the cause. Only
  * if none comes in time is this rank's own view the cause, and the coordinator's rank, which did not answer, to blame.
  */
-final class FailureState {
+final class FailureState implements FailureListener {
 
     private static final Logger LOG = LoggerFactory.getLogger(FailureState.class);
 
@@ -50,7 +53,9 @@ final class FailureState {
     private final Optional<ConnectedDevice> device;
     private final ControlNetwork control;
     private final AtomicReference<Failure> failure = new AtomicReference<>();
-    private final CompletableFuture<JcclException> failed = new CompletableFuture<>(); // for listeners
+    private final AtomicBoolean dumps = new AtomicBoolean();
+    private final FailureListeners listeners;
+    private volatile boolean unsettled; // an error of the JVM kept the failure from the engines or from listeners
     private volatile Supplier<String> inFlight = () -> "";
     private volatile FlightRecorder recorder; // null until the communicator is started
 
@@ -65,6 +70,7 @@ final class FailureState {
         this.engine = engine;
         this.device = device;
         this.control = control;
+        this.listeners = new FailureListeners(rank);
     }
 
     /** Says which operation is in flight and since when, for messages; an empty text if none is. */
@@ -78,6 +84,9 @@ final class FailureState {
     }
 
     private void dump(Failure mine) {
+        if (!dumps.compareAndSet(false, true)) {
+            return;
+        }
         FlightRecorder writer = recorder;
         if (writer == null) {
             mine.dumped().complete(null);
@@ -102,42 +111,55 @@ final class FailureState {
 
     /** Calls the listener with the cause, on a thread of its own, when the communicator fails, or now if it has. */
     void onFailure(Consumer<? super JcclException> listener) {
-        failed.thenAcceptAsync(cause -> call(listener, cause), FailureState::startThread);
+        listeners.add(listener);
     }
 
-    private static void startThread(Runnable task) {
-        Thread thread = new Thread(task, "jccl-failure-listener");
-        thread.setDaemon(true);
-        thread.start();
-    }
-
-    private void call(Consumer<? super JcclException> listener, JcclException cause) {
-        try {
-            listener.accept(cause);
-        } catch (Throwable e) {
-            LOG.warn("rank={}: a listener of the failure has thrown", rank, e);
+    /** Called by the watchdog: completes what an error of the JVM has kept from being done. */
+    void check() {
+        Failure mine = failure.get();
+        if (mine != null && unsettled) {
+            settle(mine);
         }
+        listeners.start();
     }
 
     /** Throws if the communicator has failed. */
-    void check() {
+    void requireNone() {
         Failure cause = failure.get();
         if (cause != null) {
             throw cause.exception();
         }
     }
 
+    /** Ends what waits inside the engines. Allocates nothing. */
+    @Override
+    public void stopOperations() {
+        engine.abort(NativeCommunicator.ABORTED);
+        if (device.isPresent()) {
+            device.get().abort(NativeCommunicator.ABORTED);
+        }
+    }
+
+    @Override
+    public void onBreakDown(String text, Throwable error) {
+        fail(new JcclException(text, error));
+    }
+
     /** The ranks agreed on what is wrong. */
-    void onFailure(FailureReport agreed) {
-        JcclException cause = agreed.toException();
-        String operation = inFlight.get();
-        fail(
-                operation.isEmpty()
-                        ? cause
-                        : Failure.like(
-                                cause,
-                                cause.getMessage() + "\n  rank=" + rank + " got this report during " + operation,
-                                null));
+    @Override
+    @SuppressWarnings("try") // a context of log records is there to be current
+    public void onFailure(FailureReport agreed) {
+        try (LogContext logs = LogContext.of(rank, communicator)) {
+            JcclException cause = agreed.toException();
+            String operation = inFlight.get();
+            fail(
+                    operation.isEmpty()
+                            ? cause
+                            : Rethrown.like(
+                                    cause,
+                                    cause.getMessage() + "\n  rank=" + rank + " got this report during " + operation,
+                                    null));
+        }
     }
 
     /** The application gives up. */
@@ -209,8 +231,19 @@ final class FailureState {
         control.report(ReportKind.ABORT, engine.lastEntered(), text);
     }
 
-    /** Something of ours broke; the other ranks must not wait for this one. */
-    Failure broken(String operation, Throwable problem) {
+    /** Something broke off an operation; the other ranks must not wait for this one. */
+    Failure broken(OperationWork operation, Throwable problem) {
+        try {
+            return broken(operation.describe(), problem);
+        } catch (StackOverflowError e) {
+            throw e; // the watchdog calls this again, on a stack that is not exhausted
+        } catch (Error e) {
+            control.breakDown(problem); // needs no memory, and fails this rank once there is some
+            throw e;
+        }
+    }
+
+    private Failure broken(String operation, Throwable problem) {
         Failure before = failure.get();
         if (before != null) {
             return before;
@@ -236,15 +269,24 @@ final class FailureState {
     }
 
     private Failure fail(Failure mine) {
-        if (failure.compareAndSet(null, mine)) {
-            dump(mine); // before waits end: where they stood is what a dump is for
-            engine.abort(NativeCommunicator.ABORTED);
-            device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
-            report(mine.first());
-            failed.complete(mine.first());
-            return mine;
+        if (failure.compareAndSet(null, mine) || unsettled) {
+            settle(failure.get());
         }
         return failure.get();
+    }
+
+    /** Each step may be done again, after an error of the JVM. */
+    private void settle(Failure mine) {
+        unsettled = false;
+        try {
+            dump(mine); // before waits end: where they stood is what a dump is for
+            stopOperations();
+            listeners.fail(mine.first());
+            report(mine.first());
+        } catch (Error e) {
+            unsettled = true;
+            throw e;
+        }
     }
 
     private static ReportKind kind(int status) {

@@ -7,6 +7,7 @@ import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
 import io.jccl.events.LogContext;
 import io.jccl.init.InitializedCommunicator;
+import io.jccl.internal.ServiceThread;
 import io.jccl.nativelib.Engine;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -57,12 +58,11 @@ final class FlightRecorder {
                 return;
             }
             Snapshot snapshot = snapshot();
-            Thread writer = new Thread(() -> write(folder.get(), snapshot, failure, written), "jccl-dump");
-            writer.setDaemon(true);
-            writer.start();
+            ServiceThread.once("jccl-dump", () -> write(folder.get(), snapshot, failure, written))
+                    .start();
         } catch (RuntimeException | Error e) { // no memory, no thread: the failure itself must be reported
-            LOG.warn("communicator={} rank={}: no dump is written", communicator.id(), communicator.rank(), e);
             written.complete(null);
+            LOG.warn("communicator={} rank={}: no dump is written", communicator.id(), communicator.rank(), e);
         }
     }
 

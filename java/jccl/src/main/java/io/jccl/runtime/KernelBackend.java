@@ -214,7 +214,7 @@ final class KernelBackend implements Backend {
             report(work, true);
             work.succeed(work.executed);
         } catch (Throwable e) {
-            work.fail(failures.broken(describe(work), e));
+            work.fail(failures.broken(work, e));
         }
     }
 

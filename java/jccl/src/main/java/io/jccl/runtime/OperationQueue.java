@@ -252,9 +252,10 @@ final class OperationQueue {
      * code does not notice, or could not say itself what was thrown.
      */
     void check() {
+        failures.check();
         OperationWork operation = inFlight();
         if (operation != null && escaped != null) {
-            failures.broken(operation.describe(), escaped);
+            failures.broken(operation, escaped);
         }
         if (operation == null || operation.isOver()) {
             return;
@@ -347,7 +348,7 @@ final class OperationQueue {
 
     /** Ends the operation, whatever is thrown. */
     private void run(OperationWork operation, long deadline) {
-        Failure failure = escaped == null ? failures.current() : failures.broken(operation.describe(), escaped);
+        Failure failure = escaped == null ? failures.current() : failures.broken(operation, escaped);
         if (failure == null) {
             IN_FLIGHT.setRelease(this, operation);
             try {
@@ -366,7 +367,7 @@ final class OperationQueue {
                 failure = failures.ended(
                         (int) outcome, operation.describe(), operation.backend().failureSequence(operation), mayTake);
             } catch (Throwable e) {
-                failure = failures.broken(operation.describe(), e);
+                failure = failures.broken(operation, e);
             }
         }
         operation.fail(failure);

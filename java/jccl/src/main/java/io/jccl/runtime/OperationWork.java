@@ -154,13 +154,18 @@ public non-sealed class OperationWork implements Work {
 
     @Override
     public final CompletableFuture<Void> toFuture() {
-        CompletableFuture<Void> mine = new CompletableFuture<>();
+        CompletableFuture<Void> mine = new CallerFuture<>();
         @SuppressWarnings("unchecked")
         CompletableFuture<Void> first = (CompletableFuture<Void>) FUTURE.compareAndExchange(this, null, mine);
         if (first != null) {
             return first.copy();
         }
-        backend.queue().completeLater(this);
+        try {
+            backend.queue().completeLater(this);
+        } catch (Error noMemory) {
+            FUTURE.compareAndSet(this, mine, null); // which nothing would complete
+            throw noMemory;
+        }
         return mine.copy(); // a copy, so that the application cannot complete it for others
     }
 

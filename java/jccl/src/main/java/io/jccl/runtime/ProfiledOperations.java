@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.internal.ServiceThread;
 import io.jccl.nativelib.NativeProfiler;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.Choice;
@@ -71,8 +72,7 @@ final class ProfiledOperations {
 
     /** Ends the plug-in's part, once no thread is inside of it; in bounded time, whatever the plug-in does. */
     void close() {
-        Thread thread = new Thread(this::finish, "jccl-plugin");
-        thread.setDaemon(true);
+        Thread thread = ServiceThread.once("jccl-plugin", this::finish);
         thread.start();
         try {
             thread.join(CLOSE_TIMEOUT.toMillis());

@@ -144,7 +144,7 @@ final class StagedBackend implements Backend {
         work.lastWait = nextWait - 1;
         if (there < steps.count()) {
             failures.broken(
-                    describe(work),
+                    work,
                     new DeviceException(
                             "steps=" + steps.count() + " put=" + Math.max(0, there) + ": " + staging.lastError()));
         }

@@ -1,11 +1,10 @@
 package io.jccl.runtime;
 
-import io.jccl.JcclException;
+import io.jccl.internal.Rethrown;
+import io.jccl.internal.ServiceThread;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 /**
@@ -53,28 +52,32 @@ final class VirtualThreads {
         if (!isCurrent()) {
             return task.get();
         }
-        CompletableFuture<T> result = new CompletableFuture<>();
-        Thread thread = new Thread(() -> result.completeAsync(task, Runnable::run), name);
-        thread.setDaemon(true);
+        Outcome<T> outcome = new Outcome<>();
+        Thread thread = ServiceThread.once(name, () -> outcome.result = task.get(), outcome::end);
         thread.start();
         try (IdleStrategy idle =
                 new IdleStrategy(Deadlines.NONE, 0, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, thread::interrupt)) {
-            while (!result.isDone()) {
+            while (!outcome.isThere) {
                 idle.checkInterrupt();
                 idle.idle();
             }
         }
-        try {
-            return result.join();
-        } catch (CompletionException e) {
-            throw unchecked(e.getCause());
+        if (outcome.thrown != null) {
+            throw Rethrown.byCallee(outcome.thrown);
         }
+        return outcome.result;
     }
 
-    private static RuntimeException unchecked(Throwable cause) {
-        if (cause instanceof Error error) {
-            throw error;
+    /** What came of a task. Nothing is allocated for it when the task has ended. */
+    private static final class Outcome<T> {
+
+        private T result; // published by isThere, as the next
+        private Throwable thrown;
+        private volatile boolean isThere;
+
+        void end(Throwable problem) {
+            thrown = problem;
+            isThere = true;
         }
-        return cause instanceof RuntimeException e ? e : new JcclException(cause.toString(), cause);
     }
 }

@@ -1,10 +1,10 @@
 package io.jccl.runtime;
 
+import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
 import io.jccl.nativelib.NativeEngine;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,16 +28,18 @@ final class Watchdog {
         void tick(long nowNanos);
     }
 
-    private final List<Watched> watched = new CopyOnWriteArrayList<>();
+    private volatile Watched[] watched = {}; // replaced as a whole; written under the lock of this
     private Thread thread; // guarded by this
 
     private Watchdog() {}
 
     synchronized void add(Watched one) {
-        watched.add(one);
+        Watched[] more = Arrays.copyOf(watched, watched.length + 1);
+        more[watched.length] = one;
+        watched = more;
         NativeEngine.tick();
         if (thread == null) {
-            Thread starting = SharedThreads.create("jccl-watchdog", this::run);
+            Thread starting = SharedThreads.create(() -> ServiceThread.repeating("jccl-watchdog", this::round));
             starting.start();
             thread = starting; // unless there was no memory or no thread: the next communicator tries again
         }
@@ -47,8 +49,8 @@ final class Watchdog {
     void remove(Watched one) {
         Thread ending;
         synchronized (this) {
-            watched.remove(one);
-            if (!watched.isEmpty() || thread == null) {
+            watched = Arrays.stream(watched).filter(other -> other != one).toArray(Watched[]::new);
+            if (watched.length > 0 || thread == null) {
                 return;
             }
             ending = thread;
@@ -56,24 +58,28 @@ final class Watchdog {
         LockSupport.unpark(ending);
         if (ending != Thread.currentThread()) {
             IdleStrategy.await(
-                    () -> !ending.isAlive() || !watched.isEmpty(), Deadlines.after(END_TIMEOUT), 10_000, 1_000_000);
+                    () -> !ending.isAlive() || watched.length > 0, Deadlines.after(END_TIMEOUT), 10_000, 1_000_000);
         }
     }
 
     /** Whether no communicator is watched. */
     boolean isIdle() {
-        return watched.isEmpty();
+        return watched.length == 0;
     }
 
-    private void run() {
-        while (!endIfNothingIsLeft()) {
-            LockSupport.parkNanos(this, TICK_NANOS);
-            NativeEngine.tick();
-            long now = System.nanoTime();
-            for (Watched one : watched) {
-                tick(one, now);
-            }
+    /** Allocates nothing of its own. */
+    private boolean round() {
+        if (endIfNothingIsLeft()) {
+            return false;
         }
+        LockSupport.parkNanos(this, TICK_NANOS);
+        NativeEngine.tick();
+        long now = System.nanoTime();
+        Watched[] all = watched;
+        for (int i = 0; i < all.length; i++) {
+            tick(all[i], now);
+        }
+        return true;
     }
 
     /** What one throws must not end the thread, which checks the others too. */
@@ -81,12 +87,20 @@ final class Watchdog {
         try {
             one.tick(now);
         } catch (Throwable e) {
-            LOG.warn("the check of a communicator failed", e);
+            warn(e);
+        }
+    }
+
+    private static void warn(Throwable problem) {
+        try {
+            LOG.warn("the check of a communicator failed", problem);
+        } catch (Throwable e) {
+            // No memory for a log record. The next check is 50 ms later.
         }
     }
 
     private synchronized boolean endIfNothingIsLeft() {
-        if (!watched.isEmpty()) {
+        if (watched.length > 0) {
             return false;
         }
         thread = null;

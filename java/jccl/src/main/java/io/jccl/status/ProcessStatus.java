@@ -9,6 +9,7 @@ import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.StatusSettings;
 import io.jccl.device.HostIdentity;
+import io.jccl.internal.ServiceThread;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnixDomainSocketAddress;
@@ -175,24 +176,25 @@ public final class ProcessStatus implements StatusServer.Service {
         if (asked == null) {
             return; // it ends, and the connection with it
         }
-        Thread dumping = new Thread(
-                () -> {
-                    List<String> dumps = dump(visible.communicators(), request);
-                    asked.reactor().execute(() -> answer(request, visible, dumps, answer));
-                },
-                "jccl-status-dump"); // a file system may take its time
-        dumping.setDaemon(true);
-        dumping.start();
+        List<String> dumps = new ArrayList<>();
+        ServiceThread.once(
+                        "jccl-status-dump", // a file system may take its time
+                        () -> dump(visible.communicators(), request, dumps),
+                        thrown -> asked.reactor().execute(() -> {
+                            if (thrown != null) {
+                                dumps.add("an error ended the dump: " + thrown);
+                            }
+                            answer(request, visible, dumps, answer);
+                        }))
+                .start();
     }
 
-    private static List<String> dump(List<CommunicatorStatus> dumped, Request request) {
-        List<String> dumps = new ArrayList<>();
+    private static void dump(List<CommunicatorStatus> dumped, Request request, List<String> dumps) {
         for (CommunicatorStatus communicator : dumped) {
             if (request.communicator().isEmpty() || request.communicator().equals(communicator.id())) {
                 dumps.add(communicator.dump(Path.of(request.dumpFolder())));
             }
         }
-        return dumps;
     }
 
     private void answer(Request request, Visible visible, List<String> dumps, Consumer<byte[]> answer) {

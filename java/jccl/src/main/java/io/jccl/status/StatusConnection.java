@@ -49,7 +49,7 @@ abstract class StatusConnection implements Reactor.Handler {
     }
 
     /** The connection broke, or was closed by the other end; it is closed. Called once at most. */
-    abstract void broken(Exception cause);
+    abstract void broken(Throwable cause);
 
     final void register(Reactor reactor, int operations) throws IOException {
         key = reactor.register(channel, operations, this);
@@ -154,7 +154,7 @@ abstract class StatusConnection implements Reactor.Handler {
     }
 
     @Override
-    public final void failed(Exception cause) {
+    public final void failed(Throwable cause) {
         if (!closed) {
             close();
             broken(cause);

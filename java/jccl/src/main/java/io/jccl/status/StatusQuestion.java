@@ -88,7 +88,7 @@ final class StatusQuestion {
         }
     }
 
-    private void failed(SocketAddress address, Exception cause) {
+    private void failed(SocketAddress address, Throwable cause) {
         if (attempt != null) {
             attempt.close();
         }
@@ -192,7 +192,7 @@ final class StatusQuestion {
         }
 
         @Override
-        void broken(Exception cause) {
+        void broken(Throwable cause) {
             boolean refused = isConnected && !isProved && serverNonce != null;
             if (refused || cause instanceof WireException) {
                 String text = refused ? "it refuses the proof of the secret" : cause.getMessage();

@@ -139,7 +139,7 @@ final class StatusServer implements Closeable {
         }
 
         @Override
-        public void failed(Exception cause) {
+        public void failed(Throwable cause) {
             LOG.warn(
                     "the status server cannot accept: {}; is the limit of open files (ulimit -n) too low?",
                     cause.toString());
@@ -238,7 +238,7 @@ final class StatusServer implements Closeable {
         }
 
         @Override
-        void broken(Exception cause) {
+        void broken(Throwable cause) {
             LOG.debug("status server: remote={} is gone: {}", remote, cause.toString());
         }
 

@@ -8,6 +8,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
@@ -16,8 +17,15 @@ import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import com.tngtech.archunit.library.GeneralCodingRules;
+import io.jccl.internal.ServiceThread;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Timer;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ForkJoinPool;
+import java.util.stream.BaseStream;
 
 /** The layers of docs/architecture.md: a package imports only from lower layers, and everything may use {@code io.jccl}. */
 @AnalyzeClasses(packages = "io.jccl", importOptions = ImportOption.DoNotIncludeTests.class)
@@ -92,6 +100,30 @@ class JavaLayersTest {
             .callMethod(Runtime.class, "exit", int.class)
             .orShould()
             .callMethod(Runtime.class, "halt", int.class);
+
+    /** Threads of executors, timers and common pools would end with what they throw, in another place. */
+    @ArchTest
+    static final ArchRule THREADS_ARE_SERVICE_THREADS = noClasses()
+            .that()
+            .doNotHaveFullyQualifiedName(ServiceThread.class.getName())
+            .should()
+            .callConstructorWhere(DescribedPredicate.describe(
+                    "makes a thread",
+                    call -> call.getTargetOwner().isAssignableTo(Thread.class)
+                            || call.getTargetOwner().isAssignableTo(ExecutorService.class)
+                            || call.getTargetOwner().isAssignableTo(Timer.class)))
+            .orShould()
+            .callMethodWhere(DescribedPredicate.describe("uses threads of others", JavaLayersTest::usesOtherThreads));
+
+    private static boolean usesOtherThreads(JavaMethodCall call) {
+        boolean isPool = call.getTargetOwner().isEquivalentTo(Executors.class)
+                || call.getTargetOwner().isEquivalentTo(ForkJoinPool.class);
+        boolean isAsync = call.getTargetOwner().isAssignableTo(CompletionStage.class)
+                && call.getName().endsWith("Async");
+        boolean isParallel = call.getTargetOwner().isAssignableTo(BaseStream.class)
+                && call.getName().equals("parallel");
+        return isPool || isAsync || isParallel || call.getName().equals("parallelStream");
+    }
 
     private static boolean mayImport(JavaClass importing, JavaClass imported) {
         String from = topPackage(importing);

@@ -63,6 +63,7 @@ public final class RankMain {
             case "launched-sample" -> launchedSample(Integer.parseInt(rest.get(0)));
             case "launched-work" -> launchedWork(Long.parseLong(rest.get(0)));
             case "late" -> late(id, rank, size, rest);
+            case "full-heap" -> FullHeap.run(id, rank, size, rest);
             case "roots" -> roots(id, rank, size, rest);
             case "cycles" -> cycles(id, rank, size, rest);
             case "host-buffers" -> hostBuffers(id, rank, size, HostBufferScenarios.valueOf(rest.get(0)));

@@ -1,19 +1,25 @@
 package io.jccl.cli.launch;
 
+import io.jccl.internal.ServiceThread;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** Copies a rank's output line by line, each with a prefix, so that the lines of several ranks do not mix. */
-final class LineCopier implements Runnable {
+final class LineCopier {
 
     private static final int MAX_LINE_BYTES = 1 << 16;
 
     private final InputStream from;
     private final PrintStream to;
     private final byte[] prefix;
+    private final byte[] chunk = new byte[8192];
+    private final ByteArrayOutputStream line = new ByteArrayOutputStream();
+    private int at; // the next byte of the chunk
+    private int end; // of what was read into the chunk
 
     LineCopier(InputStream from, PrintStream to, String prefix) {
         this.from = from;
@@ -21,35 +27,45 @@ final class LineCopier implements Runnable {
         this.prefix = prefix.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Copies until the end of the stream. */
-    @Override
-    public void run() {
-        byte[] chunk = new byte[8192];
-        ByteArrayOutputStream line = new ByteArrayOutputStream();
-        try {
-            for (int n = from.read(chunk); n >= 0; n = from.read(chunk)) {
-                for (int i = 0; i < n; i++) {
-                    if (chunk[i] == '\n' || line.size() >= MAX_LINE_BYTES) {
-                        flush(line);
-                    }
-                    if (chunk[i] != '\n') {
-                        line.write(chunk[i]);
-                    }
-                }
-            }
-        } catch (IOException e) {
-            // the rank was killed and its stream closed: what it wrote before has been copied
-        }
-        if (line.size() > 0) {
-            flush(line);
-        }
+    /** Starts the thread that copies until the end of the stream. */
+    Thread start(String name) {
+        Thread thread = ServiceThread.repeating(name, this::copyChunk);
+        thread.start();
+        return thread;
     }
 
-    private void flush(ByteArrayOutputStream line) {
-        line.write('\n');
+    /**
+     * Copies what has come; false at the end of the stream. Continues where it was after an error of the JVM: a rank whose output
+     * nobody reads would stop.
+     */
+    private boolean copyChunk() {
+        for (; at < end; at++) {
+            if (chunk[at] == '\n' || line.size() >= MAX_LINE_BYTES) {
+                flush();
+            }
+            if (chunk[at] != '\n') {
+                line.write(chunk[at]);
+            }
+        }
+        at = 0;
+        end = 0;
+        try {
+            end = from.read(chunk);
+        } catch (IOException e) {
+            end = -1; // the rank was killed and its stream closed: what it wrote before has been copied
+        }
+        if (end < 0 && line.size() > 0) {
+            flush();
+        }
+        return end >= 0;
+    }
+
+    private void flush() {
+        byte[] bytes = Arrays.copyOf(prefix, prefix.length + line.size() + 1); // first: there may be no memory
+        System.arraycopy(line.toByteArray(), 0, bytes, prefix.length, line.size());
+        bytes[bytes.length - 1] = '\n';
         synchronized (to) {
-            to.write(prefix, 0, prefix.length);
-            to.write(line.toByteArray(), 0, line.size());
+            to.write(bytes, 0, bytes.length);
             to.flush();
         }
         line.reset();

@@ -151,8 +151,11 @@ public final class LocalLauncher {
         }
         directory.started(process);
         process.onExit().thenAccept(ended -> {
-            directory.ended(ended);
-            exits.add(new Exit(index, ended.exitValue()));
+            try {
+                directory.ended(ended);
+            } finally {
+                exits.add(new Exit(index, ended.exitValue())); // whatever is thrown: the launcher waits for it
+            }
         });
         if (job.verbose()) {
             say("rank " + rank + " is process " + process.pid());
@@ -182,10 +185,7 @@ public final class LocalLauncher {
 
     private void copy(int rank, InputStream from, PrintStream to, boolean colour) {
         String prefix = COLOURS[rank % COLOURS.length].paint("[" + rank + "] ", colour);
-        Thread thread = new Thread(new LineCopier(from, to, prefix), "jccl-launch-output-" + rank);
-        thread.setDaemon(true);
-        thread.start();
-        copiers.add(thread);
+        copiers.add(new LineCopier(from, to, prefix).start("jccl-launch-output-" + rank));
     }
 
     private Outcome await() throws InterruptedException {

@@ -1,0 +1,147 @@
+package io.jccl.internal;
+
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A daemon thread of the library. Every thread of the library is one of these, so that whatever a thread throws ends here,
+ * errors of the JVM included: nothing ends a thread silently, and nothing reaches the handler of uncaught exceptions, which
+ * prints.
+ *
+ * <p>A thread that {@link #repeating repeats rounds} starts the next round after a pause. A thread that runs {@link #once}
+ * passes what was thrown to whoever waits for the thread. While the heap is full nothing here allocates: an error is kept and
+ * logged after memory has returned.
+ */
+public final class ServiceThread extends Thread {
+
+    /** What a thread does over and over. */
+    @FunctionalInterface
+    public interface Rounds {
+
+        /**
+         * Does one round. After an exception or error the thread pauses and starts another round. So a round leaves its state
+         * consistent when it throws.
+         *
+         * @return whether there is another round
+         * @throws Exception is logged
+         */
+        boolean next() throws Exception;
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(ServiceThread.class);
+    private static final long MIN_PAUSE_NANOS = 1_000_000;
+    private static final long MAX_PAUSE_NANOS = 100_000_000;
+
+    /** Errors after which the thread logs even though no round has succeeded since: about every ten seconds. */
+    private static final long LOG_AFTER = 100;
+
+    private Throwable first; // of the problems that are not logged yet, or null
+    private long problems; // that are not logged yet
+    private long logAt = LOG_AFTER; // problems, without a round that succeeds
+    private long pauseNanos = MIN_PAUSE_NANOS;
+
+    private ServiceThread(String name, Consumer<ServiceThread> body) {
+        super(null, new Body(body), name, 0, false); // inheritable thread locals could keep an application's classes
+        setDaemon(true);
+    }
+
+    /** Gives a body its thread. */
+    private record Body(Consumer<ServiceThread> body) implements Runnable {
+
+        @Override
+        public void run() {
+            body.accept((ServiceThread) Thread.currentThread());
+        }
+    }
+
+    /** A thread, not started, that does rounds until one returns false. */
+    public static ServiceThread repeating(String name, Rounds rounds) {
+        return new ServiceThread(name, thread -> thread.repeat(rounds));
+    }
+
+    /**
+     * A thread, not started, that runs a body once.
+     *
+     * @param settle takes what the body has thrown, or null. Called again while it throws an error of the JVM, such as a full
+     *     heap: so it may be called more than once.
+     */
+    public static ServiceThread once(String name, Runnable body, Consumer<Throwable> settle) {
+        return new ServiceThread(name, thread -> thread.runOnce(body, settle));
+    }
+
+    /** A thread, not started, that runs a body once for which nobody waits. What the body throws is logged. */
+    public static ServiceThread once(String name, Runnable body) {
+        return new ServiceThread(name, thread -> thread.runOnce(body, thread::logUnsettled));
+    }
+
+    private void repeat(Rounds rounds) {
+        for (boolean more = true; more; ) {
+            try {
+                more = rounds.next();
+                succeeded();
+            } catch (Throwable problem) {
+                failed(problem);
+            }
+        }
+    }
+
+    private void runOnce(Runnable body, Consumer<Throwable> settle) {
+        Throwable thrown = null;
+        try {
+            body.run();
+        } catch (Throwable problem) {
+            thrown = problem;
+        }
+        for (boolean settled = false; !settled; ) {
+            try {
+                settle.accept(thrown);
+                settled = true;
+                succeeded();
+            } catch (Throwable problem) {
+                settled = !(problem instanceof VirtualMachineError);
+                failed(problem);
+            }
+        }
+    }
+
+    private void logUnsettled(Throwable thrown) {
+        if (thrown != null) {
+            LOG.warn("thread={} ends with an error", getName(), thrown);
+        }
+    }
+
+    /** Allocates nothing where nothing was thrown. */
+    private void succeeded() {
+        pauseNanos = MIN_PAUSE_NANOS;
+        if (first != null) {
+            log();
+        }
+    }
+
+    /** Allocates nothing for an error of the JVM. */
+    private void failed(Throwable problem) {
+        if (first == null) {
+            first = problem;
+        }
+        problems++;
+        if (!(first instanceof Error) || problems >= logAt) {
+            log();
+        }
+        Thread.interrupted(); // with the flag set the thread would not pause
+        LockSupport.parkNanos(this, pauseNanos);
+        pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
+    }
+
+    private void log() {
+        try {
+            LOG.error("thread={} errors={}: unexpected; the thread continues", getName(), problems, first);
+            first = null;
+            problems = 0;
+            logAt = LOG_AFTER;
+        } catch (Throwable noMemory) {
+            logAt = problems + LOG_AFTER;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package io.jccl.runtime;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * A future whose {@link #join} and {@link #getNow} throw an exception with the stack of their caller, as {@link #get()} of every
+ * future does.
+ */
+final class CallerFuture<T> extends CompletableFuture<T> {
+
+    @Override
+    public <U> CompletableFuture<U> newIncompleteFuture() {
+        return new CallerFuture<>();
+    }
+
+    @Override
+    public T join() {
+        try {
+            return super.join();
+        } catch (CompletionException e) {
+            throw ofCaller(e);
+        }
+    }
+
+    @Override
+    public T getNow(T absent) {
+        try {
+            return super.getNow(absent);
+        } catch (CompletionException e) {
+            throw ofCaller(e);
+        }
+    }
+
+    /** The thread that has completed the future may have made the exception. */
+    private static CompletionException ofCaller(CompletionException stored) {
+        return stored.getCause() == null ? stored : new CompletionException(stored.getMessage(), stored.getCause());
+    }
+}
