@@ -4,6 +4,7 @@ import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
+import io.jccl.internal.Rethrown;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -114,7 +115,7 @@ final class OutOfBandChannel implements OutOfBand {
                             + StalledConnections.hint(),
                     missing,
                     null);
-            failure = () -> late;
+            failure = () -> Rethrown.here(late);
             throw late;
         }
         WireReader result = gathered;

@@ -1,21 +1,17 @@
 package io.jccl.runtime;
 
-import io.jccl.AbortedException;
-import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
-import io.jccl.DeviceException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
-import io.jccl.TransportException;
+import io.jccl.internal.Rethrown;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Why a communicator failed. The first caller gets the exception itself, later ones a new one that it caused. */
+/** Why a communicator failed. Each caller gets an exception of its own, which the first one has caused. */
 final class Failure {
 
     private static final Duration MAX_DUMP = Duration.ofSeconds(1);
@@ -62,7 +58,7 @@ final class Failure {
     }
 
     /**
-     * An exception to throw now: the first itself, or one like it with the stack of this caller. A caller that is interrupted
+     * An exception to throw now, with the stack of this caller and the first one as its cause. A caller that is interrupted
      * itself gets an {@link InterruptedCommunicationException} where an interrupt was the reason.
      */
     JcclException exception() {
@@ -71,9 +67,8 @@ final class Failure {
         }
         if (thrown.compareAndSet(false, true)) {
             awaitDump();
-            return first;
         }
-        return like(first, first.getMessage(), first);
+        return Rethrown.here(first);
     }
 
     /** The ranks that a failure names. */
@@ -85,31 +80,5 @@ final class Failure {
             ranks = e.missingRanks();
         }
         return ranks.stream().sorted().toList();
-    }
-
-    /** An exception of the same class and with the same facts. */
-    static JcclException like(JcclException model, String message, Throwable cause) {
-        if (model instanceof CommunicationTimeoutException e) {
-            return new CommunicationTimeoutException(message, e.missingRanks(), cause);
-        }
-        if (model instanceof PeerFailedException e) {
-            return new PeerFailedException(message, e.failedRanks(), cause);
-        }
-        if (model instanceof MismatchedCollectiveException e) {
-            return new MismatchedCollectiveException(message, e.rows(), cause);
-        }
-        if (model instanceof TransportException) {
-            return new TransportException(message, cause);
-        }
-        if (model instanceof AbortedException) {
-            return new AbortedException(message, cause);
-        }
-        if (model instanceof BootstrapException) {
-            return new BootstrapException(message, cause);
-        }
-        if (model instanceof DeviceException) {
-            return new DeviceException(message, cause);
-        }
-        return new JcclException(message, cause);
     }
 }
