@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <system_error>
+#include <utility>
 
 #include "base/futex.h"
 #include "base/thread.h"
@@ -52,6 +53,10 @@ void IoThreadPool::run(int count, const std::function<void(int)>& task) {
   for (int polls = 0; finished_.load(std::memory_order_acquire) != count; ++polls) {
     if (polls >= kPolls) sched_yield();
   }
+  if (__builtin_expect(thrown_ != nullptr, 0)) {
+    threw_.clear();
+    std::rethrow_exception(std::exchange(thrown_, nullptr));
+  }
 }
 
 void IoThreadPool::call() {
@@ -67,10 +72,18 @@ bool IoThreadPool::runOne() {
     if (next >= (ticket >> kCountShift & kMask)) return false;
     if (!tickets_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
     // run() does not return before this task has: task_ is that of the ticket's round.
-    (*task_)(static_cast<int>(next));
-    finished_.fetch_add(1, std::memory_order_release);
+    runTask(static_cast<int>(next));
     return true;
   }
+}
+
+void IoThreadPool::runTask(int index) {
+  try {
+    (*task_)(index);
+  } catch (...) {
+    if (!threw_.test_and_set()) thrown_ = std::current_exception();
+  }
+  finished_.fetch_add(1, std::memory_order_release);
 }
 
 void IoThreadPool::help() {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,7 +26,8 @@ class IoThreadPool {
   IoThreadPool(const IoThreadPool&) = delete;
   IoThreadPool& operator=(const IoThreadPool&) = delete;
 
-  // Calls task(0) to task(count - 1), each once, on any of the threads, and returns when all have returned. What was
+  // Calls task(0) to task(count - 1), each once, on any of the threads, and returns when all have returned; throws what the first
+  // of them threw. What was
   // written before is seen by them, and what they wrote afterwards. For one caller at a time; count <= kMaxTasks.
   void run(int count, const std::function<void(int)>& task);
 
@@ -34,11 +36,14 @@ class IoThreadPool {
 
   void call();
   bool runOne();
+  void runTask(int index);
   void help();
 
   // | round, 32 bits | count, 16 bits | next, 16 bits |: a task is taken by raising `next` in the round it belongs to.
   std::atomic<uint64_t> tickets_{0};
   std::atomic<int> finished_{0};
+  std::atomic_flag threw_;
+  std::exception_ptr thrown_;                       // by the first task of a round that threw; published by finished_
   const std::function<void(int)>* task_ = nullptr;  // read only by the holder of a ticket
   std::atomic<uint32_t> calls_{0};                  // helpers sleep on it
   std::atomic<int> sleepers_{0};

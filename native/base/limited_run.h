@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -34,14 +35,23 @@ inline void leaveThread(std::thread& thread) {
   thread.detach();
 }
 
-// Runs `body` on a thread of its own and waits for it, for at most `limitNanos`. False: it has not ended, and goes on without
-// its caller, so that `body` owns all that it uses.
+// Runs `body` on a thread of its own and waits for it, for at most `limitNanos`; throws what it throws. False: it has not ended,
+// and continues without its caller, so that `body` owns all that it uses.
 inline bool runWithin(int64_t limitNanos, const char* name, std::function<void()> body) {
-  const auto over = std::make_shared<std::atomic<uint32_t>>(0);
-  std::thread thread = startQuietThread(name, [over, body = std::move(body)] {
-    body();
-    over->store(1);
-    futexWake(*over);
+  struct End {
+    std::atomic<uint32_t> over{0};
+    std::exception_ptr thrown;  // published by `over`
+  };
+  const auto end = std::make_shared<End>();
+  std::atomic<uint32_t>* over = &end->over;
+  std::thread thread = startQuietThread(name, [end, body = std::move(body)] {
+    try {
+      body();
+    } catch (...) {
+      end->thrown = std::current_exception();
+    }
+    end->over.store(1);
+    futexWake(end->over);
   });
   const int64_t deadline = monotonicNanos() + limitNanos;
   for (int64_t left = limitNanos; over->load() == 0 && left > 0; left = deadline - monotonicNanos()) {
@@ -50,6 +60,7 @@ inline bool runWithin(int64_t limitNanos, const char* name, std::function<void()
   const bool isOver = over->load() != 0;
   if (isOver) {
     thread.join();
+    if (end->thrown != nullptr) std::rethrow_exception(end->thrown);
   } else {
     leaveThread(thread);
   }

@@ -1,15 +1,18 @@
 // Native threads in the JVM's process: named, without the signals that belong to the application and to the JVM's threads, and
-// with the subject of their caller's log records.
+// with the subject of their caller's log records. Nothing that their bodies throw ends the process.
 #pragma once
 
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thrown.h"
 
 namespace jccl {
 
@@ -18,7 +21,25 @@ namespace jccl {
 inline constexpr std::array kSignalsOfThreads = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,   SIGTRAP,
                                                  SIGSYS,  SIGABRT, SIGPROF, SIGVTALRM};
 
-// Throws what std::thread throws; the caller's signals are as they were in any case.
+// Calls `round` until it returns false: the life of a thread that serves others, like ServiceThread in Java. After an exception,
+// which is logged, it pauses and calls it again: so a round leaves its state whole when it throws.
+template <typename Round>
+void repeatRounds(const char* thread, Round round) noexcept {
+  constexpr std::chrono::milliseconds kMaxPause{100};
+  std::chrono::milliseconds pause{1};
+  for (bool more = true; more;) {
+    try {
+      more = round();
+      pause = std::chrono::milliseconds{1};
+    } catch (...) {
+      logThrown(thread);
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, kMaxPause);
+    }
+  }
+}
+
+// Throws what std::thread throws; the caller's signals are as they were in any case. What the body throws is logged; bodies for which somebody waits handle it themselves.
 template <typename Body>
 std::thread startQuietThread(const char* name, Body body) {
   struct SignalsBlocked {
@@ -35,7 +56,13 @@ std::thread startQuietThread(const char* name, Body body) {
     const SignalsBlocked blocked;
     return std::thread([body = std::move(body), subject = LogScope::current()]() mutable {
       const LogScope logs(std::move(subject));
-      body();
+      try {
+        body();
+      } catch (...) {
+        std::array<char, 16> own{};
+        pthread_getname_np(pthread_self(), own.data(), own.size());
+        logThrown(own.data());
+      }
     });
   }();
   pthread_setname_np(thread.native_handle(), name);

@@ -55,7 +55,7 @@ void CollNetStaging::Moved::run(StagingActivity& activity) {
     }
     int work = 0;
     for (CollNetLink& link : links) {
-      if (Status polled = link.poll(&work); !polled) {
+      if (Status polled = orThrown([&] { return link.poll(&work); }); !polled) {
         const std::lock_guard lock(mutex);
         error = polled;
         failed.store(true);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/thrown.h"
 #include "engine/communicator.h"
 #include "engine/operation_arguments.h"
 #include "engine/user_memory_scope.h"
@@ -29,7 +30,14 @@ Code Communicator::onOperationThread(Body body) {
   if (__builtin_expect(operationThread_ == nullptr, 1)) return body();
   if (operationThreadLeft_) return failure();
   Code code = Code::Ok;
-  operationBody_ = [&code, &body] { code = body(); };
+  operationBody_ = [this, &code, &body] {
+    try {
+      code = body();
+    } catch (...) {
+      code = thrownStatus().code();
+      control_.fail(code);
+    }
+  };
   operationThread_->start();
   if (operationThread_->join()) return code;
   operationThreadLeft_ = true;
@@ -292,7 +300,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
     if (workers_ == nullptr) {
       workers_ = std::make_unique<Workers>(holds(), [this](int channel) {
         Transfer transfer = transferInFlight_;
-        channels_[channel]->run(*inFlight_, transfer);
+        runChannel(channel, *inFlight_, transfer);
       });
     }
     if (Status status = workers_->provide(channels); !status) {
@@ -304,11 +312,27 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
     inFlight_ = &operation;
     transferInFlight_ = transfer;
     workers_->start(channels);
-    channels_[0]->run(operation, transfer);
+    runChannel(0, operation, transfer);
     if (!workers_->join(channels)) control_.fail(Code::Transport);
     inFlight_ = nullptr;
   } else {
-    channels_[0]->run(operation, transfer);
+    runChannel(0, operation, transfer);
+  }
+}
+
+// What a channel throws fails the communicator, so that the waits of the other channels end.
+void Communicator::runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept {
+  try {
+    channels_[channel]->run(operation, transfer);
+  } catch (...) {
+    const Status thrown = thrownStatus();
+    control_.fail(thrown.code());
+    try {
+      const std::lock_guard lock(errorMutex_);
+      if (error_.empty()) error_ = thrown.message();
+    } catch (...) {
+      return;  // the code says that there is no memory
+    }
   }
 }
 

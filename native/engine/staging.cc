@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/code.h"
 #include "base/thread.h"
 
@@ -10,7 +9,6 @@ namespace jccl {
 namespace {
 
 constexpr int kIdlePolls = 64;
-constexpr int64_t kFirstWaitNanos = 20'000;
 constexpr int64_t kLastWaitNanos = 200'000;  // kernels publish without an event
 constexpr int64_t kSleepNanos = 100'000'000;
 
@@ -34,44 +32,50 @@ StagingProxy::~StagingProxy() {
 }
 
 void StagingProxy::run() {
-  int idle = 0;
-  int64_t wait = kFirstWaitNanos, moved = monotonicNanos();
-  bool reported = false;
-  uint32_t seen = 0;
-  bool moves = false;  // since the network's own thread was last kicked
-  while (!stopping_.load()) {
-    const bool alone = othersBroken_ && activity_.ownInFlight() && othersBroken_();
-    if ((network_.failed() || alone) && !reported) {
-      reported = true;
-      failed_();
-      activity_.unlessClosed([this] { controls_.abort(Code::Transport); });
+  Progress progress;
+  repeatRounds("jccl-staging", [&] {
+    try {
+      return !stopping_.load() && round(progress);
+    } catch (...) {
+      progress.broken = true;  // what was moved is not known: kernels must not wait for it
+      throw;
     }
-    const uint32_t begun = activity_.begun();
-    if (begun != seen) {
-      moves = true;
-      moved = monotonicNanos();
-    }
-    seen = begun;
-    if (reported || !activity_.inFlight()) {
-      // What the last kernels published has still to leave: the network's own thread sends it.
-      if (moves) network_.kick();
-      moves = false;
-      activity_.sleep(seen, kSleepNanos);
-      continue;
-    }
-    moves = true;
-    if (network_.poll() != 0) {
-      idle = 0;
-      wait = kFirstWaitNanos;
-      moved = spinNanos_ == 0 ? 0 : monotonicNanos();
-    } else if (++idle >= kIdlePolls && monotonicNanos() - moved < spinNanos_) {
-      idle = 0;
-      std::this_thread::yield();
-    } else if (idle >= kIdlePolls) {
-      network_.waitForEvents(wait);
-      wait = std::min(2 * wait, kLastWaitNanos);
-    }
+  });
+}
+
+bool StagingProxy::round(Progress& at) {
+  const bool alone = othersBroken_ && activity_.ownInFlight() && othersBroken_();
+  if ((network_.failed() || alone || at.broken) && !at.reported) {
+    failed_();
+    activity_.unlessClosed([this] { controls_.abort(Code::Transport); });
+    at.reported = true;
   }
+  const uint32_t begun = activity_.begun();
+  if (begun != at.seen) {
+    at.moves = true;
+    at.moved = monotonicNanos();
+  }
+  at.seen = begun;
+  if (at.reported || !activity_.inFlight()) {
+    // What the last kernels published has still to leave: the network's own thread sends it.
+    if (at.moves) network_.kick();
+    at.moves = false;
+    activity_.sleep(at.seen, kSleepNanos);
+    return true;
+  }
+  at.moves = true;
+  if (network_.poll() != 0) {
+    at.idle = 0;
+    at.wait = Progress::kFirstWaitNanos;
+    at.moved = spinNanos_ == 0 ? 0 : monotonicNanos();
+  } else if (++at.idle >= kIdlePolls && monotonicNanos() - at.moved < spinNanos_) {
+    at.idle = 0;
+    std::this_thread::yield();
+  } else if (at.idle >= kIdlePolls) {
+    network_.waitForEvents(at.wait);
+    at.wait = std::min(2 * at.wait, kLastWaitNanos);
+  }
+  return true;
 }
 
 }  // namespace jccl

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/progress_engine.h"
 #include "engine/staging_activity.h"
 #include "primitives/control_words.h"
@@ -73,7 +74,21 @@ class StagingProxy {
   StagingActivity& activity() { return activity_; }
 
  private:
+  // Where the thread is in its polls.
+  struct Progress {
+    static constexpr int64_t kFirstWaitNanos = 20'000;
+
+    int idle = 0;
+    int64_t wait = kFirstWaitNanos;
+    int64_t moved = monotonicNanos();
+    uint32_t seen = 0;
+    bool moves = false;  // since the network's own thread was last kicked
+    bool broken = false;
+    bool reported = false;
+  };
+
   void run();
+  bool round(Progress& at);
 
   ProgressEngine& network_;
   const ChannelControls controls_;

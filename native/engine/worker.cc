@@ -73,7 +73,11 @@ void Worker::loop() {
   for (uint32_t done = 0;; ++done) {
     while (!changesSoon(posted_, done)) futexWait(posted_, done);
     if (stop_.load(std::memory_order_relaxed)) return;
-    job_();
+    try {
+      job_();
+    } catch (...) {
+      logThrown("worker");
+    }
     finished_.store(done + 1, std::memory_order_release);
     futexWake(finished_);
   }

@@ -25,7 +25,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `job` is run once for each start().
+  // `job` is run once for each start(). It handles what it throws; otherwise that is only logged.
   Status open(const std::string& name, std::function<void()> job);
 
   void start();

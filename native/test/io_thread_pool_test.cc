@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -51,6 +52,22 @@ TEST(IoThreadPool, TasksRunAtTheSameTime) {
   });
   EXPECT_EQ(3, begun.load());
   EXPECT_EQ(3u, std::set<std::thread::id>(by.begin(), by.end()).size());
+}
+
+TEST(IoThreadPool, ThrowsWhatATaskThrowsAfterAllTasksHaveEnded) {
+  const auto pool = poolOf(2);
+  for (int round = 0; round < 1000; ++round) {
+    std::array<int, 6> done{};
+    EXPECT_THROW(pool->run(6,
+                           [&](int i) {
+                             done[static_cast<size_t>(i)] = 1;
+                             if (i % 2 == round % 2) throw std::bad_alloc();
+                           }),
+                 std::bad_alloc);
+    for (const int one : done) ASSERT_EQ(1, one) << round;
+    pool->run(6, [&](int i) { done[static_cast<size_t>(i)] = 2; });  // as before
+    for (const int one : done) ASSERT_EQ(2, one) << round;
+  }
 }
 
 // Helpers that sleep are woken, and those that wake too late leave the next round's tasks alone.

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -43,6 +44,30 @@ bool becomes(const std::function<bool()>& condition) {
   const int64_t deadline = monotonicNanos() + kLimitNanos;
   while (!condition() && monotonicNanos() < deadline) std::this_thread::yield();
   return condition();
+}
+
+// Throws in some polls.
+class Throwing final : public ProgressCallback {
+ public:
+  int poll(int64_t) override {
+    if (polls.fetch_add(1) < 3) throw std::bad_alloc();
+    return 0;
+  }
+  bool pending() const override { return polls.load() < 5; }
+
+  std::atomic<int> polls{0};
+};
+
+TEST(NetProgressEngine, ItsThreadContinuesAfterACallbackThatThrows) {
+  Throwing callback;
+  NetProgressEngine engine;
+  ASSERT_TRUE(engine.start().isOk());
+  engine.addControl(&callback);
+  EXPECT_TRUE(becomes([&] {
+    engine.wakeThread();
+    return callback.polls.load() > 5;
+  }));
+  engine.stop();
 }
 
 // The engine's thread checks for work that is left and finds none; before it concludes that it need not poll any more, a

@@ -8,9 +8,14 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/limited_run.h"
 
 namespace jccl {
 namespace {
@@ -36,6 +41,35 @@ TEST(NativeThread, LetsFaultsAndProfilersThrough) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF, SIGVTALRM}) {
     EXPECT_EQ(0, sigismember(&mask, signal)) << ::strsignal(signal);  // NOLINT(concurrency-mt-unsafe)
   }
+}
+
+TEST(NativeThread, EndsAloneWhenItsBodyThrows) {
+  startQuietThread("jccl-test", [] { throw std::bad_alloc(); }).join();
+  startQuietThread("jccl-test", [] { throw std::runtime_error("of the test"); }).join();
+  startQuietThread("jccl-test", [] { throw 1; }).join();  // NOLINT(hicpp-exception-baseclass)
+}
+
+TEST(NativeThread, RepeatsRoundsThatThrow) {
+  int rounds = 0;
+  startQuietThread("jccl-test", [&rounds] {
+    repeatRounds("jccl-test", [&rounds] {
+      if (++rounds < 4) throw std::system_error(EAGAIN, std::generic_category());
+      return rounds < 6;
+    });
+  }).join();
+  EXPECT_EQ(6, rounds);
+}
+
+TEST(NativeThread, WhatIsThrownBecomesAStatus) {
+  EXPECT_EQ(Code::NoMemory, orThrown([]() -> Status { throw std::bad_alloc(); }).code());
+  const Status other = orThrown([]() -> Status { throw std::runtime_error("of the test"); });
+  EXPECT_EQ(Code::Internal, other.code());
+  EXPECT_EQ("of the test", other.message());
+  EXPECT_TRUE(orThrown([] { return Status::ok(); }).isOk());
+}
+
+TEST(NativeThread, WhoeverWaitsForALimitedRunGetsWhatItThrows) {
+  EXPECT_THROW(runWithin(10'000'000'000, "jccl-test", [] { throw std::bad_alloc(); }), std::bad_alloc);
 }
 
 TEST(NativeThread, ItsMakerKeepsItsOwnMask) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <new>
 
 namespace jccl {
 namespace {
@@ -27,6 +28,22 @@ TEST(WorkerTest, RunsEachJobOnItsThread) {
       ASSERT_EQ(i, jobs);
     }
     EXPECT_NE(std::this_thread::get_id(), thread);
+  }
+}
+
+TEST(WorkerTest, ContinuesAfterAJobThatThrows) {
+  Worker worker(nullptr);
+  int jobs = 0;
+  ASSERT_TRUE(worker
+                  .open("jccl-test",
+                        [&jobs] {
+                          if (++jobs < 3) throw std::bad_alloc();
+                        })
+                  .isOk());
+  for (int i = 1; i <= 4; ++i) {
+    worker.start();
+    ASSERT_TRUE(worker.join());
+    ASSERT_EQ(i, jobs);
   }
 }
 

@@ -100,6 +100,7 @@ bool NetProgressEngine::run(std::function<void()> task) {
     if (isStuck() || ended_.load() != 0) return posted->done.load() != 0;
     futexWaitFor(posted->done, 0, kLookNanos);
   }
+  if (posted->thrown != nullptr) std::rethrow_exception(posted->thrown);
   return true;
 }
 
@@ -129,7 +130,11 @@ void NetProgressEngine::runTasks() {
     tasks.swap(tasks_);
   }
   for (const auto& task : tasks) {
-    task->run();
+    try {
+      task->run();
+    } catch (...) {
+      task->thrown = std::current_exception();
+    }
     task->done.store(1);
     futexWake(task->done);
   }
@@ -320,24 +325,28 @@ int64_t NetProgressEngine::sleepOfServing(int64_t nanos, bool worked, int64_t no
   return ++idlePolls_ < kIdlePolls ? 0 : std::min(nanos, maxSleepNanos_.load(std::memory_order_relaxed));
 }
 
-void NetProgressEngine::threadMain() {
+bool NetProgressEngine::threadRound() {
   int64_t sleepNanos = 0;
-  while (pollOnThread(&sleepNanos)) {
-    const bool polls = threadPolls_.load(std::memory_order_relaxed);
-    if (polls) sleepNanos = std::min({sleepNanos, kMaxSleepNanos, maxSleepNanos_.load(std::memory_order_relaxed)});
-    if (sleepNanos == 0) {
-      std::this_thread::yield();
-      continue;
-    }
-    threadSleeps_.store(!polls);
-    if (!polls && threadPolls_.load()) continue;  // asked meanwhile
-    std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
-                                    pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
-    const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);
-    ::ppoll(waited.data(), waited.size(), sleepNanos == INT64_MAX ? nullptr : &span, nullptr);
-    threadSleeps_.store(false);
-    if (waited[0].revents != 0) drainEvent(threadWake_);
+  if (!pollOnThread(&sleepNanos)) return false;
+  const bool polls = threadPolls_.load(std::memory_order_relaxed);
+  if (polls) sleepNanos = std::min({sleepNanos, kMaxSleepNanos, maxSleepNanos_.load(std::memory_order_relaxed)});
+  if (sleepNanos == 0) {
+    std::this_thread::yield();
+    return true;
   }
+  threadSleeps_.store(!polls);
+  if (!polls && threadPolls_.load()) return true;  // asked meanwhile
+  std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
+                                  pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
+  const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);
+  ::ppoll(waited.data(), waited.size(), sleepNanos == INT64_MAX ? nullptr : &span, nullptr);
+  threadSleeps_.store(false);
+  if (waited[0].revents != 0) drainEvent(threadWake_);
+  return true;
+}
+
+void NetProgressEngine::threadMain() {
+  repeatRounds("jccl-net", [this] { return threadRound(); });
   ended_.store(1);
   futexWake(ended_);
 }

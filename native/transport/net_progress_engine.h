@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,7 @@ class NetProgressEngine final : public ProgressEngine {
   // Whether a call holds its thread. Then nothing that callbacks use may be touched any more.
   bool isStuck() { return watch_ != nullptr && watch_->isStuck(monotonicNanos(), limitNanos_); }
 
-  // Runs the task as callbacks run: under the mutex, and on the engine's thread where the caller may not. False: a call holds a
+  // Runs the task as callbacks run, and throws what it throws: under the mutex, and on the engine's thread where the caller may not. False: a call holds a
   // thread, or the engine's has ended, and the task has not ended, nor will it.
   bool run(std::function<void()> task);
   // The same without waiting for it where the thread runs it; in order with others, and before the thread polls again.
@@ -104,6 +105,7 @@ class NetProgressEngine final : public ProgressEngine {
 
   struct Task {
     std::function<void()> run;
+    std::exception_ptr thrown;  // published by `done`
     std::atomic<uint32_t> done{0};
   };
 
@@ -122,6 +124,7 @@ class NetProgressEngine final : public ProgressEngine {
   void lead(int64_t nanos);
   void threadMain();
   bool pollOnThread(int64_t* sleepNanos);
+  bool threadRound();
 
   EventSet controlEvents_;
   EventSet dataEvents_;

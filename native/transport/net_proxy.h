@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "base/thrown.h"
 #include "primitives/connection.h"
 #include "transport/net_error.h"
 #include "transport/progress_callback.h"
@@ -20,11 +21,10 @@ class NetProxy : public ProgressCallback {
   int poll(int64_t nowNanos) final {
     if (failed_) return 0;
     int work = 0;
-    if (Status advanced = advance(nowNanos, &work); !advanced) {
+    // What it throws may leave the connection half updated: it fails.
+    if (Status advanced = orThrown([&] { return advance(nowNanos, &work); }); !advanced) {
       failed_ = true;
-      errors_.set(Status(advanced.code(),
-                         advanced.message() + " [" + activity() + " channel=" + std::to_string(channel_) + "]"),
-                  peer_);
+      errors_.set(describe(std::move(advanced)), peer_);
       connection_.reset();
       ++work;
     }
@@ -59,6 +59,15 @@ class NetProxy : public ProgressCallback {
         channel_(channel),
         first_(memory.head->head.load(std::memory_order_acquire)),
         errors_(errors) {}
+
+  // The status with where it came from, as far as there is memory.
+  Status describe(Status status) const noexcept {
+    try {
+      return {status.code(), status.message() + " [" + activity() + " channel=" + std::to_string(channel_) + "]"};
+    } catch (...) {
+      return status;
+    }
+  }
 
   // Does what can be done without waiting and adds to *work how much that was.
   virtual Status advance(int64_t nowNanos, int* work) = 0;

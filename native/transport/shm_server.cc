@@ -119,28 +119,32 @@ bool ShmServer::answer(int socket) {
 void ShmServer::serve() {
   std::vector<pollfd> polled;
   bool accepting = true;
-  for (;;) {
-    // A listener that cannot accept (no descriptors left) stays readable: it is left out for one tick.
-    polled.assign({{stop_.get(), POLLIN, 0}, {accepting ? listener_.get() : -1, POLLIN, 0}});
-    for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});
-    // An idle server has no client and sleeps until one comes.
-    const int ready = ::poll(polled.data(), polled.size(), clients_.empty() && accepting ? -1 : kTickMillis);
-    if (ready < 0 && errno != EINTR) {
-      logMessage(LogLevel::Error, "shm", Status::system("poll", "shared memory server stops").message());
-      return;
-    }
-    if (polled[0].revents != 0) return;
-    const int64_t now = monotonicNanos();
-    for (size_t i = clients_.size(); i-- > 0;) {
-      bool done = ready > 0 && polled[2 + i].revents != 0 && answer(clients_[i].socket.get());
-      if (!done && now >= clients_[i].deadlineNanos) {
-        drop("it said nothing");
-        done = true;
-      }
-      if (done) clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    accepting = ready <= 0 || polled[1].revents == 0 || accept();
+  repeatRounds("jccl-shm", [&] { return serveRound(polled, &accepting); });
+}
+
+bool ShmServer::serveRound(std::vector<pollfd>& polled, bool* accepting) {
+  // A listener that cannot accept (no descriptors left) stays readable: it is left out for one tick.
+  polled.assign({{stop_.get(), POLLIN, 0}, {*accepting ? listener_.get() : -1, POLLIN, 0}});
+  for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});
+  // An idle server has no client and sleeps until one comes.
+  const int ready = ::poll(polled.data(), polled.size(), clients_.empty() && *accepting ? -1 : kTickMillis);
+  if (ready < 0 && errno == ENOMEM) throw std::bad_alloc();
+  if (ready < 0 && errno != EINTR) {
+    logMessage(LogLevel::Error, "shm", Status::system("poll", "shared memory server stops").message());
+    return false;
   }
+  if (polled[0].revents != 0) return false;
+  const int64_t now = monotonicNanos();
+  for (size_t i = clients_.size(); i-- > 0;) {
+    bool done = ready > 0 && polled[2 + i].revents != 0 && answer(clients_[i].socket.get());
+    if (!done && now >= clients_[i].deadlineNanos) {
+      drop("it said nothing");
+      done = true;
+    }
+    if (done) clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  *accepting = ready <= 0 || polled[1].revents == 0 || accept();
+  return true;
 }
 
 }  // namespace jccl

@@ -1,6 +1,8 @@
 // Passes shared memory descriptors to processes that know the token.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -46,6 +48,7 @@ class ShmServer {
   };
 
   void serve();
+  bool serveRound(std::vector<pollfd>& polled, bool* accepting);
   bool accept();  // false: not now, try again later
   bool answer(int socket);
   void drop(const std::string& why);

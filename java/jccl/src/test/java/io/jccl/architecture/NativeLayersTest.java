@@ -20,6 +20,9 @@ class NativeLayersTest {
     private static final Path NATIVE = Path.of("../../native");
     private static final Pattern INCLUDE = Pattern.compile("^\\s*#\\s*include\\s+\"([a-z_]+)/[^\"]+\"");
 
+    private static final Pattern STARTS_THREAD =
+            Pattern.compile("std::thread(\\s+\\w+)?\\s*[({]|std::jthread|std::async|(?<!\")pthread_create\\s*\\(");
+
     private static final Map<String, Integer> LAYERS = Map.ofEntries(
             entry("jni", 4),
             entry("engine", 3),
@@ -63,6 +66,20 @@ class NativeLayersTest {
             }
         }
         assertThat(includes).isPositive();
+        assertThat(violations).isEmpty();
+    }
+
+    /** Elsewhere an exception of a thread's body would end the process. */
+    @Test
+    void threadsAreStartedInOnePlace() throws IOException {
+        List<String> violations = new ArrayList<>();
+        for (Path file : sources()) {
+            for (String line : Files.readAllLines(file)) {
+                if (STARTS_THREAD.matcher(line).find() && !file.endsWith("base/thread.h")) {
+                    violations.add(file + ": " + line.strip());
+                }
+            }
+        }
         assertThat(violations).isEmpty();
     }
 

@@ -1,0 +1,51 @@
+// What is thrown on native threads ends here: it becomes a status or a log record, and never ends the process.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+
+namespace jccl {
+
+// The exception that a catch block handles. There may be no memory: the short texts are stored without allocation.
+inline Status thrownStatus() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return {Code::NoMemory, "no memory"};
+  } catch (const std::exception& error) {
+    try {
+      return Status::internal(error.what());
+    } catch (...) {
+      return {Code::NoMemory, "no memory"};
+    }
+  } catch (...) {
+    return {Code::Internal, "unknown error"};
+  }
+}
+
+// Calls what returns a status; what it throws becomes one.
+template <typename Body>
+Status orThrown(Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return thrownStatus();
+  }
+}
+
+// Logs the exception that a catch block handles, if there is memory for that.
+inline void logThrown(const char* thread) noexcept {
+  const Status thrown = thrownStatus();
+  try {
+    logMessage(LogLevel::Error, "thread", std::string("thread=") + thread + ": unexpected: " + thrown.message());
+  } catch (...) {
+    return;
+  }
+}
+
+}  // namespace jccl
