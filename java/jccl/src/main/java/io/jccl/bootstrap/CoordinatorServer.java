@@ -30,6 +30,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final Server server;
     private final LongSupplier clock;
     private final BootstrapOptions options;
+    private final long intervalNanos; // between heartbeats
     private final RankRegistration registration;
     private final Standstill standstill;
     private final PendingGathers gathers;
@@ -57,6 +58,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
     CoordinatorServer(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
         this.size = size;
         this.options = options;
+        this.intervalNanos = options.heartbeatInterval(size).toNanos();
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
         this.registration = new RankRegistration(options.version(), size);
@@ -356,15 +358,14 @@ final class CoordinatorServer implements Closeable, Server.Service {
         if (lingers && now - endNanos >= 0) {
             server.close();
         }
-        long interval = options.heartbeatInterval(size).toNanos();
         if (coordinator == null) {
-            return interval;
+            return intervalNanos;
         }
-        if (now - lastHeartbeat >= interval) {
+        if (now - lastHeartbeat >= intervalNanos) {
             lastHeartbeat = now;
             links.broadcastShort(heartbeat.clear().putLong(FrameType.HEADER_BYTES, answers.relayedNumber()));
         }
-        return brokenDown ? interval : Math.min(coordinator.tick(now), interval);
+        return brokenDown ? intervalNanos : Math.min(coordinator.tick(now), intervalNanos);
     }
 
     private final class FrameOutput implements Coordinator.Output {

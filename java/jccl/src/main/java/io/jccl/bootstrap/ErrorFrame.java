@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 /**
  * A frame that names an error of the JVM, made before there is one: {@link #of} and sending the frame allocate nothing, so that
@@ -9,6 +10,8 @@ import java.nio.charset.StandardCharsets;
  */
 final class ErrorFrame {
 
+    private static final List<Error> COMMON =
+            List.of(new OutOfMemoryError(), new StackOverflowError(), new NoClassDefFoundError());
     private static final int LENGTH_BYTES = 4;
     private static final int MAX_ERROR_BYTES = 500;
 
@@ -31,6 +34,9 @@ final class ErrorFrame {
         this.frame =
                 ByteBuffer.allocateDirect(textAt + LENGTH_BYTES + this.text.length + MAX_ERROR_BYTES + after.length);
         frame.putInt(0).put((byte) type.ordinal()).put(before);
+        for (Error error : COMMON) {
+            of(error); // the JVM makes the name of a class when it is first asked for
+        }
     }
 
     /** The frame for an error; valid until the next call. */

@@ -374,6 +374,11 @@ public final class Reactor implements Closeable {
         }
     }
 
+    /** What to look at if a connection cannot be accepted, for the end of a message. */
+    public static String remedyOf(Throwable cause) {
+        return cause instanceof IOException ? "; is the limit of open files (ulimit -n) too low?" : "";
+    }
+
     /** Closes; what that throws is logged only. */
     public static void closeQuietly(Closeable closeable) {
         try {

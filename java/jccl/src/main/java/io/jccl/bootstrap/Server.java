@@ -272,10 +272,7 @@ final class Server implements Closeable {
         @Override
         public void failed(Throwable cause) {
             // probably out of descriptors: close unauthenticated connections and continue
-            LOG.warn(
-                    "accept failed on port={}: {}; is the limit of open files (ulimit -n) too low?",
-                    port,
-                    cause.toString());
+            LOG.warn("accept failed on port={}: {}{}", port, cause.toString(), Reactor.remedyOf(cause));
             Iterator<UnauthenticatedPeer> oldest = new ArrayDeque<>(unauthenticated).iterator();
             for (int i = 0; i < 16 && oldest.hasNext(); i++) {
                 oldest.next().drop("accept failed: " + cause.getMessage());

@@ -140,9 +140,7 @@ final class StatusServer implements Closeable {
 
         @Override
         public void failed(Throwable cause) {
-            LOG.warn(
-                    "the status server cannot accept: {}; is the limit of open files (ulimit -n) too low?",
-                    cause.toString());
+            LOG.warn("the status server cannot accept: {}{}", cause.toString(), Reactor.remedyOf(cause));
             for (Connection connection : List.copyOf(open)) {
                 connection.drop("accept failed");
             }

@@ -3,9 +3,11 @@ package io.jccl.bootstrap;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import com.sun.management.ThreadMXBean;
 import io.jccl.BootstrapException;
 import io.jccl.ChannelWait;
 import io.jccl.JcclException;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,6 +18,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -190,6 +193,31 @@ class BreakDownTest {
             assertThat(one.agreed).isEmpty();
             assertThat(one.own).isEmpty();
         }
+    }
+
+    /** In a full heap every allocation waits for the garbage collector, for seconds. */
+    @Test
+    void threadsOfAGroupThatWaitsAllocateNothing() throws InterruptedException {
+        initialize(3, StatusSource.NOTHING);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long[] ids = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().matches("jccl-(control-\\d+|coordinator)"))
+                .mapToLong(Thread::getId)
+                .toArray();
+        assertThat(ids).hasSizeGreaterThanOrEqualTo(4);
+        long fewest = Long.MAX_VALUE;
+        for (int attempt = 0; attempt < 20 && fewest > 0; attempt++) {
+            long[] before = threads.getThreadAllocatedBytes(ids);
+            TimeUnit.SECONDS.sleep(1); // 20 heartbeats of each
+            long[] after = threads.getThreadAllocatedBytes(ids);
+            fewest = Math.min(
+                    fewest,
+                    IntStream.range(0, ids.length)
+                            .mapToLong(i -> after[i] - before[i])
+                            .max()
+                            .getAsLong());
+        }
+        assertThat(fewest).as("bytes of the thread that allocates most").isZero();
     }
 
     @Test

@@ -157,6 +157,12 @@ class CallerStackTest {
                 comm.register(DataBuffer.of(ByteBuffer.allocateDirect(1 << 16).order(ByteOrder.nativeOrder())));
             }
         },
+        OBJECT {
+            @Override
+            void run(Communicator comm, Work failed) {
+                comm.allGatherObject("text");
+            }
+        },
         HOST_BUFFER {
             @Override
             void run(Communicator comm, Work failed) {
