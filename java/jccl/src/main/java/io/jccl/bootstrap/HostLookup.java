@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.internal.ServiceThread;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -154,9 +155,7 @@ final class HostLookup {
 
     private static void onOwnThread(Runnable lookup) {
         try {
-            Thread thread = new Thread(lookup, "jccl-lookup");
-            thread.setDaemon(true);
-            thread.start();
+            ServiceThread.once("jccl-lookup", lookup).start();
         } catch (OutOfMemoryError noThread) {
             lookup.run(); // this rank waits for it instead
         }

@@ -45,7 +45,7 @@ public final class NetworkStack {
     }
 
     /** What a failed attempt says of the process that listened at an address. */
-    static Evidence evidence(SocketAddress address, Exception failure) {
+    static Evidence evidence(SocketAddress address, Throwable failure) {
         if (!(failure instanceof ConnectException)) {
             return Evidence.NONE;
         }
@@ -61,7 +61,7 @@ public final class NetworkStack {
     }
 
     /** Whether a failed attempt says, with or without proof, that the process that listened at an address has ended. */
-    public static boolean indicatesEnd(SocketAddress address, Exception failure) {
+    public static boolean indicatesEnd(SocketAddress address, Throwable failure) {
         return evidence(address, failure) != Evidence.NONE;
     }
 

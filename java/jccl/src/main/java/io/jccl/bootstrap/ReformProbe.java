@@ -177,7 +177,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         }
     }
 
-    private void noteOutcome(Exception cause) {
+    private void noteOutcome(Throwable cause) {
         InetSocketAddress address = addresses.get(next - 1);
         firstRefused |= !asked && !connected && NetworkStack.indicatesEnd(address, cause);
         asked |= NetworkStack.leadsThere(address);
