@@ -52,6 +52,7 @@ PIN(dlopen, "2.2.5");
 PIN(dlsym, "2.2.5");
 PIN(pthread_create, "2.2.5");
 PIN(pthread_detach, "2.2.5");
+PIN(pthread_getname_np, "2.12");
 PIN(pthread_join, "2.2.5");
 PIN(pthread_mutex_trylock, "2.2.5");
 PIN(pthread_once, "2.2.5");

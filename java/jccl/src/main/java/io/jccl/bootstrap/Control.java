@@ -171,8 +171,7 @@ final class Control implements ControlNetwork {
             asked = source;
         }
         try {
-            return RankStatus.of(rank, asked, asked.waitingRows(), sequence)
-                    .withNetwork(StalledConnections.brief());
+            return RankStatus.of(rank, asked, asked.waitingRows(), sequence).withNetwork(StalledConnections.brief());
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return new RankStatus(rank, RankStatus.State.ANSWERED, LastEntered.NOTHING, Optional.empty(), List.of());

@@ -336,7 +336,8 @@ public final class LauncherEnvironment {
         }
         Launch.Address address = (Launch.Address) rendezvous;
         if (!address.guessable()) {
-            return withPort(address.host(), address.port()) + "/" + address.secret().text();
+            return withPort(address.host(), address.port()) + "/"
+                    + address.secret().text();
         }
         String hosts = address.hosts().stream()
                 .map(host -> withPort(host, address.port()))
@@ -352,7 +353,8 @@ public final class LauncherEnvironment {
     /** Reads what {@link #text} wrote behind {@link #MADE}. */
     private static Launch.Address made(String text) {
         int slash = text.indexOf('/');
-        List<String> places = new ArrayList<>(List.of(text.substring(0, Math.max(slash, 0)).split(",")));
+        List<String> places =
+                new ArrayList<>(List.of(text.substring(0, Math.max(slash, 0)).split(",")));
         boolean onlyLoopback = places.remove("loopback");
         List<HostPort> hosts = places.stream()
                 .map(place -> HostPort.parse(place, why -> badRendezvous(MADE + text, why)))
