@@ -160,7 +160,7 @@ class CallerStackTest {
         OBJECT {
             @Override
             void run(Communicator comm, Work failed) {
-                comm.allGatherObject("text");
+                comm.allGatherObject(new byte[4]);
             }
         },
         HOST_BUFFER {
