@@ -161,7 +161,7 @@ struct Context {
   const MemoryPlaces* places = nullptr;  // null: transactions are not counted
   Machine::Implementation* machine = nullptr;
 };
-extern constinit thread_local Context context __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Context context;
 
 void refuel();
 void spin();

@@ -70,13 +70,11 @@ class ChoiceSettingsTest {
         "CROSS_NIC, 3, a whole number from 0 to 2",
         "THREAD_THRESHOLDS, 1 2 3 4 5 6 7, up to 6 whole numbers",
     })
-    void nonsenseIsRefusedByTheNameThatWasUsed(String name, String value, String expected) {
-        for (String prefix : new String[] {"JCCL_", "NCCL_"}) {
-            assertThatThrownBy(() -> settings(prefix + name, value))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining(prefix + name)
-                    .hasMessageContaining(value);
-        }
-        assertThatThrownBy(() -> settings("JCCL_" + name, value)).hasMessageContaining(expected);
+    void nonsenseUnderOurNamesIsRefused(String name, String value, String expected) {
+        assertThatThrownBy(() -> settings("JCCL_" + name, value))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("JCCL_" + name)
+                .hasMessageContaining(value)
+                .hasMessageContaining(expected);
     }
 }
