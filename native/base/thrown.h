@@ -1,4 +1,4 @@
-// What is thrown on native threads ends here: it becomes a status or a log record, and never ends the process.
+// Exceptions of native threads end here: each becomes a status or a log record, and none ends the process.
 #pragma once
 
 #include <exception>

@@ -320,7 +320,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
   }
 }
 
-// What a channel throws fails the communicator, so that the waits of the other channels end.
+// An exception of a channel fails the communicator, so that the waits of the other channels end.
 void Communicator::runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept {
   try {
     channels_[channel]->run(operation, transfer);

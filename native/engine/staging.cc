@@ -57,7 +57,7 @@ bool StagingProxy::round(Progress& at) {
   }
   at.seen = begun;
   if (at.reported || !activity_.inFlight()) {
-    // What the last kernels published has still to leave: the network's own thread sends it.
+    // The network's own thread still sends what the last kernels published.
     if (at.moves) network_.kick();
     at.moves = false;
     activity_.sleep(at.seen, kSleepNanos);

@@ -74,7 +74,7 @@ class StagingProxy {
   StagingActivity& activity() { return activity_; }
 
  private:
-  // Where the thread is in its polls.
+  // The thread's place in its polls.
   struct Progress {
     static constexpr int64_t kFirstWaitNanos = 20'000;
 

@@ -21,7 +21,7 @@ class NetProxy : public ProgressCallback {
   int poll(int64_t nowNanos) final {
     if (failed_) return 0;
     int work = 0;
-    // What it throws may leave the connection half updated: it fails.
+    // An exception may leave the connection half updated: the connection fails.
     if (Status advanced = orThrown([&] { return advance(nowNanos, &work); }); !advanced) {
       failed_ = true;
       errors_.set(describe(std::move(advanced)), peer_);

@@ -148,7 +148,7 @@ final class Connector {
         }
     }
 
-    /** Whether the server's process is known to have ended. */
+    /** Returns true if the server's process is known to have ended. */
     private boolean hasEnded() {
         boolean witnessed = witness != null && witness.hasEnded();
         if (deadRounds < MAX_DEAD_ROUNDS) {

@@ -34,7 +34,7 @@ import java.util.stream.IntStream;
  */
 final class HostLookup {
 
-    /** What asks the name service. */
+    /** Asks the name service. */
     interface Resolver {
 
         InetAddress[] resolve(String name) throws UnknownHostException;
@@ -133,7 +133,7 @@ final class HostLookup {
         return List.copyOf(addresses);
     }
 
-    /** What the name was found to mean last; empty if nothing yet. */
+    /** The addresses that the last successful lookup found; empty before the first. */
     List<InetAddress> known() {
         return known;
     }

@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** What an interface leads to, in the order in which its addresses are offered to other hosts. */
+/** Kinds of interfaces, in the order in which their addresses are offered to other hosts. */
 enum LinkKind {
     /** A card, what is built on one, or what has the default route. */
     REAL,
@@ -87,7 +87,7 @@ enum LinkKind {
             }
         }
 
-        /** Whether a link is a card, or carries data over one: a bridge with a card as member, a bond, a VLAN. */
+        /** Returns true if a link is a card, or carries data over one: a bridge with a card as member, a bond, a VLAN. */
         private boolean isOnCard(Path link, int depth) {
             if (Files.exists(link.resolve("device"))) {
                 return true;
@@ -109,7 +109,7 @@ enum LinkKind {
         }
     }
 
-    /** What the name of an interface says. */
+    /** Returns the kind that an interface's name suggests. */
     static LinkKind named(String name) {
         if (OF_CONTAINERS.stream().anyMatch(name::startsWith)) {
             return CONTAINERS; // tunl0 begins as a VPN does

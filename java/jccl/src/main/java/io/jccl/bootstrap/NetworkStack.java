@@ -34,7 +34,7 @@ public final class NetworkStack {
         return OWN;
     }
 
-    /** What a failed attempt to connect says of the server. */
+    /** The evidence that a failed attempt to connect gives about the server. */
     enum Evidence {
         /** Nothing. */
         NONE,
@@ -60,12 +60,12 @@ public final class NetworkStack {
         return isOwn(inet.getAddress()) ? Evidence.NONE : Evidence.HINT;
     }
 
-    /** Whether a failed attempt says, with or without proof, that the process that listened at an address has ended. */
+    /** Returns true if a failed attempt says, with or without proof, that the process that listened at an address has ended. */
     public static boolean indicatesEnd(SocketAddress address, Throwable failure) {
         return evidence(address, failure) != Evidence.NONE;
     }
 
-    /** Whether what an address answers may say something of the server: it is not one that this stack has too. */
+    /** Returns true if what an address answers may say something of the server: it is not one that this stack has too. */
     public static boolean leadsThere(SocketAddress address) {
         return evidence(address, new ConnectException()) != Evidence.NONE;
     }

@@ -37,7 +37,7 @@ final class StalledConnections {
 
     private StalledConnections() {}
 
-    /** What to look into where connections stall. */
+    /** The remedy for connections that stall. */
     static final String REMEDY =
             "If the peers live and small messages pass, the path drops full-sized packets: give all hosts and"
                     + " switches one MTU, or lower that of the interface (ip link set DEVICE mtu 1400), or let ICMP \"fragmentation"

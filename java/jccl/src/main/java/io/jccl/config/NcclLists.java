@@ -133,7 +133,7 @@ final class NcclLists {
     }
 
     /**
-     * What JCCL has of a list.
+     * Returns the parts of a list that JCCL has.
      *
      * @param list empty where nothing is restricted
      * @param changed whether the list says more than that

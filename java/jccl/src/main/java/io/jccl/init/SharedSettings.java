@@ -23,7 +23,7 @@ final class SharedSettings {
     private SharedSettings() {}
 
     /**
-     * What one rank has for a setting.
+     * One rank's value of a setting.
      *
      * @param name the name that it stands under
      * @param text of the value; empty where nothing is set

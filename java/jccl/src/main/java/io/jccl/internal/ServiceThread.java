@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class ServiceThread extends Thread {
 
-    /** What a thread does over and over. */
+    /** One round of a thread that repeats rounds. */
     @FunctionalInterface
     public interface Rounds {
 

@@ -7,7 +7,7 @@ final class LinkFailures {
 
     private LinkFailures() {}
 
-    /** Whether the JVM refused a library because another class loader has loaded the same file. */
+    /** Returns true if the JVM refused a library because another class loader has loaded the same file. */
     static boolean isOfAnotherLoader(Throwable failure) {
         return failure instanceof UnsatisfiedLinkError
                 && String.valueOf(failure.getMessage()).contains("already loaded in another classloader");

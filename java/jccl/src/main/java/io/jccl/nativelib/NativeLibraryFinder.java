@@ -159,7 +159,7 @@ final class NativeLibraryFinder {
         }
     }
 
-    /** Where the bytes of a library come from. */
+    /** The source of a library's bytes. */
     private interface Source {
         InputStream open() throws IOException;
     }

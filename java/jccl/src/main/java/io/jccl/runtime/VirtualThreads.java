@@ -68,7 +68,7 @@ final class VirtualThreads {
         return outcome.result;
     }
 
-    /** What came of a task. Nothing is allocated for it when the task has ended. */
+    /** The outcome of a task. Nothing is allocated for it when the task has ended. */
     private static final class Outcome<T> {
 
         private T result; // published by isThere, as the next

@@ -62,7 +62,7 @@ final class Watchdog {
         }
     }
 
-    /** Whether no communicator is watched. */
+    /** Returns true if no communicator is watched. */
     boolean isIdle() {
         return watched.length == 0;
     }

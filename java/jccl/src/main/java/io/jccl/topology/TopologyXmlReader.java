@@ -225,7 +225,7 @@ public final class TopologyXmlReader {
         open.push(new Open(tag, type, attributes, new ArrayList<>(), line));
     }
 
-    /** What a file is that another setting reads. */
+    /** Describes a file that another setting reads. */
     private String otherKind(String tag) {
         if (!open.isEmpty() || tag.equals(rootTag)) {
             return "";

@@ -37,7 +37,7 @@ class BreakDownTest {
     private final List<Bootstrap> group = new ArrayList<>();
     private final List<Heard> heard = new ArrayList<>();
 
-    /** What one rank's listener has heard. */
+    /** The failures that one rank's listener has heard of. */
     private static final class Heard implements FailureListener {
         final BlockingQueue<FailureReport> agreed = new LinkedBlockingQueue<>();
         final BlockingQueue<Throwable> own = new LinkedBlockingQueue<>();

@@ -18,7 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What refused connections say of the process that listened. */
+/** Tests for the evidence that refused connections give about the process that listened. */
 @Timeout(60)
 class NetworkStackTest {
 

@@ -75,7 +75,7 @@ final class ReloadingMain {
         }
     }
 
-    /** What is left when nothing should be, or the last state when the time is over. */
+    /** Returns what is left although nothing should be, or the last state when the time is over. */
     private static Remains awaitNothing(List<WeakReference<ClassLoader>> loaders, int descriptors) throws Exception {
         long deadline = System.nanoTime() + Long.getLong("jccl.test.gone.nanos", GONE_WITHIN_NANOS);
         while (true) {

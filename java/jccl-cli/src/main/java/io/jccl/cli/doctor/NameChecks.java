@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 /** What the names of this host and of the host where ranks meet mean on this host. */
 final class NameChecks {
 
-    /** What asks the name service. */
+    /** Asks the name service. */
     interface Resolver {
 
         InetAddress[] resolve(String name) throws UnknownHostException;

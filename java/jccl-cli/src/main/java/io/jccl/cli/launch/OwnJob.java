@@ -17,7 +17,7 @@ public final class OwnJob {
             description = "start a job of this host only, also where a launcher has started this command several times")
     private boolean given;
 
-    /** Whether the user asks for a job of this host only. */
+    /** Returns true if the user asks for a job of this host only. */
     public boolean isGiven() {
         return given;
     }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What the doctor says of names that mislead ranks. */
+/** Tests for the doctor's findings about names that mislead ranks. */
 class NameDoctorTest {
 
     private static InetAddress[] addresses(String... texts) throws UnknownHostException {
