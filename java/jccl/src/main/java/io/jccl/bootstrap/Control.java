@@ -144,7 +144,7 @@ final class Control implements ControlNetwork {
                 rank,
                 new TreeSet<>(),
                 new TreeSet<>(),
-                List.of(status(sequence)),
+                List.of(status(sequence, true)),
                 text + "; rank 0 has closed its communicator, so that other ranks could not be asked");
     }
 
@@ -159,38 +159,43 @@ final class Control implements ControlNetwork {
     }
 
     /** The coordinator asks. On the reactor's thread. */
-    void query(long inquiry, long sequence) {
+    void query(long inquiry, long sequence, boolean withNetwork) {
         WireWriter out = new WireWriter().i64(inquiry);
-        Codecs.write(out, status(sequence));
+        Codecs.write(out, status(sequence, withNetwork));
         output.send(FrameType.STATUS, out);
     }
 
-    private RankStatus status(long sequence) {
+    private RankStatus status(long sequence, boolean withNetwork) {
         StatusSource asked;
         synchronized (this) {
             asked = source;
         }
         try {
-            return RankStatus.of(rank, asked, asked.waitingRows(), sequence).withNetwork(StalledConnections.brief());
+            RankStatus status = RankStatus.of(rank, asked, asked.waitingRows(), sequence);
+            return withNetwork ? status.withNetwork(StalledConnections.brief()) : status;
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return new RankStatus(rank, RankStatus.State.ANSWERED, LastEntered.NOTHING, Optional.empty(), List.of());
         }
     }
 
-    /** How far this rank has come now. */
-    Position position() {
-        return position(Position.START);
+    /** Returns true if this rank has not moved from a position. Allocates nothing. */
+    boolean isAt(Position position) {
+        StatusSource asked;
+        synchronized (this) {
+            asked = source;
+        }
+        return position.isOf(asked);
     }
 
-    /** The same; allocates nothing if this rank has not moved from a position. */
-    Position position(Position before) {
+    /** How far this rank has come now. */
+    Position position() {
         StatusSource asked;
         synchronized (this) {
             asked = source;
         }
         try {
-            return Position.of(asked, before);
+            return Position.of(asked);
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return Position.START;

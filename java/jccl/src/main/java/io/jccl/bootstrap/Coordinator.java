@@ -25,8 +25,12 @@ final class Coordinator {
     /** What the coordinator sends. */
     interface Output {
 
-        /** Asks a rank what it knows about an operation. */
-        void query(int rank, long inquiry, long sequence);
+        /**
+         * Asks a rank what it knows about an operation.
+         *
+         * @param withNetwork whether the rank looks for connections that stall, too, which takes milliseconds
+         */
+        void query(int rank, long inquiry, long sequence, boolean withNetwork);
 
         /** Asks a rank how far it has come. */
         void ask(int rank);
@@ -252,7 +256,7 @@ final class Coordinator {
             }
         }
         for (int rank : List.copyOf(inquiry.awaited)) {
-            output.query(rank, inquiry.id, inquiry.sequence);
+            output.query(rank, inquiry.id, inquiry.sequence, inquiry.kind != ReportKind.STALLED);
         }
         concludeIfAnswered(inquiry, now);
     }

@@ -46,6 +46,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     private final ErrorFrame breakDownReport;
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
     private Position sent = Position.START; // with the last heartbeat
+    private boolean isSettled; // the last two heartbeats had it: fingerprints are complete once an operation runs
     private volatile long heardAt; // written by the reactor's thread
     private long lastHeartbeat;
     private long lastRelayed; // the number of the last answer that was passed on
@@ -200,7 +201,11 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     /** Allocates nothing where this rank has not moved: a full heap must not make it silent. */
     private void sendHeartbeat() {
         try {
-            sent = control.position(sent);
+            if (!isSettled || !control.isAt(sent)) {
+                Position now = control.position();
+                isSettled = now.equals(sent);
+                sent = now;
+            }
             sent.write(heartbeat.clear().position(FrameType.HEADER_BYTES));
         } catch (OutOfMemoryError e) {
             // The frame has the position of the heartbeat before: this rank lives.
@@ -251,7 +256,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
             case GATHERED -> gathered(body);
             case GATHER_MISSING -> outOfBand.onMissing(body);
             case MESSAGE -> outOfBand.onMessage(body);
-            case QUERY -> control.query(body.i64(), body.i64());
+            case QUERY -> control.query(body.i64(), body.i64(), body.flag());
             case FAILURE -> control.decide(Codecs.decodeFailure(body, outOfBand.size()));
             case LEFT -> control.coordinatorLeft(LastEntered.read(body));
             case FIN_ACK -> finAcked.countDown();

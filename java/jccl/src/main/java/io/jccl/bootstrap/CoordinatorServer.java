@@ -371,8 +371,11 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final class FrameOutput implements Coordinator.Output {
 
         @Override
-        public void query(int rank, long inquiry, long sequence) {
-            links.send(rank, FrameType.QUERY, new WireWriter().i64(inquiry).i64(sequence));
+        public void query(int rank, long inquiry, long sequence, boolean withNetwork) {
+            links.send(
+                    rank,
+                    FrameType.QUERY,
+                    new WireWriter().i64(inquiry).i64(sequence).flag(withNetwork));
         }
 
         @Override

@@ -41,7 +41,7 @@ enum FrameType {
     LEFT,
     /** {@code >} kind, sequence, milliseconds waited or 0, text. */
     REPORT,
-    /** {@code <} inquiry, sequence. */
+    /** {@code <} inquiry, sequence, whether stalled connections are asked for. */
     QUERY,
     /** {@code >} inquiry, status. */
     STATUS,

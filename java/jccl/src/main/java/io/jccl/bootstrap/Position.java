@@ -18,11 +18,9 @@ record Position(LastEntered lastEntered, long host, long device) {
     /** Nothing was entered. */
     static final Position START = new Position(LastEntered.NOTHING, 0, 0);
 
-    /** The position of a source now; allocates nothing if it is the one before, with known fingerprints. */
-    static Position of(StatusSource source, Position before) {
-        LastEntered last = before.lastEntered;
-        boolean isKnown = (last.host() == 0 || before.host != 0) && (last.device() == 0 || before.device != 0);
-        return isKnown && source.hasEntered(last.host(), last.device()) ? before : of(source);
+    /** Returns true if a source has not moved from here. Allocates nothing. */
+    boolean isOf(StatusSource source) {
+        return source.hasEntered(lastEntered.host(), lastEntered.device());
     }
 
     static Position of(StatusSource source) {

@@ -7,11 +7,13 @@ import com.sun.management.ThreadMXBean;
 import io.jccl.BootstrapException;
 import io.jccl.ChannelWait;
 import io.jccl.JcclException;
+import io.jccl.RankOperation;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -89,6 +91,30 @@ class BreakDownTest {
         public List<ChannelWait> waitingRows() {
             return List.of();
         }
+    }
+
+    /** A rank whose last operation is not compared with those of others. */
+    private static final StatusSource TRANSFERRED = new StatusSource() {
+        private final LastEntered last = new LastEntered(3, 0);
+
+        @Override
+        public LastEntered lastEntered() {
+            return last;
+        }
+
+        @Override
+        public Optional<OperationRecord> recordAt(long sequence) {
+            return Optional.of(new OperationRecord(0, RankOperation.absent(0, sequence)));
+        }
+
+        @Override
+        public List<ChannelWait> waitingRows() {
+            return List.of();
+        }
+    };
+
+    private static Stream<StatusSource> sources() {
+        return Stream.of(StatusSource.NOTHING, TRANSFERRED);
     }
 
     @AfterEach
@@ -196,11 +222,14 @@ class BreakDownTest {
     }
 
     /** In a full heap every allocation waits for the garbage collector, for seconds. */
-    @Test
-    void threadsOfAGroupThatWaitsAllocateNothing() throws InterruptedException {
-        initialize(3, StatusSource.NOTHING);
+    @ParameterizedTest
+    @MethodSource("sources")
+    void threadsOfAGroupThatWaitsAllocateNothing(StatusSource source) throws InterruptedException {
+        Set<Thread> earlier = Thread.getAllStackTraces().keySet(); // of groups of other tests
+        initialize(3, source);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long[] ids = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> !earlier.contains(thread))
                 .filter(thread -> thread.getName().matches("jccl-(control-\\d+|coordinator)"))
                 .mapToLong(Thread::getId)
                 .toArray();

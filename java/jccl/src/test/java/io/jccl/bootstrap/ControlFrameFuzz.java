@@ -184,7 +184,7 @@ public final class ControlFrameFuzz {
         private int failures;
 
         @Override
-        public void query(int rank, long inquiry, long sequence) {
+        public void query(int rank, long inquiry, long sequence, boolean withNetwork) {
             lastInquiry = inquiry;
         }
 

@@ -27,7 +27,7 @@ class CoordinatorTest {
     private static final long QUERY = 1000 * MS;
     private static final long HEARTBEAT = 5000 * MS;
 
-    private record Query(int rank, long inquiry, long sequence) {}
+    private record Query(int rank, long inquiry, long sequence, boolean withNetwork) {}
 
     private final List<Query> queries = new ArrayList<>();
     private final List<Integer> asked = new ArrayList<>();
@@ -35,8 +35,8 @@ class CoordinatorTest {
     private final List<FailureReport> failures = new ArrayList<>();
     private final Coordinator coordinator = new Coordinator(3, QUERY, HEARTBEAT, 0, new Coordinator.Output() {
         @Override
-        public void query(int rank, long inquiry, long sequence) {
-            queries.add(new Query(rank, inquiry, sequence));
+        public void query(int rank, long inquiry, long sequence, boolean withNetwork) {
+            queries.add(new Query(rank, inquiry, sequence, withNetwork));
         }
 
         @Override
@@ -322,6 +322,14 @@ class CoordinatorTest {
         assertThat(failures).isEmpty();
         coordinator.report(2, ReportKind.STALLED, 3, "", 2 * MS);
         assertThat(queries).hasSize(6);
+    }
+
+    @Test
+    void ranksLookForStalledConnectionsOnlyIfTheOperationHasFailed() {
+        coordinator.report(1, ReportKind.STALLED, 3, "", 0);
+        coordinator.report(1, ReportKind.TIMEOUT, 4, "timed out", 0);
+        assertThat(queries).filteredOn(query -> query.sequence() == 3).noneMatch(Query::withNetwork);
+        assertThat(queries).filteredOn(query -> query.sequence() == 4).allMatch(Query::withNetwork);
     }
 
     @Test
