@@ -27,7 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
 import java.util.stream.BaseStream;
 
-/** The layers of docs/architecture.md: a package imports only from lower layers, and everything may use {@code io.jccl}. */
+/** The layers of docs/architecture.md: a package imports only from lower layers, and everything may use {@code io.jccl} and {@code io.jccl.internal}. */
 @AnalyzeClasses(packages = "io.jccl", importOptions = ImportOption.DoNotIncludeTests.class)
 class JavaLayersTest {
 

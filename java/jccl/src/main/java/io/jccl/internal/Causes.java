@@ -1,0 +1,88 @@
+package io.jccl.internal;
+
+import java.nio.file.FileSystemException;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
+
+/** Exceptions as text for messages: never empty, and with the limit behind an exception that comes from one. */
+public final class Causes {
+
+    private static final int MAX_DEPTH = 5;
+    private static final String OURS = "io.jccl.";
+
+    /** Types whose message is a sentence. The message of others may be only a name, a path or nothing. */
+    private static final Set<String> SPEAKING = Set.of(
+            "java.io.IOException",
+            "java.io.EOFException",
+            "java.io.UncheckedIOException",
+            "java.net.BindException",
+            "java.net.ConnectException",
+            "java.net.NoRouteToHostException",
+            "java.net.PortUnreachableException",
+            "java.net.SocketException",
+            "java.net.SocketTimeoutException",
+            "java.nio.file.FileSystemException",
+            "java.lang.IllegalArgumentException",
+            "java.lang.IllegalStateException",
+            "java.lang.UnsatisfiedLinkError",
+            "java.lang.UnsupportedOperationException");
+
+    private Causes() {}
+
+    /**
+     * What an exception says, for behind a colon: its message, with the name of its class where the message does not say what has
+     * happened; then its causes, unless it has a sentence of this library, which has them; then the limit that was reached, if one
+     * was.
+     */
+    public static String describe(Throwable exception) {
+        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        StringBuilder text = new StringBuilder();
+        Throwable one = exception;
+        for (int depth = 0; one != null && depth < MAX_DEPTH && seen.add(one); depth++, one = one.getCause()) {
+            if (!wraps(one)) {
+                append(text, one);
+            }
+            if (explains(one)) {
+                break;
+            }
+        }
+        return text + ResourceLimits.ofThisProcess().hint(text.toString());
+    }
+
+    private static void append(StringBuilder text, Throwable exception) {
+        String message = exception.getMessage();
+        boolean silent = message == null || message.isBlank();
+        String type = exception.getClass().getSimpleName();
+        String name = type.isEmpty() ? exception.getClass().getName() : type;
+        if (text.length() > 0 && text.indexOf(silent ? name : message.strip()) >= 0) {
+            return;
+        }
+        text.append(text.length() == 0 ? "" : "; caused by ");
+        text.append(silent ? name : speaks(exception) ? message : name + ": " + message);
+    }
+
+    /** Whether it has no message of its own, only its cause's. */
+    private static boolean wraps(Throwable exception) {
+        Throwable cause = exception.getCause();
+        return cause != null && cause != exception && cause.toString().equals(exception.getMessage());
+    }
+
+    /** Whether its message is a sentence of this library, which names what has caused it. */
+    private static boolean explains(Throwable exception) {
+        String message = exception.getMessage();
+        boolean silent = message == null || message.isBlank();
+        return !silent
+                && !wraps(exception)
+                && (exception.getClass().getName().startsWith(OURS)
+                        || exception.getClass() == IllegalArgumentException.class
+                        || exception.getClass() == IllegalStateException.class);
+    }
+
+    private static boolean speaks(Throwable exception) {
+        String name = exception.getClass().getName();
+        return name.startsWith(OURS)
+                || SPEAKING.contains(name)
+                || exception instanceof FileSystemException file && file.getReason() != null;
+    }
+}
