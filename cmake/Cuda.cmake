@@ -107,7 +107,7 @@ if(JCCL_HAS_CUDA)
   add_custom_target(jccl_kernels DEPENDS ${JCCL_KERNEL_FATBINS})
 
   file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc cuda/runtime/*.cc
-    native/base/cycle_clock.cc)
+    native/base/cycle_clock.cc native/base/limit_hint.cc)
   set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/images.cc" PROPERTIES
     COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION};$<$<BOOL:${JCCL_NVLS_ARCHITECTURES}>:JCCL_HAS_NVLS>" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
   if(JCCL_JNI_HEADERS)

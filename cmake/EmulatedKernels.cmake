@@ -46,7 +46,7 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   # finds them there runs the library's own way to a driver, once for each level. Sanitizers see the same code in the program
   # above, and would take two copies of it in a process for one.
   if(NOT JCCL_SANITIZE)
-    add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc native/base/cycle_clock.cc)
+    add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc native/base/cycle_clock.cc native/base/limit_hint.cc)
     target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated jccl_cuda_runtime Threads::Threads)
     target_link_options(jccl_emulated_libcuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs)
     add_library(jccl_too_old_libcuda MODULE cuda/test/libcuda/too_old.cc)
@@ -81,7 +81,8 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   # What Java's tests load in the place of libjccl_cuda.so, and in that of libjccl_cuda_mutated.so.
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
-    add_library(jccl_cuda_jni OBJECT ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE} native/base/cycle_clock.cc)
+    add_library(jccl_cuda_jni OBJECT ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE} native/base/cycle_clock.cc
+      native/base/limit_hint.cc)
     add_dependencies(jccl_cuda_jni jccl_build_id_digest)
     target_include_directories(jccl_cuda_jni PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native ${JAVA_INCLUDE_PATH}
       ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS})

@@ -32,7 +32,7 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_buildId(JNIEnv* en
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text()); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_count(JNIEnv*, jclass) {

@@ -455,8 +455,9 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_destroy(J
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastError(JNIEnv* env, jclass, jlong handle) {
-  return guarded<jstring>(
-      nullptr, [&] { return newString(env, handle == 0 ? createError.text() : communicatorOf(handle).lastError()); });
+  return guarded<jstring>(nullptr, [&] {
+    return newString(env, reasonOr(handle == 0 ? createError.text() : communicatorOf(handle).lastError()));
+  });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_waiting(JNIEnv* env, jclass,

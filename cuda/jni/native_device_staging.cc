@@ -88,8 +88,9 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_open(JNIEnv*, 
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_lastError(JNIEnv* env, jclass, jlong handle) {
-  return guarded<jstring>(
-      nullptr, [&] { return newString(env, handle == 0 ? createError.text() : stagingOf(handle).lastError()); });
+  return guarded<jstring>(nullptr, [&] {
+    return newString(env, reasonOr(handle == 0 ? createError.text() : stagingOf(handle).lastError()));
+  });
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_destroy(JNIEnv*, jclass, jlong handle) {

@@ -286,7 +286,8 @@ class StagedRanks {
       expectOk(host.stage(peer, device.stagedChannels(peer), ends));
       expectOk(device.connectStaged(peer, TransportKind::Net, ends, host.memory()));
     }
-    StagingActivity* activity = host.startStaging(device.controls());
+    StagingActivity* activity = nullptr;
+    expectOk(host.startStaging(device.controls(), &activity));
     EXPECT_NE(activity, nullptr);
     expectOk(device.prepare(false, activity));
   }

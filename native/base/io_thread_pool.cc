@@ -2,10 +2,10 @@
 
 #include <sched.h>
 
-#include <system_error>
 #include <utility>
 
 #include "base/futex.h"
+#include "base/log.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -19,17 +19,20 @@ constexpr uint64_t kMask = 0xffff;
 
 }  // namespace
 
-Status IoThreadPool::create(const std::string& name, int helpers, std::unique_ptr<IoThreadPool>* pool) {
+std::unique_ptr<IoThreadPool> IoThreadPool::create(const std::string& name, int helpers) {
   std::unique_ptr<IoThreadPool> made(new IoThreadPool);
   for (int i = 0; i < helpers; ++i) {
-    try {
-      made->helpers_.push_back(startQuietThread(name.c_str(), [raw = made.get()] { raw->help(); }));
-    } catch (const std::system_error& error) {
-      return Status::system("pthread_create", name + " " + std::to_string(i), error.code().value());
+    std::thread helper;
+    if (Status started = startQuietThread(
+            name.c_str(), [raw = made.get()] { raw->help(); }, &helper);
+        !started) {
+      logMessage(LogLevel::Warn, "net",
+                 "helpers=" + std::to_string(i) + " instead of " + std::to_string(helpers) + ": " + started.message());
+      break;
     }
+    made->helpers_.push_back(std::move(helper));
   }
-  *pool = std::move(made);
-  return Status::ok();
+  return made;
 }
 
 IoThreadPool::~IoThreadPool() {

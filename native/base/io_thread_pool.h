@@ -10,8 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/status.h"
-
 namespace jccl {
 
 // Tasks are short and never block. Any free thread takes the next: a helper that wakes too late finds nothing left, and the
@@ -20,8 +18,9 @@ class IoThreadPool {
  public:
   static constexpr int kMaxTasks = 0xffff;
 
-  // `helpers` threads beside the caller's, named `name`; 0: the caller does everything.
-  static Status create(const std::string& name, int helpers, std::unique_ptr<IoThreadPool>* pool);
+  // At most `helpers` threads named `name`, in addition to the caller's: the pool does without those that cannot be started, and
+  // logs why. With 0 the caller does everything.
+  static std::unique_ptr<IoThreadPool> create(const std::string& name, int helpers);
   ~IoThreadPool();
   IoThreadPool(const IoThreadPool&) = delete;
   IoThreadPool& operator=(const IoThreadPool&) = delete;

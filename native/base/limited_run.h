@@ -35,36 +35,42 @@ inline void leaveThread(std::thread& thread) {
   thread.detach();
 }
 
-// Runs `body` on a thread of its own and waits for it, for at most `limitNanos`; throws what it throws. False: it has not ended,
-// and continues without its caller, so that `body` owns all that it uses.
-inline bool runWithin(int64_t limitNanos, const char* name, std::function<void()> body) {
+// Runs `body` on a thread of its own and waits for it, for at most `limitNanos`; throws what it throws. `isOver` false: it has not
+// ended, and continues without its caller, so that `body` owns all that it uses. An error: there is no thread, and `body` was not
+// called.
+inline Status runWithin(int64_t limitNanos, const char* name, std::function<void()> body, bool* isOver) {
   struct End {
     std::atomic<uint32_t> over{0};
     std::exception_ptr thrown;  // published by `over`
   };
   const auto end = std::make_shared<End>();
   std::atomic<uint32_t>* over = &end->over;
-  std::thread thread = startQuietThread(name, [end, body = std::move(body)] {
-    try {
-      body();
-    } catch (...) {
-      end->thrown = std::current_exception();
-    }
-    end->over.store(1);
-    futexWake(end->over);
-  });
+  std::thread thread;
+  Status started = startQuietThread(
+      name,
+      [end, body = std::move(body)] {
+        try {
+          body();
+        } catch (...) {
+          end->thrown = std::current_exception();
+        }
+        end->over.store(1);
+        futexWake(end->over);
+      },
+      &thread);
+  if (!started) return started;
   const int64_t deadline = monotonicNanos() + limitNanos;
   for (int64_t left = limitNanos; over->load() == 0 && left > 0; left = deadline - monotonicNanos()) {
     futexWaitFor(*over, 0, left);
   }
-  const bool isOver = over->load() != 0;
-  if (isOver) {
+  *isOver = over->load() != 0;
+  if (*isOver) {
     thread.join();
     if (end->thrown != nullptr) std::rethrow_exception(end->thrown);
   } else {
     leaveThread(thread);
   }
-  return isOver;
+  return Status::ok();
 }
 
 }  // namespace jccl

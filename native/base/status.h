@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/code.h"
+#include "base/limit_hint.h"
 
 namespace jccl {
 
@@ -28,10 +29,11 @@ class [[nodiscard]] Status {
   static Status transport(std::string message) { return {Code::Transport, std::move(message)}; }
   static Status internal(std::string message) { return {Code::Internal, std::move(message)}; }
 
-  // A failed system call: "call: what, errno=N (text)".
+  // A failed system call: "call: what, errno=N (text)", and the limit behind it where `error` is about one.
   static Status system(const char* call, const std::string& what, int error = errno) {
-    return {error == ENOMEM ? Code::NoMemory : Code::System,
-            std::string(call) + ": " + what + ", errno=" + std::to_string(error) + " (" + errorText(error) + ")"};
+    return {error == ENOMEM ? Code::NoMemory : Code::System, std::string(call) + ": " + what +
+                                                                 ", errno=" + std::to_string(error) + " (" +
+                                                                 errorText(error) + ")" + limitHint(call, error)};
   }
 
   bool isOk() const { return code_ == Code::Ok; }

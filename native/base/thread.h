@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "base/status.h"
 #include "base/thrown.h"
 
 namespace jccl {
@@ -39,9 +42,10 @@ void repeatRounds(const char* thread, Round round) noexcept {
   }
 }
 
-// Throws what std::thread throws; the caller's signals are as they were in any case. What the body throws is logged; bodies for which somebody waits handle it themselves.
+// A failure names the limits of threads; the caller's signals are as they were in any case. What the body throws is logged; bodies
+// for which somebody waits handle it themselves.
 template <typename Body>
-std::thread startQuietThread(const char* name, Body body) {
+Status startQuietThread(const char* name, Body body, std::thread* started) {
   struct SignalsBlocked {
     sigset_t before;
     SignalsBlocked() {
@@ -52,9 +56,9 @@ std::thread startQuietThread(const char* name, Body body) {
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
   };
-  std::thread thread = [&body] {
+  try {
     const SignalsBlocked blocked;
-    return std::thread([body = std::move(body), subject = LogScope::current()]() mutable {
+    *started = std::thread([body = std::move(body), subject = LogScope::current()]() mutable {
       const LogScope logs(std::move(subject));
       try {
         body();
@@ -64,9 +68,11 @@ std::thread startQuietThread(const char* name, Body body) {
         logThrown(own.data());
       }
     });
-  }();
-  pthread_setname_np(thread.native_handle(), name);
-  return thread;
+  } catch (const std::system_error& error) {
+    return Status::system("pthread_create", std::string("thread=") + name, error.code().value());
+  }
+  pthread_setname_np(started->native_handle(), name);
+  return Status::ok();
 }
 
 }  // namespace jccl

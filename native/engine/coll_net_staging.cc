@@ -35,14 +35,17 @@ void CollNetStaging::stop() {
   thread_.join();
 }
 
-void CollNetStaging::start(StagingActivity& activity) {
-  if (groups_.empty()) return;
+Status CollNetStaging::start(StagingActivity& activity) {
+  if (groups_.empty()) return Status::ok();
   activity_ = &activity;
-  thread_ = startQuietThread("jccl-collnet", [moved = moved_, &activity] {
-    moved->run(activity);
-    moved->ended.store(1);
-    futexWake(moved->ended);
-  });
+  return startQuietThread(
+      "jccl-collnet",
+      [moved = moved_, &activity] {
+        moved->run(activity);
+        moved->ended.store(1);
+        futexWake(moved->ended);
+      },
+      &thread_);
 }
 
 void CollNetStaging::Moved::run(StagingActivity& activity) {

@@ -28,7 +28,7 @@ class CollNetStaging {
   CollNetStaging& operator=(const CollNetStaging&) = delete;
 
   // Moves them while operations are in flight, until stop. Once.
-  void start(StagingActivity& activity);
+  Status start(StagingActivity& activity);
   void stop();
 
   // By any thread. A failure is final.

@@ -422,8 +422,9 @@ std::shared_ptr<const void> HostCommunicator::memory() const {
   return all;
 }
 
-StagingActivity* HostCommunicator::startStaging(const ChannelControls& controls) {
-  if (net_ == nullptr) return nullptr;
+Status HostCommunicator::startStaging(const ChannelControls& controls, StagingActivity** activity) {
+  *activity = nullptr;
+  if (net_ == nullptr) return Status::ok();
   const CommunicatorConfig& communicator = config_.communicator;
   const bool oversubscribed = SpinPolicy::isOversubscribed(communicator.localRanks, communicator.cores);
   StagingProxy::Forwarding forwarding;
@@ -442,8 +443,12 @@ StagingActivity* HostCommunicator::startStaging(const ChannelControls& controls)
   };
   stagingProxy_ = std::make_unique<StagingProxy>(*net_, controls, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos,
                                                  std::move(forwarding));
-  if (collNetStaging_ != nullptr) collNetStaging_->start(stagingProxy_->activity());
-  return &stagingProxy_->activity();
+  if (!stagingProxy_->started()) return stagingProxy_->started();
+  if (collNetStaging_ != nullptr) {
+    if (Status started = collNetStaging_->start(stagingProxy_->activity()); !started) return started;
+  }
+  *activity = &stagingProxy_->activity();
+  return Status::ok();
 }
 
 uint64_t HostCommunicator::keepMemory(void* address, size_t bytes) {
@@ -513,7 +518,7 @@ std::string HostCommunicator::lastError() const {
   if (net != nullptr && net->failed()) {
     int peer = -1;
     const Status error = net->error(&peer);
-    add("peer=" + std::to_string(peer) + " " + error.message());
+    add((peer < 0 ? std::string() : "peer=" + std::to_string(peer) + " ") + error.message());
   }
   return text;
 }

@@ -96,9 +96,9 @@ class HostCommunicator final : private BufferResolver {
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
   // Their memory, which is mapped for as long as anybody has this; after connect.
   std::shared_ptr<const void> memory() const;
-  // Moves staged connections from now on, where any leads over a network. Returns what counts the operations of the GPU's
-  // runtime; otherwise null. What `controls` names stays until the activity is closed.
-  StagingActivity* startStaging(const ChannelControls& controls);
+  // Moves staged connections from now on, where any leads over a network. `activity` counts the operations of the GPU's
+  // runtime; it is null if no connection leads over a network. What `controls` names stays until the activity is closed.
+  Status startStaging(const ChannelControls& controls, StagingActivity** activity);
 
   // Keeps memory of a HostBuffer, or what SharedHeap has adopted, registered with the adapters that operations use it with.
   // Returns its number for dropMemory, or 0: the network in use needs no registered memory.

@@ -22,13 +22,14 @@ StagingProxy::StagingProxy(ProgressEngine& network, const ChannelControls& contr
       spinNanos_(spinNanos),
       othersBroken_(std::move(forwarding.broken)),
       activity_(forwarding.counts, std::move(forwarding.forwarders)),
-      thread_(startQuietThread("jccl-staging", [this] { run(); })) {}
+      started_(startQuietThread(
+          "jccl-staging", [this] { run(); }, &thread_)) {}
 
 StagingProxy::~StagingProxy() {
   stopping_.store(true);
   activity_.wake();
   network_.kick();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void StagingProxy::run() {

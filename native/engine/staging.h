@@ -71,6 +71,9 @@ class StagingProxy {
 
   static constexpr int64_t kSpinNanos = 10'000'000;
 
+  // An error if there is no thread to move anything.
+  const Status& started() const { return started_; }
+
   StagingActivity& activity() { return activity_; }
 
  private:
@@ -98,6 +101,7 @@ class StagingProxy {
   StagingActivity activity_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
+  const Status started_;  // after everything that the thread uses
 };
 
 }  // namespace jccl

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include <system_error>
 #include <utility>
 
 #include "base/call_watch.h"
@@ -43,12 +42,8 @@ Worker::~Worker() {
 
 Status Worker::open(const std::string& name, std::function<void()> job) {
   job_ = std::move(job);
-  try {
-    thread_ = startQuietThread(name.c_str(), [this] { loop(); });
-  } catch (const std::system_error& error) {
-    return Status::system("pthread_create", "thread=" + name, error.code().value());
-  }
-  return Status::ok();
+  return startQuietThread(
+      name.c_str(), [this] { loop(); }, &thread_);
 }
 
 void Worker::start() {

@@ -5,10 +5,14 @@
 
 #include "base/log.h"
 #include "engine/host_communicator.h"
+#include "jni/jni_support.h"
 
 namespace jccl::jni {
 
 inline HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
+
+// Why this thread's last call that was no operation failed; lastError(0) has it.
+inline thread_local LastFailure lastFailure;
 
 // A call that changes it: what is logged meanwhile is of its communicator.
 class HostCall {
@@ -17,11 +21,9 @@ class HostCall {
 
   HostCommunicator* operator->() const { return &host_; }
 
-  // The status as the code that a native returns; lastError has the text.
-  jint codeOf(const Status& status) const {
-    if (!status) host_.noteError(status);
-    return static_cast<jint>(status.code());
-  }
+  // The status as the code that a native returns. The text is the caller's only: what one call could not do is no reason why a
+  // later operation failed.
+  jint codeOf(const Status& status) const { return lastFailure.codeOf(status); }
 
  private:
   HostCommunicator& host_;

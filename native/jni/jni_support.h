@@ -7,36 +7,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "base/thrown.h"
 
 namespace jccl::jni {
-
-// Runs the body of a native method. Whatever it throws becomes `failure`; nothing crosses into the JVM.
-template <typename Result, typename Body>
-Result guarded(Result failure, Body&& body) noexcept {
-  try {
-    return body();
-  } catch (...) {
-    return failure;
-  }
-}
-
-// The same for methods that return a code of base/status.h.
-template <typename Body>
-jint guardedCode(Body&& body) noexcept {
-  try {
-    return static_cast<jint>(body());
-  } catch (const std::bad_alloc&) {
-    return static_cast<jint>(Code::NoMemory);
-  } catch (...) {
-    return static_cast<jint>(Code::Internal);
-  }
-}
 
 // Why this thread's last call failed, for natives that have no object to query: a thread_local of the file that has
 // them. It has no destructor, for the reason that base/log.h gives; a longer text is cut.
@@ -61,6 +39,46 @@ class LastFailure {
  private:
   char text_[2048] = {};
 };
+
+// The C++ exception because of which this thread's last native method failed; without a text if none did.
+inline thread_local LastFailure stoppedException;
+
+// Keeps the text of the exception that is being handled, and returns its code.
+inline Code noteException() noexcept {
+  const Status thrown = thrownStatus();
+  stoppedException.set(thrown);
+  return thrown.code();
+}
+
+// Why a native method failed: the exception that it threw, or else `noted`, which is why calls returned errors.
+inline std::string reasonOr(std::string noted) {
+  return *stoppedException.text() == 0 ? std::move(noted) : std::string(stoppedException.text());
+}
+
+// Runs the body of a native method. Whatever it throws becomes `failure`; nothing crosses into the JVM, and reasonOr has its text.
+template <typename Result, typename Body>
+Result guarded(Result failure, Body&& body) noexcept {
+  try {
+    const Result result = body();
+    if (result == failure) stoppedException.set({});
+    return result;
+  } catch (...) {
+    noteException();
+    return failure;
+  }
+}
+
+// The same for methods that return a code of base/status.h.
+template <typename Body>
+jint guardedCode(Body&& body) noexcept {
+  try {
+    const auto code = static_cast<jint>(body());
+    if (code != 0) stoppedException.set({});
+    return code;
+  } catch (...) {
+    return static_cast<jint>(noteException());
+  }
+}
 
 // The elements of an array; empty for null. False when the JVM has an exception pending (the caller returns at once).
 inline bool copyLongs(JNIEnv* env, jlongArray array, std::vector<std::int64_t>& out) {

@@ -15,9 +15,6 @@ using namespace jccl::jni;
 
 Communicator& communicatorOf(jlong handle) { return hostOf(handle).communicator(); }
 
-// Why this thread's last create failed: there is no communicator to query.
-thread_local LastFailure createError;
-
 // What an operation returns to Java: the choice that was used, which is never negative, or the code of its failure. One
 // number, because a second call into native code would cost a small operation a tenth of its time.
 template <typename Body>
@@ -41,7 +38,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv*
     Status status = readConfig(numbers, texts, config);
     const LogScope logs(config.logSubject);
     if (status) status = HostCommunicator::create(config, host);
-    createError.set(status);
+    lastFailure.set(status);
     return reinterpret_cast<jlong>(host.release());
   });
 }
@@ -219,8 +216,11 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_shareMemory(JN
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
                                                                                jlong controls) {
-  return guarded<jlong>(0, [&] {
-    return reinterpret_cast<jlong>(HostCall(handle)->startStaging(*reinterpret_cast<const ChannelControls*>(controls)));
+  return guarded<jlong>(-1, [&]() -> jlong {
+    StagingActivity* activity = nullptr;
+    const HostCall host(handle);
+    const Status started = host->startStaging(*reinterpret_cast<const ChannelControls*>(controls), &activity);
+    return host.codeOf(started) == 0 ? reinterpret_cast<jlong>(activity) : -1;
   });
 }
 
@@ -324,7 +324,7 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_destroy(JNIEnv*
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastError(JNIEnv* env, jclass, jlong handle) {
   return guarded<jstring>(
-      nullptr, [&] { return newString(env, handle == 0 ? createError.text() : hostOf(handle).lastError()); });
+      nullptr, [&] { return newString(env, reasonOr(handle == 0 ? lastFailure.text() : hostOf(handle).lastError())); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_history(JNIEnv* env, jclass, jlong handle,
@@ -422,7 +422,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedAlloc(JN
     void* memory = nullptr;
     const Status status = bytes < 0 ? Status::invalid("bytes=" + std::to_string(bytes) + ", expected at least 0")
                                     : SharedHeap::ofThisProcess().allocate(static_cast<size_t>(bytes), memory);
-    createError.set(status);
+    lastFailure.set(status);
     return reinterpret_cast<jlong>(memory);
   });
 }
@@ -430,7 +430,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedAlloc(JN
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedRetire(JNIEnv*, jclass, jlong memory) {
   return guardedCode([&] {
     const Status status = SharedHeap::ofThisProcess().retire(reinterpret_cast<void*>(memory));
-    createError.set(status);
+    lastFailure.set(status);
     return status.code();
   });
 }
@@ -438,7 +438,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedRetire(JN
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedFree(JNIEnv*, jclass, jlong memory) {
   return guardedCode([&] {
     const Status status = SharedHeap::ofThisProcess().free(reinterpret_cast<void*>(memory));
-    createError.set(status);
+    lastFailure.set(status);
     return status.code();
   });
 }

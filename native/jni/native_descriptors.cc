@@ -53,5 +53,5 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDescriptors_fetch(JNIEnv* en
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDescriptors_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text()); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }

@@ -56,5 +56,5 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeMemory_unregister(JNIEnv*, j
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeMemory_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text()); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }

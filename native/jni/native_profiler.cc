@@ -176,5 +176,5 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeProfiler_close(JNIEnv*, jcla
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeProfiler_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text()); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }

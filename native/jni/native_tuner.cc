@@ -87,5 +87,5 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeTuner_close(JNIEnv*, jclass,
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeTuner_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text()); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }

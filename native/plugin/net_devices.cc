@@ -96,11 +96,13 @@ struct Opening {
 
 Status openNetDevices(const std::string& name, uint64_t commId, int64_t limitNanos, NetDevices* opened) {
   const auto opening = std::make_shared<Opening>();
-  Status result;
-  if (runWithin(limitNanos, "jccl-plugin", [opening, name, commId] { opening->run(name, commId); })) {
+  bool isOver = false;
+  Status result = runWithin(
+      limitNanos, "jccl-plugin", [opening, name, commId] { opening->run(name, commId); }, &isOver);
+  if (isOver) {
     result = opening->result;
     *opened = {opening->plugin, opening->devices};
-  } else {
+  } else if (result) {
     result = opening->whyItHangs(limitNanos);
     const std::lock_guard lock(opening->mutex);
     opened->plugin = opening->plugin;

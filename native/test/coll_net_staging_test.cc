@@ -43,7 +43,8 @@ class Leader {
     check(net_->connect(0, handles, member, kTimeoutNanos));
     staging_ = std::make_unique<CollNetStaging>(
         std::vector<CollNetStaging::Led>{{toNetwork_, fromNetwork_, net_->group(0)}}, ranks, ranksOfHost);
-    staging_->start(activity_);
+    const Status started = staging_->start(activity_);
+    EXPECT_TRUE(started.isOk()) << started.message();
   }
   void setOther(const Leader& other) { other_ = &other; }
   CollNetStaging& staging() { return *staging_; }

@@ -16,12 +16,7 @@ namespace {
 
 constexpr int64_t kLimitNanos = 20'000'000'000;
 
-std::unique_ptr<IoThreadPool> poolOf(int helpers) {
-  std::unique_ptr<IoThreadPool> pool;
-  const Status created = IoThreadPool::create("pool-test", helpers, &pool);
-  EXPECT_TRUE(created.isOk()) << created.message();
-  return pool;
-}
+std::unique_ptr<IoThreadPool> poolOf(int helpers) { return IoThreadPool::create("pool-test", helpers); }
 
 TEST(IoThreadPool, DoesEveryTaskOnceAndSeesItsResult) {
   const auto pool = poolOf(3);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/page.h"
+#include "test/descriptor_limit.h"
 #include "transport/shm_client.h"
 #include "transport/shm_server.h"
 #include "transport/shm_socket.h"
@@ -139,6 +140,70 @@ TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
   EXPECT_EQ(2, segment->address()[1]);
   ::close(wire[0]);
   ::close(wire[1]);
+}
+
+TEST_F(ShmRegistryTest, AServerWithoutDescriptorsSaysSo) {
+  const uint64_t id = registry_->add(makeSegment(4096));
+  UniqueFd client(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ShmRequest request;
+  request.token = registry_->process().token;
+  request.segment = id;
+  ShmAnswer answer;
+  const timeval limitOfAnswer = {20, 0};
+  ::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &limitOfAnswer, sizeof limitOfAnswer);
+  const AbstractAddress address(registry_->process().socketName());
+  rlim_t limit = 0;
+  {
+    // The server's thread has the same limit: a spare descriptor for the connection, and none for the answer.
+    const test::NoMoreDescriptors none;
+    limit = none.limit();
+    ASSERT_EQ(0, ::connect(client.get(), address.get(), address.bytes()));
+    ASSERT_EQ(static_cast<ssize_t>(sizeof request), ::send(client.get(), &request, sizeof request, 0));
+    ASSERT_EQ(static_cast<ssize_t>(sizeof answer), ::recv(client.get(), &answer, sizeof answer, 0));
+  }
+  EXPECT_EQ(ShmAnswer::kNoDescriptors, answer.result);
+  EXPECT_EQ(limit, answer.bytes);
+}
+
+TEST_F(ShmRegistryTest, AProcessThatCannotTakeADescriptorKnowsThatItsOwnLimitIsReached) {
+  int wire[2];
+  ASSERT_EQ(0, ::pipe(wire));
+  registry_.reset();  // no thread may run at the fork
+  struct Offer {
+    ShmProcess process;
+    uint64_t id;
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Offer offer;
+    if (::read(wire[0], &offer, sizeof offer) != sizeof offer) ::_exit(2);
+    // One descriptor is left, for the connection.
+    const int next = ::dup(wire[0]);
+    ::close(next);
+    const rlimit one{static_cast<rlim_t>(next) + 1, static_cast<rlim_t>(next) + 1};
+    if (::setrlimit(RLIMIT_NOFILE, &one) != 0) ::_exit(3);
+    UniqueFd fd;
+    const Status fetched = fetchShmDescriptor(offer.process, offer.id, &fd);
+    if (fetched || fetched.code() != Code::System) ::_exit(4);
+    const std::string limit = "RLIMIT_NOFILE=" + std::to_string(next + 1);
+    ::_exit(fetched.message().find(limit) == std::string::npos ? 5 : 0);
+  }
+  ASSERT_TRUE(ShmRegistry::acquire(&registry_).isOk());
+  const Offer offer = {registry_->process(), registry_->add(makeSegment(4096))};
+  ASSERT_EQ(static_cast<ssize_t>(sizeof offer), ::write(wire[1], &offer, sizeof offer));
+  int status = 0;
+  ASSERT_EQ(child, ::waitpid(child, &status, 0));
+  EXPECT_EQ(0, WEXITSTATUS(status));
+  ::close(wire[0]);
+  ::close(wire[1]);
+}
+
+TEST_F(ShmRegistryTest, AProcessThatCannotReadItsHostIsNotTakenForAnotherHost) {
+  const test::NoMoreDescriptors none;
+  ShmProcess process;
+  const Status made = ShmProcess::ofThisProcess(&process);
+  EXPECT_EQ(Code::System, made.code());
+  EXPECT_NE(std::string::npos, made.message().find(none.text())) << made.message();
 }
 
 TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "test/descriptor_limit.h"
 #include "test/net_pair.h"
 #include "transport/socket_dialer.h"
 
@@ -225,6 +226,44 @@ SocketAddress parsed(const std::string& text, uint16_t port) {
   SocketAddress address;
   EXPECT_TRUE(SocketAddress::parse(text, port, &address).isOk());
   return address;
+}
+
+TEST_F(SocketListenerTest, WithoutADescriptorNothingIsWrongUntilSomebodyWaits) {
+  const test::NoMoreDescriptors none;
+  step(1);
+  step(3'000'000'000);
+  EXPECT_TRUE(listener_->exhausted(now_).isOk()) << listener_->exhausted(now_).message();
+}
+
+TEST_F(SocketListenerTest, AShortageOfDescriptorsIsAnErrorOnceItLastsAndPasses) {
+  const UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  {
+    const test::NoMoreDescriptors none;
+    ASSERT_EQ(0, ::connect(client.get(), address().get(), address().bytes()));
+    EXPECT_TRUE(pollUntil([&] {
+      now_ += 100'000'000;
+      return !listener_->exhausted(now_).isOk();
+    }));
+    const Status lasting = listener_->exhausted(now_);
+    EXPECT_EQ(Code::System, lasting.code());
+    EXPECT_NE(std::string::npos, lasting.message().find(none.text())) << lasting.message();
+  }
+  EXPECT_TRUE(pollUntil([&] {
+    now_ += 100'000'000;
+    return listener_->exhausted(now_).isOk();
+  }));
+}
+
+TEST_F(SocketListenerTest, AMemberWithoutADescriptorGivesUpAndNamesItsLimit) {
+  const std::unique_ptr<SocketDialer> member = dialer(config_);
+  const test::NoMoreDescriptors none;
+  int work = 0;
+  Status moved = member->progress(now_, &work);
+  EXPECT_TRUE(moved.isOk()) << moved.message();
+  for (int i = 0; i < 10 && moved; ++i) moved = member->progress(now_ += 500'000'000, &work);
+  EXPECT_EQ(Code::System, moved.code());
+  EXPECT_NE(std::string::npos, moved.message().find(none.text())) << moved.message();
+  EXPECT_EQ(std::string::npos, moved.message().find("firewall")) << moved.message();
 }
 
 TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesAgreeOnOneAndTheirInterfacesAlternate) {

@@ -20,10 +20,18 @@
 namespace jccl {
 namespace {
 
+template <typename Body>
+std::thread started(Body body) {
+  std::thread thread;
+  const Status status = startQuietThread("jccl-test", std::move(body), &thread);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  return thread;
+}
+
 sigset_t maskOfANativeThread() {
   sigset_t mask;
   sigemptyset(&mask);
-  startQuietThread("jccl-test", [&mask] { pthread_sigmask(SIG_SETMASK, nullptr, &mask); }).join();
+  started([&mask] { pthread_sigmask(SIG_SETMASK, nullptr, &mask); }).join();
   return mask;
 }
 
@@ -44,14 +52,14 @@ TEST(NativeThread, LetsFaultsAndProfilersThrough) {
 }
 
 TEST(NativeThread, EndsAloneWhenItsBodyThrows) {
-  startQuietThread("jccl-test", [] { throw std::bad_alloc(); }).join();
-  startQuietThread("jccl-test", [] { throw std::runtime_error("of the test"); }).join();
-  startQuietThread("jccl-test", [] { throw 1; }).join();  // NOLINT(hicpp-exception-baseclass)
+  started([] { throw std::bad_alloc(); }).join();
+  started([] { throw std::runtime_error("of the test"); }).join();
+  started([] { throw 1; }).join();  // NOLINT(hicpp-exception-baseclass)
 }
 
 TEST(NativeThread, RepeatsRoundsThatThrow) {
   int rounds = 0;
-  startQuietThread("jccl-test", [&rounds] {
+  started([&rounds] {
     repeatRounds("jccl-test", [&rounds] {
       if (++rounds < 4) throw std::system_error(EAGAIN, std::generic_category());
       return rounds < 6;
@@ -69,7 +77,12 @@ TEST(NativeThread, WhatIsThrownBecomesAStatus) {
 }
 
 TEST(NativeThread, WhoeverWaitsForALimitedRunGetsWhatItThrows) {
-  EXPECT_THROW(runWithin(10'000'000'000, "jccl-test", [] { throw std::bad_alloc(); }), std::bad_alloc);
+  bool isOver = false;
+  const auto run = [&isOver] {
+    (void)runWithin(
+        10'000'000'000, "jccl-test", [] { throw std::bad_alloc(); }, &isOver);
+  };
+  EXPECT_THROW(run(), std::bad_alloc);
 }
 
 TEST(NativeThread, ItsMakerKeepsItsOwnMask) {
@@ -90,10 +103,11 @@ TEST(NativeThread, WhatItLogsIsOfTheSubjectOfItsMaker) {
   std::atomic<bool> goesOn{false};
   {
     const LogScope inner(subject(2));
-    thread = startQuietThread("jccl-test", [&goesOn] {
+    const auto body = [&goesOn] {
       while (!goesOn.load()) std::this_thread::yield();
       logMessage(LogLevel::Error, "test", "of the thread");
-    });
+    };
+    ASSERT_TRUE(startQuietThread("jccl-test", body, &thread).isOk());
   }
   for (LogRecord record; takeLogRecord(&record);) continue;
   logMessage(LogLevel::Error, "test", "of its maker");
@@ -118,7 +132,7 @@ TEST(NativeThreadDeathTest, AFaultReachesTheProcesssHandler) {
   EXPECT_EXIT(
       {
         ::signal(SIGSEGV, reportAndExit);
-        startQuietThread("jccl-test", [] { ::pthread_kill(::pthread_self(), SIGSEGV); }).join();
+        started([] { ::pthread_kill(::pthread_self(), SIGSEGV); }).join();
       },
       ::testing::ExitedWithCode(100 + SIGSEGV), "");
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
@@ -25,11 +24,12 @@ size_t wholePages(size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes()
 // Runs a call of a plug-in that may not return: all that it uses is its own.
 Status runBounded(const std::string& what, int64_t nanos, std::function<Status()> call, bool* isStuck = nullptr) {
   const auto result = std::make_shared<Status>();
-  try {
-    if (runWithin(nanos, "jccl-collnet", [result, call = std::move(call)] { *result = call(); })) return *result;
-  } catch (const std::system_error& e) {
-    return {Code::System, what + ": no thread to call it with: " + e.what()};
+  bool isOver = false;
+  const auto body = [result, call = std::move(call)] { *result = call(); };
+  if (Status started = runWithin(nanos, "jccl-collnet", body, &isOver); !started) {
+    return {started.code(), what + ": no thread to call it with: " + started.message()};
   }
+  if (isOver) return *result;
   if (isStuck != nullptr) *isStuck = true;
   return Status::transport(what + " has not returned for millis=" + std::to_string(nanos / 1'000'000) +
                            "; is the switch reachable, and do all hosts run the plug-in?");

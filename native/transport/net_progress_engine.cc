@@ -51,8 +51,8 @@ Status NetProgressEngine::start() {
   leaderWake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   threadWake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!leaderWake_ || !threadWake_) return Status::system("eventfd", "progress engine");
-  thread_ = startQuietThread("jccl-net", [this] { threadMain(); });
-  return Status::ok();
+  return startQuietThread(
+      "jccl-net", [this] { threadMain(); }, &thread_);
 }
 
 void NetProgressEngine::stop(const std::function<void()>& last) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "transport/socket_connection.h"
 #include "transport/socket_devices.h"
@@ -53,7 +54,7 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
       *connection = std::move(made);
       return Status::ok();
     }
-    return Status::ok();
+    return sockets_.exhausted(monotonicNanos());
   }
 
  private:
@@ -91,10 +92,7 @@ SocketNet::SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet&
       devices_(socketDevices()) {}
 
 Status SocketNet::start() {
-  if (config_.threads < 2) return Status::ok();
-  std::unique_ptr<IoThreadPool> pool;
-  if (Status created = IoThreadPool::create("jccl-sock", config_.threads - 1, &pool); !created) return created;
-  pool_ = std::move(pool);
+  if (config_.threads > 1) pool_ = IoThreadPool::create("jccl-sock", config_.threads - 1);
   return Status::ok();
 }
 

@@ -1,5 +1,6 @@
 #include "transport/shm_client.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -25,7 +26,16 @@ std::string describe(const ShmProcess& peer, uint64_t segment) {
 
 bool isDropped(ssize_t moved) { return moved == 0 || (moved < 0 && (errno == ECONNRESET || errno == EPIPE)); }
 
-Status takeAnswer(int socket, const std::string& what, UniqueFd* fd, bool* dropped) {
+// The peer has sent the descriptor, and the kernel has not passed it to this process.
+Status notPassed(int socket, const std::string& what) {
+  const UniqueFd another(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (!another) return Status::system("recvmsg(SCM_RIGHTS)", what);
+  return Status::transport(what +
+                           ": the kernel has not passed the descriptor; was a limit of this process reached for a "
+                           "moment (ulimit -n), or does SELinux or AppArmor forbid it?");
+}
+
+Status takeAnswer(int socket, uint32_t pid, const std::string& what, UniqueFd* fd, bool* dropped) {
   ShmAnswer answer;
   answer.magic = 0;
   iovec part = {&answer, sizeof answer};
@@ -41,6 +51,10 @@ Status takeAnswer(int socket, const std::string& what, UniqueFd* fd, bool* dropp
   } while (got < 0 && errno == EINTR);
   *dropped = isDropped(got);
   if (*dropped) return Status::transport(what + ": the process closed the connection without an answer");
+  if (got < 0 && errno == EAGAIN) {
+    return Status::transport(what + ": no answer in seconds=" + std::to_string(kAnswerTimeout.tv_sec) +
+                             "; is the process stopped, or has it no processor?");
+  }
   if (got < 0) return Status::system("recvmsg", what);
   UniqueFd received;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -53,9 +67,13 @@ Status takeAnswer(int socket, const std::string& what, UniqueFd* fd, bool* dropp
     return Status::transport(what + " bytes=" + std::to_string(got) +
                              ": not an answer; do all ranks run the same build of JCCL?");
   }
-  if (answer.result != ShmAnswer::kGranted || !received) {
-    return Status::transport(what + " result=" + std::to_string(answer.result) + ": the peer no longer shares it");
+  if (answer.result == ShmAnswer::kNoDescriptors) {
+    return Status::transport(what + ": the peer has used all its file descriptors: RLIMIT_NOFILE=" +
+                             std::to_string(answer.bytes) + " of pid=" + std::to_string(pid) +
+                             "; raise it (ulimit -n, LimitNOFILE= of a service, --ulimit nofile= of a container)");
   }
+  if (answer.result != ShmAnswer::kGranted) return Status::transport(what + ": the peer no longer shares it");
+  if (!received) return notPassed(socket, what);
   *fd = std::move(received);
   return Status::ok();
 }
@@ -72,7 +90,13 @@ Status ask(const ShmProcess& peer, uint64_t segment, UniqueFd* fd, bool* dropped
   do {
     connected = ::connect(socket.get(), address.get(), address.bytes());
   } while (connected != 0 && errno == EINTR);
-  if (connected != 0) return Status::system("connect", what + ": has the process ended?");
+  if (connected != 0) {
+    const int error = errno;
+    const char* hint = error == EAGAIN         ? ": too many others wait for an answer"
+                       : error == ECONNREFUSED ? ": has the process ended?"
+                                               : "";
+    return Status::system("connect", what + hint, error);
+  }
   uint32_t uid = 0;
   if (Status known = peerUser(socket.get(), &uid); !known) return known;
   if (uid != peer.uid) {
@@ -84,7 +108,7 @@ Status ask(const ShmProcess& peer, uint64_t segment, UniqueFd* fd, bool* dropped
   request.segment = segment;
   const ssize_t sent = ::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL);
   *dropped = isDropped(sent);
-  return sent == sizeof request ? takeAnswer(socket.get(), what, fd, dropped) : Status::system("send", what);
+  return sent == sizeof request ? takeAnswer(socket.get(), peer.pid, what, fd, dropped) : Status::system("send", what);
 }
 
 }  // namespace

@@ -22,12 +22,17 @@ uint64_t firstBytes(const Sha256Digest& digest) {
   return value;
 }
 
-// Different on every host and after every boot; 0 where the kernel does not say.
-uint64_t hostIdentity() {
-  UniqueFd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+// Different on every host and after every boot; 0 where the kernel does not say. An error where this process cannot ask.
+Status readHostIdentity(uint64_t* identity) {
+  static constexpr const char* kPath = "/proc/sys/kernel/random/boot_id";
+  const UniqueFd file(::open(kPath, O_RDONLY | O_CLOEXEC));
+  if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+    return Status::system("open", std::string("path=") + kPath);
+  }
   char text[64];
   const ssize_t bytes = file ? ::read(file.get(), text, sizeof text) : 0;
-  return bytes > 0 ? firstBytes(sha256(text, static_cast<size_t>(bytes))) : 0;
+  *identity = bytes > 0 ? firstBytes(sha256(text, static_cast<size_t>(bytes))) : 0;
+  return Status::ok();
 }
 
 uint64_t networkNamespaceIdentity() {
@@ -53,7 +58,7 @@ Status ShmProcess::ofThisProcess(ShmProcess* process) {
     return Status::system("getrandom", "token of the shared memory of this process");
   }
   made.networkNamespace = networkNamespaceIdentity();
-  made.host = hostIdentity();
+  if (Status read = readHostIdentity(&made.host); !read) return read;
   made.pid = static_cast<uint32_t>(::getpid());
   made.uid = static_cast<uint32_t>(::geteuid());
   *process = made;

@@ -53,10 +53,10 @@ struct ShmRequest {
 
 struct ShmAnswer {
   static constexpr uint32_t kMagic = 0x61534a4a;
-  enum : uint32_t { kGranted = 0, kUnknownSegment = 1 };
+  enum : uint32_t { kGranted = 0, kUnknownSegment = 1, kNoDescriptors = 2 };
   uint32_t magic = kMagic;
   uint32_t result = kGranted;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;  // of the segment; with kNoDescriptors RLIMIT_NOFILE of the process that answers
 };
 
 static_assert(sizeof(ShmRequest) == 32 && sizeof(ShmAnswer) == 16);

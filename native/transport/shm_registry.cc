@@ -87,7 +87,7 @@ ShmOffer ShmRegistry::offer(uint64_t id) const {
     // A copy: the segment closes its own descriptor when its memory is discarded.
     auto copy = std::make_shared<const UniqueFd>(::fcntl(segment->second->fd(), F_DUPFD_CLOEXEC, 0));
     const int fd = copy->get();
-    return {std::move(copy), fd, segment->second->bytes()};
+    return {std::move(copy), fd, segment->second->bytes(), fd < 0 && segment->second->fd() >= 0};
   }
   const auto found = descriptors_.find(id);
   return found == descriptors_.end() ? ShmOffer{} : ShmOffer{found->second, found->second->get(), 0};

@@ -1,7 +1,9 @@
 #include "transport/shm_server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -21,6 +23,12 @@ constexpr int kBacklog = 128;
 constexpr size_t kMaxClients = 64;
 constexpr int64_t kRequestTimeoutNanos = 1'000'000'000;
 constexpr int kTickMillis = 250;
+constexpr int64_t kWarnNanos = 10'000'000'000;
+
+uint64_t descriptorLimit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
 
 bool sendAnswer(int socket, const ShmAnswer& answer, int fd) {
   ShmAnswer copy = answer;
@@ -60,9 +68,10 @@ Status ShmServer::start() {
   if (::listen(listener_.get(), kBacklog) != 0) return Status::system("listen", "socket=@" + name);
   stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_) return Status::system("eventfd", "shared memory server");
+  keepSpare();
   const LogScope logs(nullptr);  // of all communicators
-  thread_ = startQuietThread("jccl-shm", [this] { serve(); });
-  return Status::ok();
+  return startQuietThread(
+      "jccl-shm", [this] { serve(); }, &thread_);
 }
 
 void ShmServer::drop(const std::string& why) {
@@ -70,12 +79,29 @@ void ShmServer::drop(const std::string& why) {
   logMessage(LogLevel::Debug, "shm", "dropped a client of the shared memory server: " + why);
 }
 
+void ShmServer::keepSpare() {
+  if (!spare_) spare_.reset(::fcntl(listener_.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+// Empty with errno on failure.
+UniqueFd ShmServer::acceptOne() {
+  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket || (errno != EMFILE && errno != ENFILE) || !spare_) return socket;
+  spare_.reset();
+  return UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
 bool ShmServer::accept() {
   for (;;) {
-    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd socket = acceptOne();
     if (!socket) {
-      if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return true;
-      logMessage(LogLevel::Warn, "shm", Status::system("accept", "shared memory server, trying again").message());
+      const int error = errno;
+      if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return true;
+      if (monotonicNanos() >= warnAgainNanos_) {
+        warnAgainNanos_ = monotonicNanos() + kWarnNanos;
+        logMessage(LogLevel::Warn, "shm",
+                   Status::system("accept", "shared memory server, trying again", error).message());
+      }
       return false;
     }
     uint32_t uid = 0;
@@ -106,8 +132,10 @@ bool ShmServer::answer(int socket) {
   }
   const ShmOffer offer = lookup_(request.segment);
   ShmAnswer reply;
-  reply.result = offer.fd < 0 ? ShmAnswer::kUnknownSegment : ShmAnswer::kGranted;
-  reply.bytes = offer.bytes;
+  reply.result = offer.fd >= 0         ? ShmAnswer::kGranted
+                 : offer.noDescriptors ? ShmAnswer::kNoDescriptors
+                                       : ShmAnswer::kUnknownSegment;
+  reply.bytes = offer.noDescriptors ? descriptorLimit() : offer.bytes;
   if (!sendAnswer(socket, reply, offer.fd)) {
     drop(Status::system("sendmsg", "it did not take the answer").message());
   } else {
@@ -123,6 +151,7 @@ void ShmServer::serve() {
 }
 
 bool ShmServer::serveRound(std::vector<pollfd>& polled, bool* accepting) {
+  keepSpare();
   // A listener that cannot accept (no descriptors left) stays readable: it is left out for one tick.
   polled.assign({{stop_.get(), POLLIN, 0}, {*accepting ? listener_.get() : -1, POLLIN, 0}});
   for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});

@@ -23,7 +23,8 @@ namespace jccl {
 struct ShmOffer {
   std::shared_ptr<const void> owner;
   int fd = -1;
-  size_t bytes = 0;  // 0: the receiver learns it elsewhere
+  size_t bytes = 0;            // 0: the receiver learns it elsewhere
+  bool noDescriptors = false;  // it is known, and this process has no descriptor left to pass
 };
 
 // One thread on one abstract Unix socket. A client gets one request and one answer. It is dropped without an answer
@@ -50,6 +51,8 @@ class ShmServer {
   void serve();
   bool serveRound(std::vector<pollfd>& polled, bool* accepting);
   bool accept();  // false: not now, try again later
+  UniqueFd acceptOne();
+  void keepSpare();
   bool answer(int socket);
   void drop(const std::string& why);
 
@@ -57,6 +60,8 @@ class ShmServer {
   const Lookup lookup_;
   UniqueFd listener_;
   UniqueFd stop_;
+  UniqueFd spare_;  // given up to accept one client when no other descriptor is left, so that it gets an answer
+  int64_t warnAgainNanos_ = 0;
   std::vector<Client> clients_;  // oldest first; the server's thread only
   std::thread thread_;
   std::atomic<uint64_t> served_{0};

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kFirstPauseNanos = 5'000'000;
 constexpr int64_t kLongestPauseNanos = 500'000'000;
+constexpr int64_t kExhaustedPatienceNanos = 2'000'000'000;
 
 std::vector<SocketAddress> ofFamily(const std::vector<SocketAddress>& addresses, int family) {
   std::vector<SocketAddress> found;
@@ -88,6 +89,15 @@ void SocketDialer::lose(int64_t nowNanos, const std::string& why) {
   logMessage(LogLevel::Debug, "net", "attempt=" + std::to_string(attempts_) + " lost: " + lastLoss_);
 }
 
+// Something is used up here, which the peer and the network have nothing to do with: what stays so is no reason to wait longer.
+void SocketDialer::loseHere(int64_t nowNanos, const Status& why) {
+  if (exhaustedSinceNanos_ < 0) exhaustedSinceNanos_ = nowNanos;
+  if (nowNanos - exhaustedSinceNanos_ >= kExhaustedPatienceNanos) {
+    refusal_ = {why.code(), "net: no connection to " + describe() + ": " + why.message()};
+  }
+  lose(nowNanos, why.message());
+}
+
 void SocketDialer::dial(int64_t nowNanos) {
   const Pair& pair = pairs_[attempts_++ % pairs_.size()];
   attemptEndsNanos_ = nowNanos + config_.handshakeTimeoutNanos;
@@ -95,14 +105,16 @@ void SocketDialer::dial(int64_t nowNanos) {
   const Distance distance = pair.remote.sameHost(pair.local) ? Distance::SameHost : Distance::Network;
   Status made = openDataSocket(pair.remote.family(), distance, config_, &socket_);
   if (made) made = tuneDataSocket(socket_.get(), config_);
-  if (!made) return lose(nowNanos, made.message());
+  if (!made) return loseHere(nowNanos, made);
   SocketAddress source = pair.local;
   source.setPort(0);
   if (::bind(socket_.get(), source.get(), source.bytes()) != 0) {
     const int error = errno;
-    return lose(nowNanos, Status::system("bind", socketHint(error), error).message());
+    const Status refused = Status::system("bind", socketHint(error), error);
+    return error == EADDRINUSE ? loseHere(nowNanos, refused) : lose(nowNanos, refused.message());
   }
-  if (Status added = events_.add(socket_.get(), this); !added) return lose(nowNanos, added.message());
+  if (Status added = events_.add(socket_.get(), this); !added) return loseHere(nowNanos, added);
+  exhaustedSinceNanos_ = -1;
   ready_ = false;
   state_ = State::Connecting;
   if (::connect(socket_.get(), pair.remote.get(), pair.remote.bytes()) == 0) {

@@ -63,6 +63,7 @@ class SocketDialer : public EventHandler {
   bool introduce(int64_t nowNanos);
   void conclude();
   void lose(int64_t nowNanos, const std::string& why);
+  void loseHere(int64_t nowNanos, const Status& why);
   void hangUp();
 
   const NetConfig& config_;
@@ -81,6 +82,7 @@ class SocketDialer : public EventHandler {
   int64_t startedNanos_ = -1;
   int64_t nextAttemptNanos_ = 0;
   int64_t attemptEndsNanos_ = INT64_MAX;
+  int64_t exhaustedSinceNanos_ = -1;  // attempts have failed before they left this host
   std::string lastLoss_ = "not tried yet";
   Status refusal_;
 };

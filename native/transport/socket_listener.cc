@@ -1,5 +1,7 @@
 #include "transport/socket_listener.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -12,6 +14,14 @@ namespace {
 constexpr int kBacklog = 1024;
 constexpr uint64_t kDropsLogged = 10;
 constexpr int64_t kAcceptPauseNanos = 100'000'000;
+constexpr int64_t kWarnNanos = 10'000'000'000;
+constexpr int64_t kAcceptPatienceNanos = 2'000'000'000;
+
+// Linux takes a descriptor before it looks for a connection: without a free one accept fails although nobody waits.
+bool isAwaited(int listener) {
+  pollfd polled = {listener, POLLIN, 0};
+  return ::poll(&polled, 1, 0) > 0;
+}
 
 }  // namespace
 
@@ -77,18 +87,15 @@ bool SocketListener::challenge(HalfOpen& client) {
   return ::send(client.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL) == sizeof challenge;
 }
 
-void SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
+bool SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
   for (;;) {
     UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
-      if (errno == ECONNABORTED || errno == EINTR) continue;
-      if (errno != EAGAIN) {  // no descriptors or no memory: later perhaps
-        const int error = errno;
-        logMessage(LogLevel::Warn, "net",
-                   Status::system("accept", std::string("trying again: ") + socketHint(error), error).message());
-        acceptAgainNanos_ = nowNanos + kAcceptPauseNanos;
-      }
-      return;
+      const int error = errno;
+      if (error == ECONNABORTED || error == EINTR) continue;
+      if (error == EAGAIN || !isAwaited(listener)) return true;
+      noteRefusal(nowNanos, error);  // no descriptors or no memory: later perhaps
+      return false;
     }
     ++*work;
     if (clients_.size() >= config_.maxHalfOpen) {
@@ -160,7 +167,12 @@ int SocketListener::progress(int64_t nowNanos) {
   if (acceptable_ || nowNanos >= acceptAgainNanos_) {
     acceptable_ = false;
     acceptAgainNanos_ = INT64_MAX;
-    for (const UniqueFd& listener : listeners_) acceptAll(listener.get(), nowNanos, &work);
+    bool accepts = true;
+    for (const UniqueFd& listener : listeners_) accepts = acceptAll(listener.get(), nowNanos, &work) && accepts;
+    if (accepts)
+      refusal_ = Status::ok();
+    else
+      acceptAgainNanos_ = nowNanos + kAcceptPauseNanos;
   }
   for (auto client = clients_.begin(); client != clients_.end();) {
     bool done = advance(*client, &work);
@@ -171,6 +183,18 @@ int SocketListener::progress(int64_t nowNanos) {
     client = done ? forget(client) : std::next(client);
   }
   return work;
+}
+
+void SocketListener::noteRefusal(int64_t nowNanos, int error) {
+  if (refusal_) refusedSinceNanos_ = nowNanos;
+  refusal_ = Status::system("accept", "connections of other ranks", error);
+  if (nowNanos < warnAgainNanos_) return;
+  warnAgainNanos_ = nowNanos + kWarnNanos;
+  logMessage(LogLevel::Warn, "net", refusal_.message() + "; trying again");
+}
+
+Status SocketListener::exhausted(int64_t nowNanos) const {
+  return nowNanos - refusedSinceNanos_ >= kAcceptPatienceNanos ? refusal_ : Status::ok();
 }
 
 bool SocketListener::next(Proven* proven) {

@@ -45,6 +45,9 @@ class SocketListener : public EventHandler {
   int progress(int64_t nowNanos);
   bool next(Proven* proven);
 
+  // Why nobody could be accepted for so long that it does not pass by itself; ok otherwise.
+  Status exhausted(int64_t nowNanos) const;
+
   int64_t nextDeadlineNanos() const;
   uint64_t unauthenticated() const { return unauthenticated_; }
   void onEvents(uint32_t) override { acceptable_ = true; }
@@ -61,7 +64,8 @@ class SocketListener : public EventHandler {
   };
   using Clients = std::list<HalfOpen>;  // oldest first; nodes do not move, the event set points at them
 
-  void acceptAll(int listener, int64_t nowNanos, int* work);
+  bool acceptAll(int listener, int64_t nowNanos, int* work);  // false: somebody waits who cannot be accepted
+  void noteRefusal(int64_t nowNanos, int error);
   bool challenge(HalfOpen& client);
   bool advance(HalfOpen& client, int* work);  // true: done with
   void judgeAndAnswer(HalfOpen& client);
@@ -78,6 +82,9 @@ class SocketListener : public EventHandler {
   std::deque<Proven> proven_;
   bool acceptable_ = true;
   int64_t acceptAgainNanos_ = INT64_MAX;
+  Status refusal_;  // of the last attempt to accept
+  int64_t refusedSinceNanos_ = 0;
+  int64_t warnAgainNanos_ = 0;
   uint64_t unauthenticated_ = 0;
 };
 

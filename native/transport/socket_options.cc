@@ -70,11 +70,10 @@ const char* socketHint(int error) {
       return "there is no route from the local address; choose the interface with JCCL_SOCKET_IFNAME";
     case EADDRNOTAVAIL:
       return "the local address is not on this host (any more), or all ports are in use";
-    case EMFILE:
-    case ENFILE:
-      return "no file descriptors left; raise the limit (ulimit -n)";
+    case EADDRINUSE:
+      return "another socket has this port, or all ports are in use";
     default:
-      return "see errno";
+      return "the kernel refuses it";
   }
 }
 

@@ -76,7 +76,7 @@ abstract class CollNetConnector {
                 int hosts = plan.hosts().size();
                 int[] leaders = new int[groups * hosts];
                 Arrays.setAll(leaders, at -> leader(at / hosts, at % hosts));
-                return engine.useCollNet(leaders, groups, offers) ? Optional.empty() : Optional.of(engine.lastError());
+                return engine.useCollNet(leaders, groups, offers) ? Optional.empty() : Optional.of(NativeEngine.callError());
             }
 
             @Override
@@ -162,7 +162,7 @@ abstract class CollNetConnector {
     private CollNetTraits connectOrSay() throws NotUsed {
         List<byte[]> offers = exchange(this::offer);
         NativeEngine.CollNetCommon common =
-                engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(engine.lastError()));
+                engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(NativeEngine.callError()));
         int groups = Math.min(common.groups(), maxGroups);
         for (int group = 0; group < groups; group++) {
             connect(group);
@@ -183,7 +183,7 @@ abstract class CollNetConnector {
             if (offer.isPresent()) {
                 return new Made(offer.get(), "");
             }
-            obstacles.append(obstacles.length() == 0 ? "" : "; ").append(engine.lastError());
+            obstacles.append(obstacles.length() == 0 ? "" : "; ").append(NativeEngine.callError());
         }
         return new Made(new byte[0], obstacles.toString());
     }
@@ -200,7 +200,7 @@ abstract class CollNetConnector {
     }
 
     private Made made(byte[] bytes) {
-        return bytes == null ? new Made(new byte[0], engine.lastError()) : new Made(bytes, "");
+        return bytes == null ? new Made(new byte[0], NativeEngine.callError()) : new Made(bytes, "");
     }
 
     /** The leader of each host. */

@@ -155,7 +155,7 @@ public final class DeviceEngine extends Engine {
     public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers, int ranksOfHost) {
         Optional<long[]> rows = staging.stageCollNet(groups, offers, ranksOfHost);
         return rows.isEmpty()
-                ? Optional.of(staging.lastError())
+                ? Optional.of(NativeEngine.callError())
                 : failure(NativeDeviceCommunicator.connectCollNet(handle, rows.get(), staging.shareMemory()));
     }
 

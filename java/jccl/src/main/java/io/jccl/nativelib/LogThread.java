@@ -1,7 +1,10 @@
 package io.jccl.nativelib;
 
+import io.jccl.JcclException;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
+import io.jccl.internal.Threads;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -28,6 +31,7 @@ final class LogThread {
     private int uses; // guarded by this
     private Thread thread; // guarded by this; null: there is none
     private Thread exitHook; // guarded by this; null: there is none
+    private boolean warned; // guarded by this; that there is no thread
     private volatile boolean running;
 
     private LogThread(LogDrain drain) {
@@ -85,7 +89,15 @@ final class LogThread {
         }
         NativeLog.setLevel(LogDrain.lowest(LoggerFactory.getLogger(LogDrain.ROOT)));
         Thread starting = SharedThreads.create(() -> ServiceThread.repeating("jccl-log", this::round));
-        starting.start();
+        Optional<JcclException> refused = Threads.tryStart(starting);
+        if (refused.isPresent()) {
+            if (!warned) {
+                warned = true;
+                LoggerFactory.getLogger(LogThread.class)
+                        .warn("native code's log comes late, or is lost: {}", refused.get().getMessage());
+            }
+            return; // the next call of native code tries again
+        }
         thread = starting;
         running = true;
         exitHook = SharedThreads.create(() -> ServiceThread.once("jccl-log-exit", this::drainLast));
@@ -141,7 +153,9 @@ final class LogThread {
     /** Moves what has come since the thread looked last, as from the close of a communicator just before the JVM's end. */
     private void drainLast() {
         Thread last = SharedThreads.create(() -> ServiceThread.once("jccl-log", drain::drainQuietly));
-        last.start();
+        if (Threads.tryStart(last).isPresent()) {
+            return; // without a thread that may hang, these records are lost
+        }
         awaitEnd(last, () -> true);
     }
 

@@ -7,7 +7,7 @@ import java.nio.Buffer;
  * a handle.
  *
  * <p>Methods that return an {@code int} return {@link #OK} or one of the negative codes below; {@link #lastError} then says
- * what happened, as {@code name=value} facts. No method throws, except an {@link OutOfMemoryError} of the JVM itself.
+ * what happened, for operations by the handle and for other methods with 0, as {@code name=value} facts. No method throws, except an {@link OutOfMemoryError} of the JVM itself.
  *
  * <p><b>Threads.</b> {@code create … prepare} and {@code run …} by one thread at a time. {@link #abort}, {@link #lastError},
  * {@link #history}, {@link #lastEntered}, {@link #lastDone}, {@link #waiting} and {@link #memoryUsage} by any thread at any
@@ -219,7 +219,7 @@ public final class NativeCommunicator {
      *
      * @param config values at the indexes above
      * @param texts texts at the indexes above
-     * @return a handle, or 0: {@link #lastError lastError(0)} says why (of this thread's last failed create)
+     * @return a handle, or 0: {@link #lastError lastError(0)} says why
      */
     static native long create(long[] config, String[] texts);
 
@@ -359,7 +359,8 @@ public final class NativeCommunicator {
      *
      * @param controls {@link NativeDeviceCommunicator#controls}, which end with {@link #TRANSPORT} when the network has
      *     failed; outlive the communicator
-     * @return the address of what counts operations as they begin and end, or 0 where no network is used
+     * @return the address of what counts operations as they begin and end, 0 where no network is used, or -1: {@link
+     *     #lastError} says why nothing can be moved
      */
     static native long startStaging(long comm, long controls);
 
@@ -472,7 +473,11 @@ public final class NativeCommunicator {
     /** Frees the communicator; no call may be inside. */
     static native void destroy(long comm);
 
-    /** The reason of the last failure; empty if there was none. */
+    /**
+     * The reason of the last failure; empty if there was none.
+     *
+     * @param comm whose operation failed, or 0 for the calling thread's last call that was no operation
+     */
     static native String lastError(long comm);
 
     /** The record of an operation (see {@link #HISTORY_LENGTH}); empty when it is no longer, or not yet, on record. */

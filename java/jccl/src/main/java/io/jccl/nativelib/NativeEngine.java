@@ -5,6 +5,7 @@ import io.jccl.JcclException;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,7 +50,7 @@ public final class NativeEngine extends Engine {
         LogThread.Use logs = LogThread.use();
         long handle = NativeCommunicator.create(config, texts);
         if (handle == 0) {
-            String reason = NativeCommunicator.lastError(0);
+            String reason = callError();
             logs.close();
             throw new JcclException("the native engine cannot be made: " + reason);
         }
@@ -65,7 +66,7 @@ public final class NativeEngine extends Engine {
     public byte[] connectInfo(List<String> addresses) {
         byte[] info = NativeCommunicator.connectInfo(handle, addresses.toArray(String[]::new));
         if (info == null) {
-            throw new JcclException("addresses=" + addresses + ": the native engine cannot listen: " + lastError());
+            throw new JcclException("addresses=" + addresses + ": the native engine cannot listen: " + callError());
         }
         return info;
     }
@@ -75,7 +76,7 @@ public final class NativeEngine extends Engine {
         int status = NativeCommunicator.probe(handle, peer, transport.ordinal(), peerInfo);
         return status == NativeCommunicator.OK
                 ? Optional.empty()
-                : Optional.of(lastError() + " (status=" + status + ")");
+                : Optional.of(callError() + " (status=" + status + ")");
     }
 
     /**
@@ -87,7 +88,7 @@ public final class NativeEngine extends Engine {
         int status = NativeCommunicator.connect(handle, peer, transport.ordinal(), peerInfo);
         if (status != NativeCommunicator.OK) {
             throw new TransportException("peer=" + peer + " transport=" + transport.label() + " status=" + status
-                    + ": cannot connect: " + lastError() + "; force another with JCCL_TRANSPORT");
+                    + ": cannot connect: " + callError() + "; force another with JCCL_TRANSPORT");
         }
     }
 
@@ -130,12 +131,12 @@ public final class NativeEngine extends Engine {
      */
     public record CollNetCommon(int groups, boolean gathers, double gigabytes, double latencyMicros) {}
 
-    /** What this rank offers of a network that reduces; empty where it has none, and {@link #lastError} says why. */
+    /** What this rank offers of a network that reduces; empty where it has none, and {@link #callError} says why. */
     public Optional<byte[]> offerCollNet(String plugin) {
         return Optional.ofNullable(NativeCollNet.offer(handle, plugin));
     }
 
-    /** What the offers of all ranks have in common; empty where they differ too much, and {@link #lastError} says how. */
+    /** What the offers of all ranks have in common; empty where they differ too much, and {@link #callError} says how. */
     public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
         long[] values = NativeCollNet.common(handle, offers.toArray(byte[][]::new));
         return values == null
@@ -169,9 +170,14 @@ public final class NativeEngine extends Engine {
         NativeCollNet.drop(handle);
     }
 
+    /** Why the calling thread's last call failed that was no operation. */
+    public static String callError() {
+        return NativeCommunicator.lastError(0);
+    }
+
     private void require(String step, int status) {
         if (status != NativeCommunicator.OK) {
-            throw new TransportException(step + " status=" + status + ": " + lastError());
+            throw new TransportException(step + " status=" + status + ": " + callError());
         }
     }
 
@@ -185,7 +191,7 @@ public final class NativeEngine extends Engine {
         slots.add(memory);
         if (NativeCommunicator.useDeviceSlots(handle, memory.address, memory.bytes, memory.dmabuf, rows)
                 != NativeCommunicator.OK) {
-            throw new JcclException("connections cannot have slots in memory of the GPU: " + lastError());
+            throw new JcclException("connections cannot have slots in memory of the GPU: " + callError());
         }
     }
 
@@ -198,7 +204,7 @@ public final class NativeEngine extends Engine {
         slots.add(memory);
         if (NativeCommunicator.forwardFor(handle, memory.address, memory.bytes, memory.dmabuf, rows)
                 != NativeCommunicator.OK) {
-            throw new JcclException("nothing can be forwarded for other ranks: " + lastError());
+            throw new JcclException("nothing can be forwarded for other ranks: " + callError());
         }
     }
 
@@ -206,7 +212,7 @@ public final class NativeEngine extends Engine {
     public void sendThrough(int forwarder, byte[] info, int connections, long address, int[] rows) {
         if (NativeCommunicator.sendThrough(handle, forwarder, info, connections, address, rows)
                 != NativeCommunicator.OK) {
-            throw new JcclException("forwarder=" + forwarder + ": what it is asked for makes no sense: " + lastError());
+            throw new JcclException("forwarder=" + forwarder + ": what it is asked for makes no sense: " + callError());
         }
     }
 
@@ -214,7 +220,7 @@ public final class NativeEngine extends Engine {
     long[] stage(int peer, int[] channels) {
         long[] ends = NativeCommunicator.stage(handle, peer, channels);
         if (ends == null) {
-            throw new JcclException("peer=" + peer + ": its connections cannot be staged: " + lastError());
+            throw new JcclException("peer=" + peer + ": its connections cannot be staged: " + callError());
         }
         return ends;
     }
@@ -226,7 +232,11 @@ public final class NativeEngine extends Engine {
 
     /** Moves what was staged; see {@link NativeCommunicator#startStaging}. */
     long startStaging(long controls) {
-        return NativeCommunicator.startStaging(handle, controls);
+        long activity = NativeCommunicator.startStaging(handle, controls);
+        if (activity < 0) {
+            throw new TransportException("nothing can be moved between GPUs and the network: " + callError());
+        }
+        return activity;
     }
 
     /** Runs one collective; see {@link NativeCommunicator#run}. */
@@ -375,7 +385,10 @@ public final class NativeEngine extends Engine {
             return;
         }
         Thread forwarding = ServiceThread.once("jccl-forwarding", this::forwardUntilTheyEnd);
-        forwarding.start();
+        if (Threads.tryStart(forwarding).isPresent()) {
+            forwardUntilTheyEnd(); // the caller waits instead
+            return;
+        }
         if (senders != NativeCommunicator.SENDERS_HERE) {
             LOG.info(
                     "ranks of other processes send through this rank's GPU (PXN): waiting until they close, for at most {} s",

@@ -1,5 +1,6 @@
 package io.jccl.nativelib;
 
+import io.jccl.internal.Causes;
 import io.jccl.internal.Resources;
 import java.io.IOException;
 import java.io.InputStream;
@@ -107,7 +108,7 @@ final class NativeLibraryFinder {
         try {
             mapNamed(path.get(), loader);
         } catch (IOException e) {
-            throw new NativeLoadException("library=" + path.get() + ": cannot be read: " + e.getMessage(), e);
+            throw new NativeLoadException("library=" + path.get() + ": cannot be read: " + Causes.describe(e), e);
         }
         requireBuild(path.get(), expected, loadedBuildId);
     }
@@ -138,7 +139,7 @@ final class NativeLibraryFinder {
             mapNamed(library, loader);
         } catch (NativeLoadException | IOException reason) {
             throw withAttempts(
-                    "the library of " + setting + " cannot be used: " + reason.getMessage(), List.of(reason));
+                    "the library of " + setting + " cannot be used: " + Causes.describe(reason), List.of(reason));
         }
         return library;
     }
@@ -207,7 +208,7 @@ final class NativeLibraryFinder {
         try {
             loader.accept(library.toAbsolutePath().toString());
         } catch (UnsatisfiedLinkError failure) {
-            throw new NativeLoadException(LinkFailures.explain(library, failure.getMessage()), failure);
+            throw new NativeLoadException(LinkFailures.explain(library, Causes.describe(failure)), failure);
         }
     }
 
@@ -236,7 +237,7 @@ final class NativeLibraryFinder {
             return Optional.ofNullable(
                     in == null ? null : new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip());
         } catch (IOException e) {
-            throw new NativeLoadException("resource=" + resource + ": cannot be read: " + e.getMessage(), e);
+            throw new NativeLoadException("resource=" + resource + ": cannot be read: " + Causes.describe(e), e);
         }
     }
 

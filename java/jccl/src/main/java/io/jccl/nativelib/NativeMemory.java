@@ -46,9 +46,8 @@ public final class NativeMemory {
         NativeLoader.load();
         long address = NativeCommunicator.sharedAlloc(bytes);
         if (address == 0) {
-            throw new JcclException("bytes=" + bytes + ": shared memory cannot be made: "
-                    + NativeCommunicator.lastError(0)
-                    + "; free memory, or raise the limits on memory, open files (ulimit -n) and /dev/shm");
+            throw new JcclException(
+                    "bytes=" + bytes + ": shared memory cannot be made: " + NativeCommunicator.lastError(0));
         }
         return address;
     }
