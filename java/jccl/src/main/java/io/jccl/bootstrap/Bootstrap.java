@@ -128,6 +128,9 @@ public final class Bootstrap implements AutoCloseable {
                 throw why.isEmpty()
                         ? e
                         : new CommunicationTimeoutException(e.getMessage() + "\n" + why, e.missingRanks(), e);
+            } catch (BootstrapException e) {
+                rendezvous.refuse("rank 0 gave up: " + e.getMessage());
+                throw e;
             }
         }
     }

@@ -5,6 +5,8 @@ import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
+import io.jccl.internal.Causes;
+import io.jccl.internal.ResourceLimits;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -70,6 +72,10 @@ final class Connector {
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int MAX_REFUSALS = 5;
     private static final int MAX_DEAD_ROUNDS = 3;
+
+    /** Half a second, with the pauses between them. */
+    private static final int MAX_EXHAUSTED_ROUNDS = 6;
+
     private static final long MIN_BACKOFF_MILLIS = 10;
     private static final long MAX_BACKOFF_MILLIS = 250;
     private static final long FIRST_CONNECT_MILLIS = 500;
@@ -84,6 +90,8 @@ final class Connector {
     private int refusals;
     private int refusedProofs;
     private int deadRounds; // in a row
+    private int exhaustedRounds; // in a row in which something here was used up
+    private boolean exhausted; // in this round
     private boolean answered; // an address, in this round
     private boolean asked; // an address that leads to the server's host, in this round
     private NetworkStack.Evidence refusedFirst = NetworkStack.Evidence.NONE; // by the first such address
@@ -135,6 +143,10 @@ final class Connector {
                 throw new BootstrapException(who + " was refused by the " + name() + ": the secret of the id is not the"
                         + " group's, or the group has ended and another has its port; pass the same UniqueId to all ranks."
                         + " Addresses tried:" + table());
+            }
+            if (exhaustedRounds >= MAX_EXHAUSTED_ROUNDS) {
+                throw new BootstrapException(who + " cannot connect to the " + name()
+                        + ": the reason is in this process or host. Addresses tried:" + table());
             }
             if (hasEnded()) {
                 throw ended();
@@ -205,12 +217,13 @@ final class Connector {
         try {
             server = target.locate();
         } catch (IOException e) {
-            outcomes.put("(address of the rendezvous server)", String.valueOf(e.getMessage()));
+            outcomes.put("(address of the rendezvous server)", Causes.describe(e));
             return null;
         }
         answered = false;
         refusedFirst = NetworkStack.Evidence.NONE;
         asked = false;
+        exhausted = false;
         for (InetSocketAddress address : server.addresses()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
             if (left <= 0) {
@@ -226,6 +239,7 @@ final class Connector {
         if (asked) { // with no time left, none is
             deadRounds = refusedFirst != NetworkStack.Evidence.NONE && !answered ? deadRounds + 1 : 0;
         }
+        exhaustedRounds = exhausted ? exhaustedRounds + 1 : 0;
         return null;
     }
 
@@ -259,6 +273,7 @@ final class Connector {
                 throw interrupted(e);
             }
             noteEvidence(address, e);
+            exhausted |= ResourceLimits.isReached(e);
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
             refusedProofs += refused ? 1 : 0;
             refusals += refused || refusals > 0 ? 1 : 0; // a server that refused this rank and is gone never admits it
@@ -282,9 +297,9 @@ final class Connector {
 
     private static String outcome(String step, Exception e, boolean refused) {
         if (refused) {
-            return e instanceof EOFException ? "refused our proof of the secret" : "proof: " + e.getMessage();
+            return e instanceof EOFException ? "refused our proof of the secret" : "proof: " + Causes.describe(e);
         }
-        return step + ": " + (e.getMessage() == null ? e.toString() : e.getMessage());
+        return step + ": " + Causes.describe(e);
     }
 
     private String name() {

@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.JcclException;
+import io.jccl.internal.Causes;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -165,7 +166,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         try {
             link = new FrameLink(reactor, stream.release(), this);
         } catch (IOException e) {
-            throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + e.getMessage(), e);
+            throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + Causes.describe(e), e);
         }
         link.allowLongFrames();
         ticker = reactor.every(this::tick);

@@ -73,6 +73,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         byte[] session = Handshake.derive(secret, Bootstrap.SESSION);
         AwaitedRanks.add(server.reactor(), () -> awaited(Bootstrap.name(session)));
         server.reactor().onBreakDown(this::breakDown);
+        server.keepSpareDescriptor();
         server.start();
     }
 
@@ -218,6 +219,20 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
+    @Override
+    public void onExhausted(String why) {
+        refuse("the coordinator cannot meet the ranks: " + why);
+    }
+
+    /** Reports to the ranks that come, unless all have come, why there will be no group. */
+    void refuse(String why) {
+        execute(() -> {
+            if (coordinator == null) {
+                registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
+            }
+        });
+    }
+
     private void register(FrameLink link, FrameType type, WireReader body) {
         if (type == FrameType.HELLO) {
             if (registration.join(link, RankRegistration.Hello.read(body))) {
@@ -234,6 +249,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
 
     private void begin() {
         leaveRendezvous();
+        server.releaseSpareDescriptor();
         List<FrameLink> all = registration.links();
         links = new RankLinks(all);
         long now = clock.getAsLong();

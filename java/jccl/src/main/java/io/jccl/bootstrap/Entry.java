@@ -5,6 +5,7 @@ import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.List;
@@ -89,6 +90,11 @@ final class Entry {
                 comeAndLeave(noting, hello, ifRefused, options);
             }
             throw e;
+        } catch (BootstrapException e) {
+            if (coordinator != null) {
+                coordinator.refuse("rank 0 gave up: " + e.getMessage());
+            }
+            throw e;
         } finally {
             if (rendezvous != null) {
                 rendezvous.close();
@@ -111,7 +117,7 @@ final class Entry {
         try (FrameStream server = connector.connect(target, System.nanoTime() + LEAVE_NANOS)) {
             server.writeFrame(FrameType.HELLO, hello.write());
         } catch (JcclException | IOException e) {
-            LOG.debug("{} was interrupted before it came, and cannot say so: {}", who, e.getMessage());
+            LOG.debug("{} was interrupted before it came, and cannot say so: {}", who, Causes.describe(e));
         } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();

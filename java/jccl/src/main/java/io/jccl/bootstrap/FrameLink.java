@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeSockets;
 import java.io.EOFException;
 import java.io.IOException;
@@ -341,7 +342,7 @@ final class FrameLink implements Reactor.Handler {
             reactor.breakDown(cause);
         } else if (!closed) {
             close();
-            owner.onClosed(this, cause.getMessage() == null ? cause.toString() : cause.getMessage());
+            owner.onClosed(this, Causes.describe(cause));
         }
     }
 

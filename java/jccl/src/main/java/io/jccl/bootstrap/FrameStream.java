@@ -5,6 +5,7 @@ import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
+import io.jccl.internal.Causes;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -142,7 +143,7 @@ final class FrameStream implements AutoCloseable {
         }
         broken = true;
         String text = who + ": lost the connection to " + (atRankZero ? "rank 0" : "the process that created the id")
-                + " during initialisation: " + e.getMessage();
+                + " during initialisation: " + Causes.describe(e);
         return atRankZero
                 ? new PeerFailedException(
                         text + "; its process ended, or its thread was interrupted: look into its log", Set.of(0), e)

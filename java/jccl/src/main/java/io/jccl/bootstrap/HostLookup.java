@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.internal.Causes;
 import io.jccl.internal.ServiceThread;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -189,7 +190,7 @@ final class HostLookup {
             known = lookup.get(Math.max(0, nanos), TimeUnit.NANOSECONDS);
             return known;
         } catch (ExecutionException e) {
-            problem = "no address is known for this name yet (" + e.getCause().getMessage() + ")";
+            problem = "no address is known for this name yet (" + Causes.describe(e) + ")";
         } catch (TimeoutException e) {
             problem = "no name server has answered for "
                     + TimeUnit.NANOSECONDS.toSeconds(clock.getAsLong() - lookupSince) + " s";

@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
@@ -130,7 +131,7 @@ final class JoinSearch {
             jobKey = all.secret();
             all.addresses().stream().filter(one -> !addresses.contains(one)).forEach(addresses::add);
         } catch (IOException e) {
-            connector.note("(addresses of members)", String.valueOf(e.getMessage()));
+            connector.note("(addresses of members)", Causes.describe(e));
             return new Round(null, false);
         }
         boolean afterHint = !leader.isEmpty();
@@ -203,7 +204,7 @@ final class JoinSearch {
             if (Thread.currentThread().isInterrupted()) {
                 throw connector.interrupted(e);
             }
-            connector.note(address, "while it was asked for a place: " + e.getMessage());
+            connector.note(address, "while it was asked for a place: " + Causes.describe(e));
         } finally {
             if (place == null) {
                 stream.close();

@@ -3,6 +3,7 @@ package io.jccl.bootstrap;
 import io.jccl.BootstrapException;
 import io.jccl.UniqueId;
 import io.jccl.device.UserId;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -38,6 +39,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     private final RendezvousServer server; // null: another rank has it
     private final Path file; // null: none is to be removed
     private final Supplier<String> explanation;
+    private boolean refused;
 
     private LaunchRendezvous(
             Connector.Target target, RendezvousServer server, Path file, Supplier<String> explanation) {
@@ -86,7 +88,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         try {
             HostLookup.resolve(List.of(name));
         } catch (IOException e) {
-            return address.hosts().size() > 1 ? "" : "rank 0 cannot look up its own host either: " + e.getMessage();
+            return address.hosts().size() > 1 ? "" : "rank 0 cannot look up its own host either: " + Causes.describe(e);
         }
         boolean loopback = name.known().stream().allMatch(InetAddress::isLoopbackAddress);
         boolean own = NetworkInterfaces.candidates(options).stream()
@@ -132,7 +134,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         } catch (IOException e) {
             started.server().close();
             throw new BootstrapException(
-                    "the rendezvous file=" + file + " cannot be written and read: " + e
+                    "the rendezvous file=" + file + " cannot be written and read: " + Causes.describe(e)
                             + "; name another in JCCL_RENDEZVOUS, or host:port/secret",
                     e);
         }
@@ -178,13 +180,21 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         try {
             return UniqueId.parse(Files.readString(file).lines().findFirst().orElse(""));
         } catch (IllegalArgumentException e) {
-            throw new IOException("file=" + file + ": " + e.getMessage(), e);
+            throw new IOException("file=" + file + ": " + Causes.describe(e), e);
         }
     }
 
     @Override
     public Connector.ServerAddress locate() throws IOException {
         return target.locate();
+    }
+
+    /** Reports to the other ranks why rank 0 gives up. The server ends by itself then. */
+    void refuse(String why) {
+        if (server != null) {
+            server.refuse(why);
+            refused = true;
+        }
     }
 
     /** Why ranks may not have met; empty if nothing is known. May wait a second for a name service. */
@@ -194,7 +204,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
 
     @Override
     public void close() {
-        if (server != null) {
+        if (server != null && !refused) {
             server.close();
         }
         if (file != null) {

@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ public final class MemberFile {
             LaunchRendezvous.write(file, member.memberId().toText() + "\n" + who + "\n");
         } catch (IOException e) {
             throw new BootstrapException(
-                    "the file=" + file + " cannot be written: " + e + "; name another in JCCL_MEMBER_FILE", e);
+                    "the file=" + file + " cannot be written: " + Causes.describe(e) + "; name another in JCCL_MEMBER_FILE", e);
         }
     }
 }

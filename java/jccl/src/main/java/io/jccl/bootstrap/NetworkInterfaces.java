@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.internal.Causes;
 import io.jccl.internal.LocatedAddress;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
@@ -67,7 +68,7 @@ public final class NetworkInterfaces {
                 }
             }
         } catch (SocketException e) {
-            throw new BootstrapException("the network interfaces cannot be listed: " + e.getMessage(), e);
+            throw new BootstrapException("the network interfaces cannot be listed: " + Causes.describe(e), e);
         }
         return rate(found, InterfaceFilter.parse(options.interfaces()), AddressFamily.parse(options.family()));
     }

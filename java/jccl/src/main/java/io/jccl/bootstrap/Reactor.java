@@ -1,8 +1,11 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.JcclException;
+import io.jccl.internal.Causes;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
+import io.jccl.internal.Threads;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.ClosedSelectorException;
@@ -108,9 +111,7 @@ public final class Reactor implements Closeable {
             selector = Selector.open();
         } catch (IOException e) {
             throw new BootstrapException(
-                    "thread=" + name + ": cannot open a selector (" + e.getMessage()
-                            + "); is the limit of open files (ulimit -n) reached?",
-                    e);
+                    "thread=" + name + ": cannot open a selector: " + Causes.describe(e), e);
         }
         thread = ofProcess ? SharedThreads.create(this::service) : service();
     }
@@ -126,7 +127,11 @@ public final class Reactor implements Closeable {
 
     /** Starts the thread. */
     public void start() {
-        thread.start();
+        try {
+            Threads.start(thread);
+        } catch (JcclException e) {
+            throw new BootstrapException(e.getMessage(), e);
+        }
     }
 
     /**
@@ -372,11 +377,6 @@ public final class Reactor implements Closeable {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** What to look at if a connection cannot be accepted, for the end of a message. */
-    public static String remedyOf(Throwable cause) {
-        return cause instanceof IOException ? "; is the limit of open files (ulimit -n) too low?" : "";
     }
 
     /** Closes; what that throws is logged only. */

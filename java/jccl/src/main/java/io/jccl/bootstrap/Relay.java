@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -115,7 +116,7 @@ final class Relay implements Server.Service {
                             + " {}",
                     who,
                     above(rank),
-                    e.getMessage());
+                    Causes.describe(e));
             reactor.invoke(receiver::unrelayed);
         }
     }

@@ -29,7 +29,8 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(RendezvousServer.class);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final int LINGER_SECONDS = 5;
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(LINGER_SECONDS);
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Server server;
@@ -98,6 +99,7 @@ final class RendezvousServer implements Closeable, Server.Service {
         }
         AwaitedRanks.add(server.reactor(), this::awaited);
         server.reactor().onBreakDown(this::breakDown);
+        server.keepSpareDescriptor();
         server.start();
     }
 
@@ -265,6 +267,21 @@ final class RendezvousServer implements Closeable, Server.Service {
             }
         }
         return reform == null ? TICK_NANOS : ReformRendezvous.TICK_NANOS;
+    }
+
+    @Override
+    public void onExhausted(String why) {
+        fail("the rendezvous server cannot meet the ranks: " + why);
+    }
+
+    /** Reports to the ranks that are here, and to those that come within {@value #LINGER_SECONDS} s, why there is no group; then ends. */
+    void refuse(String why) {
+        server.reactor().execute(() -> fail(why));
+    }
+
+    private void fail(String why) {
+        registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
+        endNanos = clock.getAsLong() + LINGER_NANOS;
     }
 
     @Override

@@ -1,9 +1,12 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.internal.Causes;
+import io.jccl.internal.ResourceLimits;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -11,16 +14,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +38,9 @@ final class Server implements Closeable {
 
         /** Called regularly; returns in how many nanoseconds the next call is due. */
         long onTick(long now);
+
+        /** For a second nobody could be accepted, for a reason of this process or host. Called once. */
+        default void onExhausted(String why) {}
     }
 
     /** The maximum number of connections that have not proved the secret yet. */
@@ -64,6 +67,7 @@ final class Server implements Closeable {
     private final Reactor.Ticker ticker;
     private final Set<UnauthenticatedPeer> unauthenticated = new LinkedHashSet<>(); // oldest first
     private final SelectionKey accepting; // interested in nothing while no slot is free
+    private final Exhaustion exhaustion = new Exhaustion();
     private final UnauthenticatedPeerLog peerLog = new UnauthenticatedPeerLog(LOG::info);
     private final int port;
 
@@ -123,7 +127,7 @@ final class Server implements Closeable {
             } else {
                 Reactor.closeQuietly(acceptor);
             }
-            throw new BootstrapException("cannot listen: " + e.getMessage(), e);
+            throw new BootstrapException("cannot listen: " + Causes.describe(e), e);
         }
         this.ticker = reactor.every(this::tick);
     }
@@ -158,11 +162,22 @@ final class Server implements Closeable {
                 Reactor.closeQuietly(opened);
             }
             throw new BootstrapException(
-                    "cannot listen on address=" + local + ": " + e.getMessage()
-                            + "; is another job using the port? choose another in JCCL_RENDEZVOUS; is the limit of open"
-                            + " files (ulimit -n) too low?",
-                    e);
+                    "cannot listen on address=" + local + ": " + Causes.describe(e) + remedy(local, e), e);
         }
+    }
+
+    /** Names the setting of a port only where somebody chose the port; the kernel chooses for port 0. */
+    private static String remedy(InetSocketAddress local, IOException refused) {
+        if (!(refused instanceof BindException)) {
+            return "";
+        }
+        if (local.getPort() == 0) {
+            return "; port 0 asks the kernel for any free port: "
+                    + ResourceLimits.ofThisProcess().ephemeralPorts()
+                    + "; widen that range, or end what holds its ports (ss -tan)";
+        }
+        return "; is another job using the port? ss -ltnp shows who listens; choose another port for the rendezvous of this"
+                + " job (JCCL_RENDEZVOUS, or its launcher's setting such as MASTER_PORT)";
     }
 
     /** Takes connections for another purpose too; before {@link #start}. */
@@ -172,6 +187,16 @@ final class Server implements Closeable {
 
     void start() {
         reactor.start();
+    }
+
+    /** Lets {@link Service#onExhausted} report to those who cannot be accepted; before {@link #start}. */
+    void keepSpareDescriptor() {
+        exhaustion.keepSpare();
+    }
+
+    /** All have come. */
+    void releaseSpareDescriptor() {
+        exhaustion.releaseSpare();
     }
 
     int port() {
@@ -185,6 +210,7 @@ final class Server implements Closeable {
     /** Ends the reactor; where that is somebody else's, on its thread, listens no more and keeps the links. */
     @Override
     public void close() {
+        exhaustion.releaseSpare();
         if (ownsReactor) {
             reactor.close();
             return;
@@ -204,6 +230,9 @@ final class Server implements Closeable {
         }
         resume();
         long next = service.onTick(now);
+        if (!exhaustion.mayAccept(now)) {
+            return Math.min(next, Exhaustion.PAUSE_NANOS);
+        }
         return unauthenticated.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
     }
 
@@ -223,7 +252,10 @@ final class Server implements Closeable {
     }
 
     private void resume() {
-        if (accepting.isValid() && accepting.interestOps() == 0 && !isFull()) {
+        if (accepting.isValid()
+                && accepting.interestOps() == 0
+                && !isFull()
+                && exhaustion.mayAccept(clock.getAsLong())) {
             accepting.interestOps(SelectionKey.OP_ACCEPT);
         }
     }
@@ -243,6 +275,7 @@ final class Server implements Closeable {
                     return;
                 }
                 SocketChannel channel = acceptor.accept();
+                exhaustion.accepted();
                 if (channel == null) {
                     return;
                 }
@@ -271,15 +304,18 @@ final class Server implements Closeable {
 
         @Override
         public void failed(Throwable cause) {
-            // probably out of descriptors: close unauthenticated connections and continue
-            LOG.warn("accept failed on port={}: {}{}", port, cause.toString(), Reactor.remedyOf(cause));
-            Iterator<UnauthenticatedPeer> oldest = new ArrayDeque<>(unauthenticated).iterator();
-            for (int i = 0; i < 16 && oldest.hasNext(); i++) {
-                oldest.next().drop("accept failed: " + cause.getMessage());
+            long now = clock.getAsLong();
+            if (exhaustion.refused(now, port, cause)) {
+                service.onExhausted(exhaustion.why());
             }
-            if (unauthenticated.isEmpty()) {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            // Whoever began the handshake just now would take its end for a refusal.
+            for (UnauthenticatedPeer peer : new ArrayList<>(unauthenticated)) {
+                if (now - peer.since >= MIN_HANDSHAKE_NANOS) {
+                    peer.drop("accept failed: " + Causes.describe(cause));
+                }
             }
+            accepting.interestOps(0); // the others wait in the kernel's queue
+            reactor.tickSoon(); // which ends the pause in time
         }
     }
 
@@ -366,7 +402,7 @@ final class Server implements Closeable {
 
         @Override
         public void failed(Throwable cause) {
-            drop(cause.getMessage() == null ? cause.toString() : cause.getMessage());
+            drop(Causes.describe(cause));
         }
 
         void drop(String why) {

@@ -4,6 +4,7 @@ import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
+import io.jccl.internal.Causes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -102,6 +103,6 @@ final class Subgroup {
         List<Integer> ranks = members.stream().map(Member::parentRank).toList();
         return "the communicator of color=" + members.get(0).color() + " and ranks " + RankList.text(ranks)
                 + " could not be split off. In what follows these ranks count anew from 0, in the order of their keys: "
-                + problem.getMessage();
+                + Causes.describe(problem);
     }
 }

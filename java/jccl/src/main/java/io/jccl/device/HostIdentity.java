@@ -1,5 +1,8 @@
 package io.jccl.device;
 
+import io.jccl.JcclException;
+import io.jccl.internal.Causes;
+import io.jccl.internal.ResourceLimits;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -24,9 +27,17 @@ public final class HostIdentity {
 
     /**
      * Distinguishes hosts: the kernel's boot id, which containers of one host share; the host name where there is none.
+     *
+     * @throws JcclException if this process has no descriptor left to read it
      */
     public static String host() {
-        return read(Path.of("/proc/sys/kernel/random/boot_id")).orElseGet(HostIdentity::hostName);
+        try {
+            String id = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+            return id.isEmpty() ? hostName() : id;
+        } catch (IOException e) {
+            requireNotExhausted(e);
+            return hostName(); // not Linux, or hidden by a container
+        }
     }
 
     /**
@@ -54,7 +65,15 @@ public final class HostIdentity {
         try {
             return "user " + UserId.ofThisProcess();
         } catch (IOException e) {
+            requireNotExhausted(e);
             return "user " + System.getProperty("user.name", "unknown");
+        }
+    }
+
+    /** A process that has no descriptor left to ask with must not be taken for another host or user. */
+    private static void requireNotExhausted(IOException refused) {
+        if (ResourceLimits.isReached(refused)) {
+            throw new JcclException("the identity of this host cannot be read: " + Causes.describe(refused), refused);
         }
     }
 

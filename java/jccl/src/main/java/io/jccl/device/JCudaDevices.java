@@ -1,6 +1,7 @@
 package io.jccl.device;
 
 import io.jccl.DeviceException;
+import io.jccl.internal.Causes;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -107,7 +108,7 @@ final class JCudaDevices {
         try {
             result = function.getAsInt();
         } catch (CudaException e) {
-            throw new DeviceException(name + ": " + e.getMessage(), e);
+            throw new DeviceException(name + ": " + Causes.describe(e), e);
         }
         if (result != CUresult.CUDA_SUCCESS) {
             throw new DeviceException(name + ": " + CUresult.stringFor(result));

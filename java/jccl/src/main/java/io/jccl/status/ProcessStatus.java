@@ -9,7 +9,9 @@ import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.StatusSettings;
 import io.jccl.device.HostIdentity;
+import io.jccl.internal.Causes;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnixDomainSocketAddress;
@@ -100,11 +102,17 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         options = bootstrap;
         hostId = settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host);
-        StatusServer starting = new StatusServer(this);
+        StatusServer starting;
+        try {
+            starting = new StatusServer(this);
+        } catch (JcclException e) {
+            LOG.warn("jccl ps cannot look into this process: {}", e.getMessage());
+            return;
+        }
         try {
             starting.listen(StatusPort.open(bootstrap, settings.get(StatusSettings.STATUS_PORT)));
         } catch (IOException | JcclException e) {
-            LOG.warn("jccl ps cannot look into this process from other hosts: {}", e.getMessage());
+            LOG.warn("jccl ps cannot look into this process from other hosts: {}", Causes.describe(e));
         }
         try {
             ServerSocketChannel unix =
@@ -112,9 +120,16 @@ public final class ProcessStatus implements StatusServer.Service {
             socket = ((UnixDomainSocketAddress) unix.getLocalAddress()).getPath();
             starting.listen(unix);
         } catch (IOException | RuntimeException e) {
-            LOG.warn("jccl ps cannot look into this process by its process id: {}", e.getMessage());
+            LOG.warn("jccl ps cannot look into this process by its process id: {}", Causes.describe(e));
         }
-        starting.start();
+        try {
+            starting.start();
+        } catch (JcclException e) {
+            LOG.warn("jccl ps cannot look into this process: {}", e.getMessage());
+            starting.close();
+            removeSocket();
+            return;
+        }
         server = starting;
         port = starting.port();
         LOG.debug("jccl ps can look into this process: socket={} port={}", socket, port);
@@ -177,16 +192,16 @@ public final class ProcessStatus implements StatusServer.Service {
             return; // it ends, and the connection with it
         }
         List<String> dumps = new ArrayList<>();
-        ServiceThread.once(
+        Thread dumping = ServiceThread.once(
                         "jccl-status-dump", // a file system may take its time
                         () -> dump(visible.communicators(), request, dumps),
                         thrown -> asked.reactor().execute(() -> {
                             if (thrown != null) {
-                                dumps.add("an error ended the dump: " + thrown);
+                                dumps.add("an error ended the dump: " + Causes.describe(thrown));
                             }
                             answer(request, visible, dumps, answer);
-                        }))
-                .start();
+                        }));
+        Threads.tryStart(dumping).ifPresent(refused -> answer(request, visible, List.of(refused.getMessage()), answer));
     }
 
     private static void dump(List<CommunicatorStatus> dumped, Request request, List<String> dumps) {

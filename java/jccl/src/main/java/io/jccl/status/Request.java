@@ -3,6 +3,7 @@ package io.jccl.status;
 import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeLoader;
 
 /**
@@ -90,7 +91,7 @@ public record Request(Kind kind, String communicator, long sequence, String dump
         try {
             return new Request(kind, communicator, sequence, dumpFolder);
         } catch (IllegalArgumentException e) {
-            throw new WireException(e.getMessage());
+            throw new WireException(Causes.describe(e));
         }
     }
 

@@ -4,6 +4,7 @@ import io.jccl.bootstrap.Handshake;
 import io.jccl.bootstrap.NetworkStack;
 import io.jccl.bootstrap.Reactor;
 import io.jccl.bootstrap.WireException;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
@@ -94,7 +95,7 @@ final class StatusQuestion {
         }
         firstRefused |= !asked && NetworkStack.indicatesEnd(address, cause);
         asked |= NetworkStack.leadsThere(address);
-        tried.append(tried.isEmpty() ? "" : "; ").append(address).append(": ").append(cause.getMessage());
+        tried.append(tried.isEmpty() ? "" : "; ").append(address).append(": ").append(Causes.describe(cause));
         tryNext();
     }
 
@@ -187,7 +188,7 @@ final class StatusQuestion {
             try {
                 finish(new Outcome(Answer.decode(bytes), null, ""));
             } catch (Answer.RefusedException | WireException e) {
-                finish(new Outcome(null, Absentee.Reason.REFUSED, e.getMessage()));
+                finish(new Outcome(null, Absentee.Reason.REFUSED, Causes.describe(e)));
             }
         }
 
@@ -195,7 +196,7 @@ final class StatusQuestion {
         void broken(Throwable cause) {
             boolean refused = isConnected && !isProved && serverNonce != null;
             if (refused || cause instanceof WireException) {
-                String text = refused ? "it refuses the proof of the secret" : cause.getMessage();
+                String text = refused ? "it refuses the proof of the secret" : Causes.describe(cause);
                 finish(new Outcome(null, Absentee.Reason.REFUSED, text));
             } else {
                 StatusQuestion.this.failed(address, cause);

@@ -1,5 +1,6 @@
 package io.jccl.status;
 
+import io.jccl.bootstrap.Exhaustion;
 import io.jccl.bootstrap.Handshake;
 import io.jccl.bootstrap.Reactor;
 import io.jccl.bootstrap.WireException;
@@ -72,7 +73,8 @@ final class StatusServer implements Closeable {
     void listen(ServerSocketChannel acceptor) throws IOException {
         acceptors.add(acceptor);
         acceptor.configureBlocking(false);
-        reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor(acceptor));
+        Acceptor handler = new Acceptor(acceptor);
+        handler.key = reactor.register(acceptor, SelectionKey.OP_ACCEPT, handler);
         if (acceptor.getLocalAddress() instanceof InetSocketAddress address) {
             port = address.getPort();
         }
@@ -100,6 +102,9 @@ final class StatusServer implements Closeable {
     private final class Acceptor implements Reactor.Handler {
 
         private final ServerSocketChannel acceptor;
+        private final Exhaustion exhaustion = new Exhaustion();
+        private SelectionKey key;
+        private Reactor.Ticker pause; // null while it accepts
 
         Acceptor(ServerSocketChannel acceptor) {
             this.acceptor = acceptor;
@@ -108,6 +113,7 @@ final class StatusServer implements Closeable {
         @Override
         public void ready(SelectionKey key) throws IOException {
             SocketChannel channel = acceptor.accept();
+            exhaustion.accepted();
             if (channel == null) {
                 return;
             }
@@ -140,15 +146,23 @@ final class StatusServer implements Closeable {
 
         @Override
         public void failed(Throwable cause) {
-            LOG.warn("the status server cannot accept: {}{}", cause.toString(), Reactor.remedyOf(cause));
+            exhaustion.refused(System.nanoTime(), port, cause);
             for (Connection connection : List.copyOf(open)) {
                 connection.drop("accept failed");
             }
-            try {
-                TimeUnit.MILLISECONDS.sleep(10); // the connection stays in the kernel's queue
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+            if (pause == null && key.isValid()) {
+                key.interestOps(0); // the connection stays in the kernel's queue
+                pause = reactor.every(this::resume);
             }
+        }
+
+        private long resume(long now) {
+            if (exhaustion.mayAccept(System.nanoTime()) && key.isValid()) {
+                key.interestOps(SelectionKey.OP_ACCEPT);
+                pause.end();
+                pause = null;
+            }
+            return Exhaustion.PAUSE_NANOS;
         }
     }
 
