@@ -1,6 +1,7 @@
 package io.jccl;
 
 import io.jccl.internal.Arguments;
+import io.jccl.internal.Causes;
 import io.jccl.internal.LocatedAddress;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -194,7 +195,7 @@ public final class UniqueId {
             return fromBytes(Base64.getUrlDecoder().decode(trimmed.substring(TEXT_PREFIX.length())));
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(
-                    "text.length=" + text.length() + ": a JCCL id was cut or changed: " + e.getMessage(), e);
+                    "text.length=" + text.length() + ": a JCCL id was cut or changed: " + Causes.describe(e), e);
         }
     }
 

@@ -11,6 +11,7 @@ import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
 import io.jccl.cli.verify.CopyCommand;
 import io.jccl.cli.verify.GpuVerifyCommand;
+import io.jccl.internal.Causes;
 import java.io.BufferedOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -72,7 +73,7 @@ public final class Main {
             try {
                 return LogConfiguration.parse(level);
             } catch (IllegalArgumentException e) {
-                throw new CommandLine.TypeConversionException(e.getMessage());
+                throw new CommandLine.TypeConversionException(Causes.describe(e));
             }
         }
     }
@@ -118,12 +119,19 @@ public final class Main {
         try {
             return commandLine().execute(arguments);
         } catch (Error e) { // a native library or a class that cannot be loaded, memory that is not there
-            System.err.println(whoAmI("jccl") + ": " + e.getClass().getSimpleName() + ": " + e.getMessage());
+            System.err.println(whoAmI("jccl") + ": " + withName(e));
             if (LogConfiguration.isDebug()) {
                 e.printStackTrace();
             }
             return ExitCode.FAILURE;
         }
+    }
+
+    /** The text of what was thrown, with the name of its class in front. */
+    private static String withName(Throwable thrown) {
+        String name = thrown.getClass().getSimpleName();
+        String text = Causes.describe(thrown);
+        return text.startsWith(name) ? text : name + ": " + text;
     }
 
     /** The name of a command, and the rank of this process if it is one. */
@@ -175,7 +183,7 @@ public final class Main {
     private static int failure(Exception exception, CommandLine line, CommandLine.ParseResult result) {
         PrintWriter err = line.getErr();
         err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": "
-                + exception.getClass().getSimpleName() + ": " + exception.getMessage());
+                + withName(exception));
         if (LogConfiguration.isDebug()) {
             exception.printStackTrace(err);
         }

@@ -5,6 +5,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
 import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.time.Duration;
@@ -120,7 +121,7 @@ final class LightGbmOperations implements AutoCloseable {
                 failure = thrown;
             }
         }
-        return "communication failed: " + failure.getMessage();
+        return "communication failed: " + (failure instanceof JcclException ours ? ours.getMessage() : failure.toString());
     }
 
     /** Sets where each block begins, and returns where the last one ends. */

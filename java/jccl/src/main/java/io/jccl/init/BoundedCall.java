@@ -2,8 +2,10 @@ package io.jccl.init;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
+import io.jccl.internal.Causes;
 import io.jccl.internal.Rethrown;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -29,7 +31,7 @@ final class BoundedCall {
         Duration half = context.left().dividedBy(2);
         Duration limit = half.compareTo(LIMIT) < 0 ? half : LIMIT;
         FutureTask<T> task = new FutureTask<>(body);
-        ServiceThread.once("jccl-plugin", task).start();
+        Threads.start(ServiceThread.once("jccl-plugin", task));
         try {
             return task.get(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
@@ -43,7 +45,7 @@ final class BoundedCall {
             if (e.getCause() instanceof JcclException ours) {
                 throw Rethrown.here(ours);
             }
-            throw new JcclException(what + ": " + e.getCause(), e.getCause());
+            throw new JcclException(what + ": " + Causes.describe(e.getCause()), e.getCause());
         }
     }
 

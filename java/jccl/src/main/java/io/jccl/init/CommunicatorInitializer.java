@@ -23,6 +23,7 @@ import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.events.LogContext;
 import io.jccl.init.EngineConnector.Connections;
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeProfiler;
 import io.jccl.plan.Plan;
@@ -356,6 +357,9 @@ public final class CommunicatorInitializer {
             throw e;
         } catch (JcclException e) {
             why = e.getMessage();
+            throw e;
+        } catch (RuntimeException | Error e) {
+            why = Causes.describe(e);
             throw e;
         } finally {
             if (!initialized) {

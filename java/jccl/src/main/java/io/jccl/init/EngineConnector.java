@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
 import io.jccl.bootstrap.NetworkInterfaces;
+import io.jccl.config.IbSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.Engine;
 import io.jccl.nativelib.NativeEngine;
@@ -15,8 +16,10 @@ import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Topology;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportSelector;
+import java.io.File;
 import java.net.InetAddress;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -121,14 +124,26 @@ final class EngineConnector {
         return identities;
     }
 
+    /** Whether this host has an adapter for InfiniBand verbs, or a setting is about one. */
+    private boolean expectsVerbs() {
+        String[] adapters = new File("/sys/class/infiniband").list();
+        return adapters != null && adapters.length > 0 || IbSettings.areSet(context.settings());
+    }
+
     private Connections agree(
             NativeEngine engine, List<PeerIdentity> identities, Plan plan, List<InetAddress> addresses) {
         Map<TransportKind, String> disabled = TransportSelector.disabled(context.settings());
         if (plugin.plugin().isEmpty()) {
             disabled.put(TransportKind.PLUGIN, plugin.obstacle());
         }
-        // Most hosts have none, and nobody misses it.
-        Set<TransportKind> unmentioned = plugin.asked() ? Set.of() : Set.of(TransportKind.PLUGIN);
+        // Most hosts have neither, and nobody misses them.
+        Set<TransportKind> unmentioned = EnumSet.noneOf(TransportKind.class);
+        if (plugin.plugin().isEmpty() && !plugin.asked()) {
+            unmentioned.add(TransportKind.PLUGIN);
+        }
+        if (!expectsVerbs()) {
+            unmentioned.add(TransportKind.IB);
+        }
         TransportSelector selector = new TransportSelector(
                 identities.get(context.rank()),
                 context.settings().get(TransportSettings.TRANSPORT),

@@ -6,6 +6,7 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
 import java.nio.charset.StandardCharsets;
@@ -114,7 +115,7 @@ final class NvlsConnector {
             return engine.joinMulticast(
                     info, here ? OptionalInt.empty() : OptionalInt.of(OfferedDescriptor.fetch(wire)));
         } catch (WireException | TransportException e) {
-            return Optional.of(e.getMessage());
+            return Optional.of(Causes.describe(e));
         }
     }
 

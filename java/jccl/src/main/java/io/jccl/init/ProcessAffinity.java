@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.ProcessorSet;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeAffinity;
 import io.jccl.topology.ProcessorGroups;
 import java.io.IOException;
@@ -45,7 +46,7 @@ final class ProcessAffinity {
             NativeAffinity.bindProcess(wanted.get());
         } catch (IOException e) {
             throw new IllegalArgumentException(
-                    refused(wanted.get(), e.getMessage()).getMessage(), e);
+                    refused(wanted.get(), Causes.describe(e)).getMessage(), e);
         }
         bound = wanted.get();
     }

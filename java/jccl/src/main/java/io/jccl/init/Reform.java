@@ -7,6 +7,7 @@ import io.jccl.PeerFailedException;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.RankList;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
@@ -88,6 +89,6 @@ final class Reform {
                 + RankList.text(left) + " without " + RankList.text(excluded)
                 + (joiners == 0 ? "" : " and with " + joiners + " processes that join, as the last ranks")
                 + "; call this again on all ranks that are left, and exclude the same ones, those that failed meanwhile too."
-                + " In what follows these ranks count anew from 0: " + problem.getMessage();
+                + " In what follows these ranks count anew from 0: " + Causes.describe(problem);
     }
 }

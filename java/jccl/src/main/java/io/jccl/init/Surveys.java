@@ -7,6 +7,7 @@ import io.jccl.config.Origin;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
+import io.jccl.internal.Causes;
 import io.jccl.plan.RankChannels;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.planning.SurveyCodec;
@@ -181,7 +182,7 @@ record Surveys(
             fail(
                     origin,
                     new BootstrapException(
-                            source + ": cannot be written: " + e
+                            source + ": cannot be written: " + Causes.describe(e)
                                     + "; name a file in a directory that exists, or unset it",
                             e));
         } catch (TopologyException e) {

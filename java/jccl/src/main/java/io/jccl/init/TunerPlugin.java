@@ -8,6 +8,7 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.PluginSettings;
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeTuner;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
@@ -94,7 +95,7 @@ final class TunerPlugin implements AutoCloseable {
         } catch (WireException | IllegalArgumentException e) {
             throw new BootstrapException(
                     "rank=0 bytes=" + changes.length + ": sent choices of its tuner plug-in that make no sense here, "
-                            + e.getMessage() + "; use the same JCCL version on all ranks",
+                            + Causes.describe(e) + "; use the same JCCL version on all ranks",
                     e);
         }
     }

@@ -4,6 +4,7 @@ import io.jccl.BootstrapException;
 import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
+import io.jccl.internal.Causes;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
 import io.jccl.search.ChannelGraph;
@@ -104,7 +105,7 @@ public final class SurveyCodec {
             return found;
         } catch (WireException | IllegalArgumentException e) {
             throw new BootstrapException(
-                    "rank=" + rank + " bytes=" + bytes.length + ": sent channels that make no sense, " + e.getMessage()
+                    "rank=" + rank + " bytes=" + bytes.length + ": sent channels that make no sense, " + Causes.describe(e)
                             + "; use the same JCCL version on all ranks",
                     e);
         }

@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Communicator;
 import io.jccl.internal.Rethrown;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
@@ -23,7 +24,7 @@ final class AsyncInit {
     static CompletableFuture<Communicator> start(Supplier<Communicator> init) {
         AsyncInit starting = new AsyncInit(init);
         starting.future.whenComplete((communicator, problem) -> starting.interrupt());
-        starting.thread.start();
+        Threads.tryStart(starting.thread).ifPresent(starting.future::completeExceptionally);
         return starting.future;
     }
 

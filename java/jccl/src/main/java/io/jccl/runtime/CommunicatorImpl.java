@@ -17,6 +17,7 @@ import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.JobMembers;
 import io.jccl.bootstrap.RankList;
+import io.jccl.bootstrap.ReportKind;
 import io.jccl.events.CommunicatorSpan;
 import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
@@ -103,8 +104,15 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     /** The communicator of what was initialised, with the threads that work for it. */
     static Communicator started(InitializedCommunicator initialized) {
         CommunicatorImpl communicator = new CommunicatorImpl(initialized);
-        communicator.start();
-        return communicator;
+        try {
+            communicator.start();
+            return communicator;
+        } catch (JcclException e) {
+            initialized.membership().control().report(ReportKind.ABORT, 0, e.getMessage());
+            communicator.abort();
+            communicator.close();
+            throw e;
+        }
     }
 
     private void start() {

@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.events.LogContext;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -55,7 +56,7 @@ final class CommunicatorThread {
     }
 
     void start() {
-        thread.start();
+        Threads.start(thread);
     }
 
     /** After an operation was issued: reads one field, unless there was nothing to do before. */

@@ -4,6 +4,7 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import io.jccl.nativelib.NativeProfiler;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.Choice;
@@ -73,7 +74,10 @@ final class ProfiledOperations {
     /** Ends the plug-in's part, once no thread is inside of it; in bounded time, whatever the plug-in does. */
     void close() {
         Thread thread = ServiceThread.once("jccl-plugin", this::finish);
-        thread.start();
+        if (Threads.tryStart(thread).isPresent()) {
+            finish(); // the caller waits instead
+            return;
+        }
         try {
             thread.join(CLOSE_TIMEOUT.toMillis());
         } catch (InterruptedException e) {

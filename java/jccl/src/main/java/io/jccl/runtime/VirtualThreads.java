@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.internal.Rethrown;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -54,7 +55,7 @@ final class VirtualThreads {
         }
         Outcome<T> outcome = new Outcome<>();
         Thread thread = ServiceThread.once(name, () -> outcome.result = task.get(), outcome::end);
-        thread.start();
+        Threads.start(thread);
         try (IdleStrategy idle =
                 new IdleStrategy(Deadlines.NONE, 0, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, thread::interrupt)) {
             while (!outcome.isThere) {

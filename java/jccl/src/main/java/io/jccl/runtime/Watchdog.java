@@ -1,7 +1,9 @@
 package io.jccl.runtime;
 
+import io.jccl.JcclException;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
+import io.jccl.internal.Threads;
 import io.jccl.nativelib.NativeEngine;
 import java.time.Duration;
 import java.util.Arrays;
@@ -33,6 +35,11 @@ final class Watchdog {
 
     private Watchdog() {}
 
+    /**
+     * Checks one periodically from now on.
+     *
+     * @throws JcclException if there is no thread for it
+     */
     synchronized void add(Watched one) {
         Watched[] more = Arrays.copyOf(watched, watched.length + 1);
         more[watched.length] = one;
@@ -40,8 +47,13 @@ final class Watchdog {
         NativeEngine.tick();
         if (thread == null) {
             Thread starting = SharedThreads.create(() -> ServiceThread.repeating("jccl-watchdog", this::round));
-            starting.start();
-            thread = starting; // unless there was no memory or no thread: the next communicator tries again
+            try {
+                Threads.start(starting); // without it no time-out would be noticed
+            } catch (JcclException e) {
+                remove(one);
+                throw e;
+            }
+            thread = starting;
         }
     }
 

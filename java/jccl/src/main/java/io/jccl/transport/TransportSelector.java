@@ -43,7 +43,7 @@ public final class TransportSelector {
      * @param self this rank
      * @param forced the only transport that may be used, if a setting says so
      * @param disabled transports that cannot be used, and why
-     * @param unmentioned those of them that are no reason for another
+     * @param unmentioned transports that nobody expects here: that one of them does not reach a peer is no reason to name
      * @param probe tries a transport
      */
     public TransportSelector(
@@ -104,7 +104,7 @@ public final class TransportSelector {
                 reasons.add(advantage(kind));
                 return new PeerTransport(peer.rank(), kind, String.join("; ", reasons));
             }
-            if (!disabled.containsKey(kind) || !unmentioned.contains(kind)) {
+            if (!unmentioned.contains(kind)) {
                 reasons.add("no " + kind.label() + ": " + obstacle.get());
             }
         }

@@ -1,5 +1,6 @@
 package io.jccl.tuning;
 
+import io.jccl.internal.Causes;
 import io.jccl.tuning.HostCosts.General;
 import java.io.IOException;
 import java.io.Reader;
@@ -29,7 +30,7 @@ final class HostCostsReader {
             properties.load(in);
         } catch (IllegalArgumentException e) { // a bad escape sequence
             throw new IllegalArgumentException(
-                    name + ": is no properties file (" + e.getMessage() + "): expected lines of KEY=VALUE", e);
+                    name + ": is no properties file (" + Causes.describe(e) + "): expected lines of KEY=VALUE", e);
         }
         for (Map.Entry<String, String> former : FORMER_KEYS.entrySet()) {
             rename(former.getKey(), former.getValue());

@@ -146,6 +146,20 @@ class TransportSelectorTest {
     }
 
     @Test
+    void aNetworkThatNobodyExpectsIsNoReasonForAnother() {
+        TransportSelector selector = new TransportSelector(
+                SELF,
+                Optional.empty(),
+                Map.of(),
+                Set.of(TransportKind.PLUGIN, TransportKind.IB),
+                (kind, peer) -> kind == TransportKind.SOCKET
+                        ? Optional.empty()
+                        : Optional.of("this host has no adapter for InfiniBand verbs"));
+        assertThat(selector.select(peer(3, "b", "p3")).reason())
+                .isEqualTo("no p2p: another host; no shm: another host; reachable by network");
+    }
+
+    @Test
     void aPluginThatWasAskedForAndIsMissingIsAReason() {
         TransportSelector selector = new TransportSelector(
                 SELF,

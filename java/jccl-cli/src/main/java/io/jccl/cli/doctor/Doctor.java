@@ -1,6 +1,7 @@
 package io.jccl.cli.doctor;
 
 import io.jccl.cli.doctor.Finding.Status;
+import io.jccl.internal.Causes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceConfigurationError;
@@ -51,7 +52,7 @@ final class Doctor {
             try {
                 findings.addAll(check.examine(host));
             } catch (RuntimeException | LinkageError | ServiceConfigurationError e) {
-                findings.add(Finding.warn("doctor", "a check failed: " + e, "report this as a bug"));
+                findings.add(Finding.warn("doctor", "a check failed: " + Causes.describe(e), "report this as a bug"));
             }
         }
         return findings;

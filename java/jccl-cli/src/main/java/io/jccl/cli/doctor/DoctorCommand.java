@@ -7,6 +7,7 @@ import io.jccl.cli.output.Colour;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
 import io.jccl.cli.output.Terminal;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -81,7 +82,7 @@ public final class DoctorCommand implements Callable<Integer> {
         try {
             return PeerChecks.examine(host);
         } catch (BootstrapException | IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), Causes.describe(e), e);
         }
     }
 

@@ -2,6 +2,7 @@ package io.jccl.cli.doctor;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeLibrary;
 import io.jccl.nativelib.NativeLoader;
 import java.util.ArrayList;
@@ -18,7 +19,7 @@ final class LibraryChecks {
         } catch (RuntimeException | LinkageError e) {
             return List.of(Finding.fail(
                     "native-library",
-                    e.getMessage(),
+                    Causes.describe(e),
                     "do as the message says; -Djccl.native.path=FILE names a library to load instead of the jar's"));
         }
         return List.of(loaded(NativeLibrary.instructionSet(), System.getProperty("os.arch", "")));
@@ -46,7 +47,7 @@ final class LibraryChecks {
             settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment());
         } catch (IllegalArgumentException e) {
             return List.of(
-                    Finding.fail("settings", e.getMessage(), "correct or unset it; jccl env lists all settings"));
+                    Finding.fail("settings", Causes.describe(e), "correct or unset it; jccl env lists all settings"));
         }
         List<Finding> findings = new ArrayList<>();
         for (String warning : settings.warnings()) {

@@ -2,6 +2,7 @@ package io.jccl.cli.doctor;
 
 import io.jccl.HostBuffer;
 import io.jccl.cli.output.ByteSizes;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ final class MemoryChecks {
         } catch (RuntimeException | LinkageError e) {
             return List.of(Finding.fail(
                     "shared-memory",
-                    "no segment can be made: " + e.getMessage(),
+                    "no segment can be made: " + Causes.describe(e),
                     "repair the native library first if it does not load; else allow memfd_create, or make"
                             + " /dev/shm larger"));
         }

@@ -4,6 +4,7 @@ import io.jccl.BootstrapException;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.device.HostIdentity;
+import io.jccl.internal.Causes;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Arrays;
@@ -74,7 +75,7 @@ final class NameChecks {
                             ? environment
                             : Map.of("JCCL_RANK", "0", "JCCL_SIZE", "1", RENDEZVOUS, explicit));
         } catch (BootstrapException | IllegalArgumentException e) {
-            return List.of(Finding.warn("rendezvous", e.getMessage(), "set what is missing, or unset the others"));
+            return List.of(Finding.warn("rendezvous", Causes.describe(e), "set what is missing, or unset the others"));
         }
         if (launch.isEmpty() || !(launch.get().rendezvous() instanceof Launch.Address address)) {
             return List.of();

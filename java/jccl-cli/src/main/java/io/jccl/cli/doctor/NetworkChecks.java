@@ -6,6 +6,7 @@ import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.InterfaceCandidate;
 import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,7 +42,7 @@ final class NetworkChecks {
                                 : broken("a byte was lost"));
             }
         } catch (IOException e) {
-            return List.of(broken(e.getMessage()));
+            return List.of(broken(Causes.describe(e)));
         }
     }
 
@@ -56,7 +57,7 @@ final class NetworkChecks {
             candidates = candidates(host);
         } catch (BootstrapException | IllegalArgumentException e) {
             return List.of(
-                    Finding.fail("interfaces", e.getMessage(), "correct JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY"));
+                    Finding.fail("interfaces", Causes.describe(e), "correct JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY"));
         }
         List<String> usable = candidates.stream()
                 .filter(InterfaceCandidate::usable)
@@ -133,7 +134,7 @@ final class NetworkChecks {
             client.connect(new InetSocketAddress(address, server.getLocalPort()), CONNECT_MILLIS);
             return Optional.empty();
         } catch (IOException e) {
-            return Optional.of(String.valueOf(e.getMessage()));
+            return Optional.of(Causes.describe(e));
         }
     }
 

@@ -13,6 +13,7 @@ import io.jccl.cli.doctor.PeerProbe.Result;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
+import io.jccl.internal.Causes;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -79,7 +80,7 @@ final class PeerChecks {
         } catch (JcclException | UncheckedIOException e) {
             return List.of(Finding.fail(
                     PEERS,
-                    "rank " + launch.rank() + " of " + launch.size() + " does not reach the others: " + e.getMessage(),
+                    "rank " + launch.rank() + " of " + launch.size() + " does not reach the others: " + Causes.describe(e),
                     "start all ranks with --peers; let the port of JCCL_RENDEZVOUS and the ports of"
                             + " net.ipv4.ip_local_port_range of rank 0's host in from all hosts"));
         }

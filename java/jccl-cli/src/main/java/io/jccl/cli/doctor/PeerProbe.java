@@ -7,6 +7,7 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.NetworkInterfaces;
+import io.jccl.internal.Causes;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -123,7 +124,7 @@ final class PeerProbe {
             }
             return new Result(places, all);
         } catch (IOException e) {
-            throw new UncheckedIOException("rank " + launch.rank() + " cannot listen: " + e.getMessage(), e);
+            throw new UncheckedIOException("rank " + launch.rank() + " cannot listen: " + Causes.describe(e), e);
         } finally {
             for (ServerSocket server : servers) {
                 closeQuietly(server);
@@ -236,7 +237,7 @@ final class PeerProbe {
     }
 
     private static String text(IOException e) {
-        return e.getMessage() == null ? e.toString() : e.getMessage();
+        return Causes.describe(e);
     }
 
     /** Sends full-sized packets; returns what became of them if they did not arrive, else an empty text. */

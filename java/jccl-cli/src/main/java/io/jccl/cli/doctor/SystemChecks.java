@@ -1,5 +1,6 @@
 package io.jccl.cli.doctor;
 
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -69,7 +70,7 @@ final class SystemChecks {
             return List.of(
                     Finding.fail(
                             "unix-sockets",
-                            "none can be made: " + e.getMessage(),
+                            "none can be made: " + Causes.describe(e),
                             "allow AF_UNIX sockets (seccomp profile or sandbox), and a temporary directory that can be written"));
         } finally {
             remove(directory);

@@ -6,6 +6,7 @@ import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import io.jccl.topology.ProcessorGroups;
 import java.io.IOException;
 import java.time.Duration;
@@ -143,7 +144,7 @@ public final class RunCommand implements Callable<Integer> {
             }
             return outcome.status();
         } catch (IOException e) {
-            System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + e.getMessage());
+            System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + Causes.describe(e));
             return 127; // as a shell says it
         }
     }
@@ -168,7 +169,7 @@ public final class RunCommand implements Callable<Integer> {
             outer.place(ranks - 1, ranks); // refuses too many
             return outer;
         } catch (BootstrapException | IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "--hosts-of-job: " + e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), "--hosts-of-job: " + Causes.describe(e), e);
         }
     }
 
@@ -208,7 +209,7 @@ public final class RunCommand implements Callable<Integer> {
                     seconds(graceSeconds),
                     verbose);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), Causes.describe(e), e);
         }
     }
 

@@ -1,5 +1,6 @@
 package io.jccl.cli.output;
 
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -40,7 +41,7 @@ public final class OutputFile {
     /** What to throw when writing failed. */
     public static UncheckedIOException unwritable(String option, String file, IOException cause) {
         return new UncheckedIOException(
-                option + "=" + file + ": cannot be written (" + cause.getMessage() + "); name another with --" + option,
+                option + "=" + file + ": cannot be written (" + Causes.describe(cause) + "); name another with --" + option,
                 cause);
     }
 }

@@ -2,6 +2,7 @@ package io.jccl.cli.perf;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,7 +88,7 @@ record EarlierRun(Path file, List<Row> rows) {
         } catch (IOException | IllegalArgumentException e) {
             throw new IllegalArgumentException(
                     "baseline=" + file + " line=" + number + ": not a line that jccl perf --json wrote ("
-                            + e.getMessage().lines().findFirst().orElse("") + ")",
+                            + Causes.describe(e).lines().findFirst().orElse("") + ")",
                     e);
         }
     }

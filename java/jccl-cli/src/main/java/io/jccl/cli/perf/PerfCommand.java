@@ -12,6 +12,7 @@ import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.cli.launch.OwnJob;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -238,7 +239,7 @@ public final class PerfCommand implements Callable<Integer> {
                 options.outputs().requireUsable();
             }
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), Causes.describe(e), e);
         }
         if (place.isPresent()) {
             return runRank(options, place.get());

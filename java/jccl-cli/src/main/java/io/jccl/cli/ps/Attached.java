@@ -1,5 +1,6 @@
 package io.jccl.cli.ps;
 
+import io.jccl.internal.Causes;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;
 import io.jccl.status.JobIdentity;
@@ -60,7 +61,7 @@ abstract class Attached implements AutoCloseable {
             return future.get(limit.toMillis() + MARGIN_MILLIS, TimeUnit.MILLISECONDS);
         } catch (ExecutionException | TimeoutException e) {
             return new StatusClient.Result(
-                    Optional.empty(), Optional.of(Absentee.Reason.SILENT), "no answer: " + e.getMessage());
+                    Optional.empty(), Optional.of(Absentee.Reason.SILENT), "no answer: " + Causes.describe(e));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new StatusClient.Result(Optional.empty(), Optional.of(Absentee.Reason.SILENT), "interrupted");
@@ -160,7 +161,7 @@ abstract class Attached implements AutoCloseable {
                     directory.remove(entry);
                 } catch (IOException e) {
                     note("socket=" + entry.path() + " of a process that has ended cannot be removed: "
-                            + e.getMessage());
+                            + Causes.describe(e));
                 }
             } else {
                 boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;

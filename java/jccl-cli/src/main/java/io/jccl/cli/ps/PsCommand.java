@@ -6,6 +6,7 @@ import io.jccl.cli.output.Json;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import io.jccl.status.Answer;
 import io.jccl.status.JobIdentity;
 import io.jccl.status.ProcessSnapshot;
@@ -112,7 +113,7 @@ public final class PsCommand implements Callable<Integer> {
             }
             return status;
         } catch (IOException e) {
-            System.err.println("jccl ps: " + e.getMessage());
+            System.err.println("jccl ps: " + Causes.describe(e));
             return ExitCode.FAILURE;
         }
     }

@@ -2,6 +2,7 @@ package io.jccl.cli.trace;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ final class DumpReader {
             try {
                 dumps.add(read(file));
             } catch (IllegalArgumentException e) {
-                problems.add(e.getMessage());
+                problems.add(Causes.describe(e));
             }
         }
         if (files.isEmpty()) {
@@ -111,7 +112,7 @@ final class DumpReader {
     private static IllegalArgumentException noDump(Path file, Exception cause) {
         return new IllegalArgumentException(
                 "file=" + file + ": is no dump of a rank ("
-                        + String.valueOf(cause.getMessage()).lines().findFirst().orElse("") + ")",
+                        + Causes.describe(cause).lines().findFirst().orElse("") + ")",
                 cause);
     }
 

@@ -14,6 +14,7 @@ import io.jccl.cli.output.Terminal;
 import io.jccl.cli.topo.ThisHost;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
+import io.jccl.internal.Causes;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.HostCosts.General;
 import java.io.IOException;
@@ -131,7 +132,7 @@ public final class TuneCommand implements Callable<Integer> {
                 OutputFile.requireWritable("output", output);
             }
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), Causes.describe(e), e);
         }
         return verify ? verify(plan, verified) : tune(plan);
     }
@@ -142,7 +143,7 @@ public final class TuneCommand implements Callable<Integer> {
         } catch (IllegalArgumentException e) {
             List<String> labels =
                     Stream.of(Collective.values()).map(Collective::label).toList();
-            throw new IllegalArgumentException(e.getMessage() + NearestLabel.suggestion(label, labels), e);
+            throw new IllegalArgumentException(Causes.describe(e) + NearestLabel.suggestion(label, labels), e);
         }
     }
 

@@ -1,0 +1,100 @@
+package io.jccl.architecture;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Messages take the text of another exception from {@code Causes.describe}: many exceptions of Java have no message, or only a
+ * name or a path. Only exceptions of this library always have a sentence.
+ */
+class CauseRuleTest {
+
+    private static final Path JAVA = Path.of("..");
+    private static final Pattern USE = Pattern.compile("\\b(\\w+)\\.getMessage\\(\\)");
+
+    /** They search the text, copy an exception, may not allocate, or are outside of the library's module, without {@code Causes}. */
+    private static final Set<String> READERS = Set.of(
+            "CallerFuture.java",
+            "Causes.java",
+            "ErrorFrame.java",
+            "JCudaLibrary.java",
+            "LinkFailures.java",
+            "NativeLibraries.java",
+            "ResourceLimits.java",
+            "TopologyXmlReader.java");
+
+    /** Exceptions that are thrown with a sentence only, though their names are not of this library's exceptions. */
+    private static final Set<String> SPEAKING = Set.of("ParameterException", "CommandLine.ParameterException");
+
+    @Test
+    void noMessageHasTheBareMessageOfAnExceptionOfJava() throws IOException {
+        Set<String> ours = ownExceptions();
+        List<String> violations = new ArrayList<>();
+        int uses = 0;
+        for (Path file : sources()) {
+            List<String> lines = Files.readAllLines(file);
+            for (int line = 0; line < lines.size(); line++) {
+                Matcher use = USE.matcher(lines.get(line));
+                while (use.find()) {
+                    uses++;
+                    String type = typeOf(use.group(1), lines, line);
+                    if (!READERS.contains(file.getFileName().toString()) && !isSpeaking(type, ours)) {
+                        violations.add(file + ":" + (line + 1) + " " + use.group(1) + " is of type " + type);
+                    }
+                }
+            }
+        }
+        assertThat(uses).isPositive();
+        assertThat(violations).isEmpty();
+    }
+
+    private static boolean isSpeaking(String type, Set<String> ours) {
+        return Stream.of(type.split("\\|"))
+                .map(String::strip)
+                .allMatch(one -> SPEAKING.contains(one) || ours.contains(one.substring(one.lastIndexOf('.') + 1)));
+    }
+
+    /** The type of the nearest declaration above a use: of a catch clause, a parameter or a variable. */
+    private static String typeOf(String name, List<String> lines, int from) {
+        Pattern declared =
+                Pattern.compile("catch \\(([^)]*?)\\s+" + name + "\\)|\\b([A-Z][\\w.]*(?:<[^>]*>)?)\\s+" + name + "\\b");
+        for (int line = from; line >= 0; line--) {
+            Matcher found = declared.matcher(lines.get(line));
+            if (found.find()) {
+                return found.group(1) == null ? found.group(2) : found.group(1);
+            }
+        }
+        // A lambda's parameter, a method or a constant: of an exception of this library wherever there is one today.
+        return "JcclException";
+    }
+
+    private static Set<String> ownExceptions() throws IOException {
+        Set<String> found = new java.util.HashSet<>(Set.of("NotUsed"));
+        Pattern declaration = Pattern.compile("class (\\w*(?:Exception|Error))\\b");
+        for (Path file : sources()) {
+            Matcher matcher = declaration.matcher(Files.readString(file));
+            while (matcher.find()) {
+                found.add(matcher.group(1));
+            }
+        }
+        return found;
+    }
+
+    private static List<Path> sources() throws IOException {
+        try (Stream<Path> files = Files.walk(JAVA)) {
+            return files.filter(file -> file.toString().matches("\\.\\./jccl[^/]*/src/main/java.*\\.java"))
+                    .sorted()
+                    .toList();
+        }
+    }
+}
