@@ -182,8 +182,7 @@ public final class Main {
 
     private static int failure(Exception exception, CommandLine line, CommandLine.ParseResult result) {
         PrintWriter err = line.getErr();
-        err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": "
-                + withName(exception));
+        err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": " + withName(exception));
         if (LogConfiguration.isDebug()) {
             exception.printStackTrace(err);
         }

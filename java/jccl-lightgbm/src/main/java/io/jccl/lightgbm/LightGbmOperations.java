@@ -121,7 +121,8 @@ final class LightGbmOperations implements AutoCloseable {
                 failure = thrown;
             }
         }
-        return "communication failed: " + (failure instanceof JcclException ours ? ours.getMessage() : failure.toString());
+        return "communication failed: "
+                + (failure instanceof JcclException ours ? ours.getMessage() : failure.toString());
     }
 
     /** Sets where each block begins, and returns where the last one ends. */

@@ -59,8 +59,7 @@ final class NativeLibraries {
             }
         } catch (IOException e) {
             throw new JcclException(
-                    "library=" + file + ": cannot be written: " + e
-                            + "; name another directory with -Djava.io.tmpdir",
+                    "library=" + file + ": cannot be written: " + e + "; name another directory with -Djava.io.tmpdir",
                     e);
         } catch (UnsatisfiedLinkError e) {
             throw new JcclException("library=" + file + ": cannot be loaded: " + e.getMessage() + remedy(e), e);

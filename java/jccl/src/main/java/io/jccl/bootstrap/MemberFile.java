@@ -43,7 +43,9 @@ public final class MemberFile {
             LaunchRendezvous.write(file, member.memberId().toText() + "\n" + who + "\n");
         } catch (IOException e) {
             throw new BootstrapException(
-                    "the file=" + file + " cannot be written: " + Causes.describe(e) + "; name another in JCCL_MEMBER_FILE", e);
+                    "the file=" + file + " cannot be written: " + Causes.describe(e)
+                            + "; name another in JCCL_MEMBER_FILE",
+                    e);
         }
     }
 }

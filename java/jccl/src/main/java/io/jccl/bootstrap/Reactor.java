@@ -110,8 +110,7 @@ public final class Reactor implements Closeable {
         try {
             selector = Selector.open();
         } catch (IOException e) {
-            throw new BootstrapException(
-                    "thread=" + name + ": cannot open a selector: " + Causes.describe(e), e);
+            throw new BootstrapException("thread=" + name + ": cannot open a selector: " + Causes.describe(e), e);
         }
         thread = ofProcess ? SharedThreads.create(this::service) : service();
     }

@@ -142,8 +142,7 @@ public final class IbSettings {
     /** Whether any of these settings has another origin than its default, except the one that turns verbs off. */
     public static boolean areSet(Settings settings) {
         return all().stream()
-                .anyMatch(one ->
-                        one != IB_DISABLE && settings.origin(one).source() != Origin.Source.DEFAULT);
+                .anyMatch(one -> one != IB_DISABLE && settings.origin(one).source() != Origin.Source.DEFAULT);
     }
 
     static List<Setting<?>> all() {

@@ -32,7 +32,8 @@ public final class HostIdentity {
      */
     public static String host() {
         try {
-            String id = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+            String id =
+                    Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
             return id.isEmpty() ? hostName() : id;
         } catch (IOException e) {
             requireNotExhausted(e);

@@ -76,7 +76,9 @@ abstract class CollNetConnector {
                 int hosts = plan.hosts().size();
                 int[] leaders = new int[groups * hosts];
                 Arrays.setAll(leaders, at -> leader(at / hosts, at % hosts));
-                return engine.useCollNet(leaders, groups, offers) ? Optional.empty() : Optional.of(NativeEngine.callError());
+                return engine.useCollNet(leaders, groups, offers)
+                        ? Optional.empty()
+                        : Optional.of(NativeEngine.callError());
             }
 
             @Override

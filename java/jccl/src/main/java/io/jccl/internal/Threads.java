@@ -30,8 +30,8 @@ public final class Threads {
             thread.start();
             return Optional.empty();
         } catch (OutOfMemoryError e) {
-            return Optional.of(new JcclException(
-                    "thread=" + thread.getName() + ": cannot be started: " + Causes.describe(e), e));
+            return Optional.of(
+                    new JcclException("thread=" + thread.getName() + ": cannot be started: " + Causes.describe(e), e));
         }
     }
 }

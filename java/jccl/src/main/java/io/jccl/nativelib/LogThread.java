@@ -94,7 +94,9 @@ final class LogThread {
             if (!warned) {
                 warned = true;
                 LoggerFactory.getLogger(LogThread.class)
-                        .warn("native code's log comes late, or is lost: {}", refused.get().getMessage());
+                        .warn(
+                                "native code's log comes late, or is lost: {}",
+                                refused.get().getMessage());
             }
             return; // the next call of native code tries again
         }

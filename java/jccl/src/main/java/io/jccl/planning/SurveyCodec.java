@@ -105,8 +105,8 @@ public final class SurveyCodec {
             return found;
         } catch (WireException | IllegalArgumentException e) {
             throw new BootstrapException(
-                    "rank=" + rank + " bytes=" + bytes.length + ": sent channels that make no sense, " + Causes.describe(e)
-                            + "; use the same JCCL version on all ranks",
+                    "rank=" + rank + " bytes=" + bytes.length + ": sent channels that make no sense, "
+                            + Causes.describe(e) + "; use the same JCCL version on all ranks",
                     e);
         }
     }

@@ -193,14 +193,14 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         List<String> dumps = new ArrayList<>();
         Thread dumping = ServiceThread.once(
-                        "jccl-status-dump", // a file system may take its time
-                        () -> dump(visible.communicators(), request, dumps),
-                        thrown -> asked.reactor().execute(() -> {
-                            if (thrown != null) {
-                                dumps.add("an error ended the dump: " + Causes.describe(thrown));
-                            }
-                            answer(request, visible, dumps, answer);
-                        }));
+                "jccl-status-dump", // a file system may take its time
+                () -> dump(visible.communicators(), request, dumps),
+                thrown -> asked.reactor().execute(() -> {
+                    if (thrown != null) {
+                        dumps.add("an error ended the dump: " + Causes.describe(thrown));
+                    }
+                    answer(request, visible, dumps, answer);
+                }));
         Threads.tryStart(dumping).ifPresent(refused -> answer(request, visible, List.of(refused.getMessage()), answer));
     }
 

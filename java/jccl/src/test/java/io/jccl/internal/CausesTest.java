@@ -28,7 +28,8 @@ class CausesTest {
                 Arguments.of(new SocketTimeoutException(), "SocketTimeoutException"),
                 Arguments.of(new EOFException(" "), "EOFException"),
                 Arguments.of(new NullPointerException(), "NullPointerException"),
-                Arguments.of(new IOException("", new ClosedChannelException()),
+                Arguments.of(
+                        new IOException("", new ClosedChannelException()),
                         "IOException; caused by ClosedChannelException"),
                 Arguments.of(new NoSuchFileException("/a"), "NoSuchFileException: /a"),
                 Arguments.of(new AccessDeniedException("/a"), "AccessDeniedException: /a"),
@@ -41,7 +42,8 @@ class CausesTest {
                 Arguments.of(new IOException("outer", new IllegalStateException("inner")), "outer; caused by inner"),
                 Arguments.of(new IOException("outer: inner", new IOException("inner")), "outer: inner"),
                 Arguments.of(new JcclException("rank=1 fails", new IOException("inner")), "rank=1 fails"),
-                Arguments.of(new IllegalArgumentException("a=1: expected 2", new NumberFormatException("x")),
+                Arguments.of(
+                        new IllegalArgumentException("a=1: expected 2", new NumberFormatException("x")),
                         "a=1: expected 2"));
     }
 
@@ -61,7 +63,8 @@ class CausesTest {
 
     @Test
     void aLimitThatWasReachedIsNamed() {
-        assertThat(Causes.describe(new IOException("Unable to establish loopback connection",
+        assertThat(Causes.describe(new IOException(
+                        "Unable to establish loopback connection",
                         new java.net.SocketException("Too many open files"))))
                 .startsWith("Unable to establish loopback connection; caused by Too many open files; ")
                 .contains("RLIMIT_NOFILE=", "ulimit -n");

@@ -23,7 +23,9 @@ class ResourceLimitsTest {
 
     @BeforeEach
     void writeFiles() throws IOException {
-        write("proc/self/limits", """
+        write(
+                "proc/self/limits",
+                """
                 Limit                     Soft Limit           Hard Limit           Units
                 Max processes             70                   90                   processes
                 Max open files            64                   128                  files
@@ -89,13 +91,16 @@ class ResourceLimitsTest {
     @Test
     void whatIsNoLimitOrWasNamedByNativeCodeGetsNoHint() {
         assertThat(limits().hint("Connection refused")).isEmpty();
-        assertThat(limits().hint("errno=24 (Too many open files); RLIMIT_NOFILE=64")).isEmpty();
+        assertThat(limits().hint("errno=24 (Too many open files); RLIMIT_NOFILE=64"))
+                .isEmpty();
     }
 
     @Test
     void onlyWhatIsUsedUpHereIsReached() {
-        assertThat(ResourceLimits.isReached(new SocketException("Too many open files"))).isTrue();
-        assertThat(ResourceLimits.isReached(new ConnectException("Connection refused"))).isFalse();
+        assertThat(ResourceLimits.isReached(new SocketException("Too many open files")))
+                .isTrue();
+        assertThat(ResourceLimits.isReached(new ConnectException("Connection refused")))
+                .isFalse();
         assertThat(ResourceLimits.isReached(new ConnectException())).isFalse();
     }
 

@@ -80,7 +80,8 @@ final class PeerChecks {
         } catch (JcclException | UncheckedIOException e) {
             return List.of(Finding.fail(
                     PEERS,
-                    "rank " + launch.rank() + " of " + launch.size() + " does not reach the others: " + Causes.describe(e),
+                    "rank " + launch.rank() + " of " + launch.size() + " does not reach the others: "
+                            + Causes.describe(e),
                     "start all ranks with --peers; let the port of JCCL_RENDEZVOUS and the ports of"
                             + " net.ipv4.ip_local_port_range of rank 0's host in from all hosts"));
         }

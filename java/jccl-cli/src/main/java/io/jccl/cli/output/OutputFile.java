@@ -41,7 +41,8 @@ public final class OutputFile {
     /** What to throw when writing failed. */
     public static UncheckedIOException unwritable(String option, String file, IOException cause) {
         return new UncheckedIOException(
-                option + "=" + file + ": cannot be written (" + Causes.describe(cause) + "); name another with --" + option,
+                option + "=" + file + ": cannot be written (" + Causes.describe(cause) + "); name another with --"
+                        + option,
                 cause);
     }
 }
