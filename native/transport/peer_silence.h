@@ -16,8 +16,8 @@ class PeerSilence {
   static constexpr int64_t kShortestNanos = 2'000'000'000;
   bool lasts(int socket, int64_t nowNanos, int64_t limitNanos);
 
-  // What of the data on a connection that does not answer shows that its path drops full-sized packets: earlier messages
-  // were acknowledged, and at least a full-sized packet is not. Empty if nothing shows it.
+  // Describes the data on a silent connection if it shows that the path drops full-sized packets: earlier messages were
+  // acknowledged, and at least one full-sized packet is not. Otherwise returns an empty text.
   static std::string packetsLost(int socket);
   static std::string packetsLost(uint64_t acknowledgedBytes, uint32_t packets, uint32_t packetBytes, int queuedBytes);
 

@@ -59,7 +59,7 @@ final class Connector {
     interface Witness {
 
         /**
-         * Whether the server's process has ended.
+         * Returns true if the server's process has ended.
          *
          * @throws JcclException if the group has failed
          */

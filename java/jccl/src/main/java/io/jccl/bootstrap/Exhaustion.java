@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a server does while the process or the host has nothing left to accept a connection with, such as file
- * descriptors: pauses between attempts, logs rarely, and knows when the shortage has lasted. For the server's thread.
+ * A server's shortage of what it accepts connections with, such as file descriptors of the process or host: pauses
+ * between attempts, logs rarely, and knows when the shortage has lasted. For the server's thread.
  */
 public final class Exhaustion {
 
@@ -85,7 +85,7 @@ public final class Exhaustion {
         return why;
     }
 
-    /** Whether the pause after a failed attempt is over. */
+    /** Returns true if the pause after a failed attempt is over. */
     public boolean mayAccept(long now) {
         return !refused || now - lastNanos >= PAUSE_NANOS;
     }

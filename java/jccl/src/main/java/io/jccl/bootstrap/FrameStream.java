@@ -115,8 +115,8 @@ final class FrameStream implements AutoCloseable {
     }
 
     /**
-     * Whether the server has closed the connection that it keeps until this rank leaves, or it broke. Waits a millisecond at
-     * most.
+     * Returns true if the connection, which the server keeps until this rank leaves, is closed or broken. Waits at most a
+     * millisecond.
      *
      * @throws JcclException the failure, if the server has sent one
      */

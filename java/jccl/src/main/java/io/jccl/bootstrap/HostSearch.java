@@ -54,7 +54,7 @@ final class HostSearch implements Connector.Target {
         return found;
     }
 
-    /** What the names mean here that can keep this rank from finding rank 0; empty if there is nothing to say. */
+    /** Returns why this rank may not find rank 0 by the names, as they resolve here; empty if there is no such reason. */
     String explanation() {
         List<InetAddress> known =
                 hosts.stream().flatMap(one -> one.known().stream()).toList();

@@ -78,7 +78,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return new LaunchRendezvous(() -> own, server, null, () -> explainFromRankZero(address, options));
     }
 
-    /** What rank 0 sees that keeps other ranks from finding it; empty if it sees nothing. */
+    /** Returns why other ranks may not find rank 0, as far as rank 0 can see; empty if it sees no reason. */
     private static String explainFromRankZero(Launch.Address address, BootstrapOptions options) {
         if (address.onlyLoopback().isPresent()) {
             return "rank 0 listens for ranks of its own host only, because the rendezvous is host=" + address.host()

@@ -44,7 +44,7 @@ public final class NetworkStack {
         PROOF
     }
 
-    /** What a failed attempt says of the process that listened at an address. */
+    /** Returns how far a failed attempt proves that the process that listened at an address has ended. */
     static Evidence evidence(SocketAddress address, Throwable failure) {
         if (!(failure instanceof ConnectException)) {
             return Evidence.NONE;

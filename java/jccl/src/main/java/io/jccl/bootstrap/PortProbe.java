@@ -24,7 +24,7 @@ final class PortProbe {
     }
 
     /**
-     * Whether a rank has ended: the best of a port's addresses that lead to the rank's host refuses, and no other answers.
+     * Returns true if a rank has ended: the best of a port's addresses that lead to the rank's host refuses, and no other answers.
      *
      * @param addresses of a port
      * @throws InterruptedCommunicationException if this thread is interrupted

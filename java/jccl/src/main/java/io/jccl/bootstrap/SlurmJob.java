@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * What Slurm's variables say alike to all processes of a job, or of one step. Variables of steps differ inside a job: where
+ * Slurm's variables that are equal in all processes of a job, or of one step. Variables of steps differ inside a job: where
  * {@code mpirun} is started in it, {@code srun} starts daemons on the other hosts only. Immutable.
  */
 final class SlurmJob {

@@ -139,7 +139,7 @@ public final class IbSettings {
 
     private IbSettings() {}
 
-    /** Whether any of these settings has another origin than its default, except the one that turns verbs off. */
+    /** Returns true if any of these settings is set, except the one that turns verbs off. */
     public static boolean areSet(Settings settings) {
         return all().stream()
                 .anyMatch(one -> one != IB_DISABLE && settings.origin(one).source() != Origin.Source.DEFAULT);

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * What a text under one of NCCL's names means for a setting.
+ * The meaning of a text under one of NCCL's names for a setting.
  *
  * @param value what is used; empty where the text leaves the setting as it is
  * @param expected what JCCL expects, where it does not use the text as it stands; empty where it does, and where NCCL too

@@ -54,7 +54,7 @@ final class SettingLookup {
         return entries;
     }
 
-    /** What stands under NCCL's names and is not used as it stands, each as a sentence. */
+    /** Returns a sentence for each value under one of NCCL's names that is ignored or changed. */
     List<String> warnings() {
         return warnings;
     }
@@ -73,7 +73,7 @@ final class SettingLookup {
         return found == null ? findOfNccl(setting) : found;
     }
 
-    /** What the first of the names says that has a text, or null. */
+    /** Returns the text of the first of the names that has one, or null. */
     private static Entry find(
             Setting<?> setting, List<String> names, Origin.Source source, Function<String, String> texts) {
         for (String name : names) {
@@ -86,7 +86,7 @@ final class SettingLookup {
         return null;
     }
 
-    /** What the first of NCCL's names says that JCCL can use, or the default. */
+    /** Returns the value of the first of NCCL's names that has one JCCL can use, or the default. */
     private <T> Entry findOfNccl(Setting<T> setting) {
         Map<Origin, String> unusable = new LinkedHashMap<>();
         Entry found = null;

@@ -31,8 +31,8 @@ public abstract class ValueType<T> {
     }
 
     /**
-     * What a text means that is set under one of NCCL's names. Accepts at least what {@link #parse} does. Never fails:
-     * what NCCL accepts and JCCL cannot use ends no job.
+     * Reads a text that is set under one of NCCL's names. Accepts at least what {@link #parse} does. Never fails: a value that
+     * NCCL accepts and JCCL cannot use ends no job.
      *
      * @param name which of NCCL's names
      */
@@ -40,7 +40,7 @@ public abstract class ValueType<T> {
         return readNccl(name, text.strip());
     }
 
-    /** What a text without blanks round it means under one of NCCL's names. */
+    /** Reads a text without blanks around it that is set under one of NCCL's names. */
     NcclReading<T> readNccl(String name, String text) {
         try {
             return NcclReading.of(read(text));

@@ -349,7 +349,7 @@ final class ValueTypes {
         };
     }
 
-    /** What a text under one of NCCL's names means, where that differs from its plain reading. */
+    /** Gives a text under one of NCCL's names a meaning that differs from its plain reading. */
     interface NcclRule<T> {
         NcclReading<T> apply(String name, String text, NcclReading<T> plain);
     }

@@ -124,7 +124,7 @@ final class EngineConnector {
         return identities;
     }
 
-    /** Whether this host has an adapter for InfiniBand verbs, or a setting is about one. */
+    /** Returns true if this host has an adapter for InfiniBand verbs, or one of the settings for verbs is set. */
     private boolean expectsVerbs() {
         String[] adapters = new File("/sys/class/infiniband").list();
         return adapters != null && adapters.length > 0 || IbSettings.areSet(context.settings());

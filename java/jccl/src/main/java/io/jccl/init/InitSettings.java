@@ -118,8 +118,7 @@ final class InitSettings {
     }
 
     /**
-     * What must be the same on all ranks, by the names of the settings. Of files it is the content that counts, not where each
-     * rank has them.
+     * Values that must be the same on all ranks, by the names of the settings. Of a file the content counts, not its path.
      */
     static Map<String, SharedSettings.Value> shared(Settings settings, HostCosts costs, Optional<GraphFile> graphs) {
         Map<String, SharedSettings.Value> values = new TreeMap<>();

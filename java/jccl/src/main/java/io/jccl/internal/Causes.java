@@ -31,9 +31,9 @@ public final class Causes {
     private Causes() {}
 
     /**
-     * What an exception says, for behind a colon: its message, with the name of its class where the message does not say what has
-     * happened; then its causes, unless it has a sentence of this library, which has them; then the limit that was reached, if one
-     * was.
+     * Describes an exception, for the text behind a colon: its message, with the name of its class where the message alone does
+     * not explain anything; then its causes, unless the message is a sentence of this library, which has them; then the limit
+     * that was reached, if one was.
      */
     public static String describe(Throwable exception) {
         Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -62,13 +62,13 @@ public final class Causes {
         text.append(silent ? name : speaks(exception) ? message : name + ": " + message);
     }
 
-    /** Whether it has no message of its own, only its cause's. */
+    /** Returns true if an exception has no message of its own, only its cause's. */
     private static boolean wraps(Throwable exception) {
         Throwable cause = exception.getCause();
         return cause != null && cause != exception && cause.toString().equals(exception.getMessage());
     }
 
-    /** Whether its message is a sentence of this library, which names what has caused it. */
+    /** Returns true if an exception's message is a sentence of this library, which includes the cause. */
     private static boolean explains(Throwable exception) {
         String message = exception.getMessage();
         boolean silent = message == null || message.isBlank();

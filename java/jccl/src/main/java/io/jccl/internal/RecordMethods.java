@@ -6,7 +6,7 @@ import java.lang.invoke.MethodType;
 import java.lang.runtime.ObjectMethods;
 
 /**
- * What the JDK remembers of {@code equals}, {@code hashCode} and {@code toString} of records. Before JDK 19 it keeps the record
+ * The JDK's cache of {@code equals}, {@code hashCode} and {@code toString} of records. Before JDK 19 the cache keeps the record
  * whose methods were linked last, and the types of its components, and with a class of ours its class loader (JDK-8078641).
  */
 public final class RecordMethods {

@@ -72,7 +72,7 @@ public final class ResourceLimits {
         return "";
     }
 
-    /** Whether an exception says that something of this process or host is used up, which no peer has to do with. */
+    /** Returns true if an exception shows that this process or host has used something up, which no peer causes. */
     public static boolean isReached(Throwable exception) {
         String text = String.valueOf(exception.getMessage());
         return text.contains("Too many open files")

@@ -55,7 +55,7 @@ public final class Rethrown {
     }
 
     /**
-     * What a caller throws for a call that another thread has executed for it.
+     * Returns the exception that a caller throws for a call that another thread has executed for it.
      *
      * @param thrown what the other thread has thrown, for this caller alone
      * @throws Error if that is what the other thread has thrown
@@ -69,7 +69,7 @@ public final class Rethrown {
     }
 
     /**
-     * What another thread has thrown, as an unchecked exception with the stack of the call that it worked for.
+     * Returns what another thread has thrown as an unchecked exception with the stack of the call that the thread worked for.
      *
      * @param thrown what the other thread has thrown, for this call alone
      * @param call the stack of the thread that called

@@ -59,7 +59,7 @@ final class LogThread {
 
         private Use() {}
 
-        /** What was logged is in SLF4J when this returns, unless its appenders are slow. Closing again does nothing. */
+        /** Passes all earlier messages to SLF4J, unless its appenders are slow. Closing again does nothing. */
         @Override
         public void close() {
             synchronized (this) {

@@ -131,12 +131,12 @@ public final class NativeEngine extends Engine {
      */
     public record CollNetCommon(int groups, boolean gathers, double gigabytes, double latencyMicros) {}
 
-    /** What this rank offers of a network that reduces; empty where it has none, and {@link #callError} says why. */
+    /** Returns this rank's offer of a network that reduces; empty where it has none, and {@link #callError} says why. */
     public Optional<byte[]> offerCollNet(String plugin) {
         return Optional.ofNullable(NativeCollNet.offer(handle, plugin));
     }
 
-    /** What the offers of all ranks have in common; empty where they differ too much, and {@link #callError} says how. */
+    /** Returns the part that the offers of all ranks share; empty where they differ too much, and {@link #callError} says how. */
     public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
         long[] values = NativeCollNet.common(handle, offers.toArray(byte[][]::new));
         return values == null

@@ -9,7 +9,7 @@ package io.jccl.status;
  */
 public record PeerAddress(String process, String hostId, String address) {
 
-    /** Whether a process id means the same to this process and to another: containers of one host have numbers of their own. */
+    /** Returns true if process ids mean the same to this process and another: each container numbers its own processes. */
     boolean sharesProcessIds(String otherProcess) {
         String[] parts = process.split("-", 3);
         String[] others = otherProcess.split("-", 3);

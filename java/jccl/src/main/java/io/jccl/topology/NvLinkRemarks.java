@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What is odd about the NVLinks of a host description that can be planned for nevertheless. */
+/** Remarks on odd NVLinks of a host description that can be planned for nevertheless. */
 final class NvLinkRemarks {
 
     private final List<String> toThemselves = new ArrayList<>();

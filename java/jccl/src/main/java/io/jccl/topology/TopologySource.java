@@ -19,7 +19,7 @@ public final class TopologySource {
 
     private TopologySource() {}
 
-    /** What it is called: {@code this host}, or the file under the name of its setting unless it is ignored. */
+    /** Returns the source's name: {@code this host}, or the file under the name of its setting unless the file is ignored. */
     public static String name(Settings settings) {
         boolean ignored = settings.origin(TopologySettings.TOPO_FILE).isOfNccl()
                 && given(settings).isEmpty();
@@ -71,7 +71,7 @@ public final class TopologySource {
         return HostElements.add(filled(settings, given, detection.get()), ranks);
     }
 
-    /** What the file says. As in NCCL, ranks in a file under its name are those of the job that wrote it. */
+    /** Reads the file. As in NCCL, ranks in a file under NCCL's name are those of the job that wrote the file. */
     private static Optional<XmlElement> given(Settings settings) {
         Optional<Path> file = settings.get(TopologySettings.TOPO_FILE);
         if (!settings.origin(TopologySettings.TOPO_FILE).isOfNccl()) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What rank 0 and the others make of a launch, each as its own host shows it. */
+/** Launches, as rank 0 and the others read them on hosts that show them different names and users. */
 @Timeout(60)
 class LaunchRendezvousTest {
 

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What sysfs and the routes of a host say of its interfaces. */
+/** Kinds of interfaces, by a host's sysfs and routes. */
 @Timeout(20)
 class LinkKindTest {
 

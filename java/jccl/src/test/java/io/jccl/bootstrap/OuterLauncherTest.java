@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a command that starts ranks makes of the launcher that has started it. */
+/** Commands that start ranks, inside another launcher that has started the command. */
 @Timeout(20)
 class OuterLauncherTest {
 
@@ -49,7 +49,7 @@ class OuterLauncherTest {
         assertThat(String.join(" ", OuterLauncher.ofSeveral(env(environment)))).isEqualTo(expected);
     }
 
-    /** What a user has who starts {@code jccl run} by hand: on a host, in an allocation, in a shell of one task. */
+    /** Environments in which a user starts {@code jccl run} by hand: on a host, in an allocation, in a shell of one task. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -155,7 +155,7 @@ final class RankProcess {
         }
     }
 
-    /** What the JVM itself has printed meanwhile, such as the stacks of its threads, where that is not part of the output. */
+    /** Returns the JVM's own output, such as the stacks of its threads, where it is not part of the rank's output. */
     String furtherOutput() {
         if (own != null) {
             return "";

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a host description has that cannot be right: GPUs of AMD are refused, odd NVLinks are remarked on. */
+/** Host descriptions that cannot be right: GPUs of AMD are refused, odd NVLinks lead to a remark. */
 class DescriptionRemarksTest {
 
     private static final String LINK = "<nvlink target='%s' count='4' tclass='%s'/>";

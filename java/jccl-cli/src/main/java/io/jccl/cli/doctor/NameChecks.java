@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
-/** What the names of this host and of the host where ranks meet mean on this host. */
+/** Checks how the names of this host and of the host where ranks meet resolve on this host. */
 final class NameChecks {
 
     /** Asks the name service. */
