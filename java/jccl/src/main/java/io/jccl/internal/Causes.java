@@ -1,5 +1,6 @@
 package io.jccl.internal;
 
+import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -29,6 +30,11 @@ public final class Causes {
             "java.lang.UnsupportedOperationException");
 
     private Causes() {}
+
+    /** Loads the classes and reads the limits that messages need, before the descriptors for that may be used up. */
+    public static void prepare() {
+        describe(new IOException("nothing"));
+    }
 
     /**
      * Describes an exception, for the text behind a colon: its message, with the name of its class where the message alone does

@@ -5,6 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.internal.Arguments;
+import io.jccl.internal.Causes;
 import io.jccl.internal.JcclProvider;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
@@ -23,7 +24,9 @@ public final class Provider implements JcclProvider {
     private final SystemMemory memory = new SystemMemory(Path.of("/"));
 
     /** Called by {@link java.util.ServiceLoader}. */
-    public Provider() {}
+    public Provider() {
+        Causes.prepare();
+    }
 
     @Override
     public UniqueId createUniqueId(CommunicatorConfig config) {

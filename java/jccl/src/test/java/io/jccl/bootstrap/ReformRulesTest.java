@@ -25,6 +25,9 @@ class ReformRulesTest {
 
     private static final BootstrapOptions OPTIONS = Ranks.options().withInitTimeout(Duration.ofSeconds(10));
 
+    /** For what is to fail when nobody else has come. */
+    private static final BootstrapOptions BRIEF = OPTIONS.withInitTimeout(Duration.ofSeconds(2));
+
     private static SortedSet<Integer> excluded(Integer... ranks) {
         return new TreeSet<>(Set.of(ranks));
     }
@@ -60,10 +63,10 @@ class ReformRulesTest {
         made.get(2).giveUp("it did not see the last barrier");
         made.get(0).die();
         old.get(0).die();
-        assertThatThrownBy(() -> made.get(1).reform(excluded(0, 2), 0, madeAddresses, true, OPTIONS))
+        assertThatThrownBy(() -> made.get(1).reform(excluded(0, 2), 0, madeAddresses, true, BRIEF))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("only 1 of 3 ranks are left, {1}");
-        assertThatThrownBy(() -> old.get(2).reform(excluded(0, 1), 0, oldAddresses, true, OPTIONS))
+        assertThatThrownBy(() -> old.get(2).reform(excluded(0, 1), 0, oldAddresses, true, BRIEF))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("only 1 of 3 ranks are left, {2}");
         made.get(1).close();
@@ -102,7 +105,7 @@ class ReformRulesTest {
         made.forEach(Bootstrap::confirm);
         old.get(1).close();
         old.get(2).close();
-        assertThatThrownBy(() -> old.get(0).reform(excluded(1, 2), 0, addresses, true, OPTIONS))
+        assertThatThrownBy(() -> old.get(0).reform(excluded(1, 2), 0, addresses, true, BRIEF))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("only 1 of 3 ranks are left, {0}");
         made.forEach(Bootstrap::close);
@@ -186,9 +189,8 @@ class ReformRulesTest {
                 0,
                 System::nanoTime);
         JobMembers members = JobMembers.of(id, List.of(JobMembers.text(address)));
-        BootstrapOptions brief = OPTIONS.withInitTimeout(Duration.ofSeconds(2));
         List<Ranks.Outcome<Bootstrap>> outcomes = Ranks.together(List.of(
-                () -> only.reform(excluded(), 1, List.of(address), false, brief),
+                () -> only.reform(excluded(), 1, List.of(address), false, BRIEF),
                 () -> Bootstrap.join(members, 0, other, attempt -> {})));
         assertThat(outcomes.get(1).error())
                 .isInstanceOf(BootstrapException.class)

@@ -45,7 +45,8 @@ class DescriptorExhaustionTest {
                 .containsPattern("MEMORY JcclException bytes=4096: shared memory cannot be made: .*Too many open files"
                         + ".*ulimit -n")
                 .containsPattern("RENDEZVOUS BootstrapException .*Too many open files")
-                .containsPattern("RENDEZVOUS BootstrapException .*limit of open files .ulimit -n. reached")
+                .containsPattern(
+                        "RENDEZVOUS BootstrapException .*used all its file descriptors: RLIMIT_NOFILE=64 hard=64; raise it .ulimit -n")
                 .contains("RENDEZVOUS ok")
                 .contains("SOCKETS 1");
     }
