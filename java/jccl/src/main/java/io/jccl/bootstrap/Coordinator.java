@@ -255,8 +255,9 @@ final class Coordinator {
                 inquiry.awaited.add(rank);
             }
         }
+        boolean withNetwork = inquiry.kind == ReportKind.TIMEOUT || inquiry.kind == ReportKind.TRANSPORT;
         for (int rank : List.copyOf(inquiry.awaited)) {
-            output.query(rank, inquiry.id, inquiry.sequence, inquiry.kind != ReportKind.STALLED);
+            output.query(rank, inquiry.id, inquiry.sequence, withNetwork);
         }
         concludeIfAnswered(inquiry, now);
     }

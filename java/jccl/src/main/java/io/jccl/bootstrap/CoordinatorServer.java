@@ -22,7 +22,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorServer.class);
 
-    private static final long TASK_MILLIS = 50;
+    /** For a thread that gets no processor for a while; only one that an error or a fault has stopped takes longer. */
+    private static final long TASK_MILLIS = 1000;
+
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long FAILED_CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 

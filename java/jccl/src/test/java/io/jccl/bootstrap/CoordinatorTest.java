@@ -325,10 +325,11 @@ class CoordinatorTest {
     }
 
     @Test
-    void ranksLookForStalledConnectionsOnlyIfTheOperationHasFailed() {
-        coordinator.report(1, ReportKind.STALLED, 3, "", 0);
+    void ranksLookForStalledConnectionsOnlyAfterATimeOut() {
+        coordinator.report(1, ReportKind.STALLED, 2, "", 0);
+        coordinator.report(1, ReportKind.MISMATCH, 3, "", 0);
         coordinator.report(1, ReportKind.TIMEOUT, 4, "timed out", 0);
-        assertThat(queries).filteredOn(query -> query.sequence() == 3).noneMatch(Query::withNetwork);
+        assertThat(queries).filteredOn(query -> query.sequence() < 4).noneMatch(Query::withNetwork);
         assertThat(queries).filteredOn(query -> query.sequence() == 4).allMatch(Query::withNetwork);
     }
 

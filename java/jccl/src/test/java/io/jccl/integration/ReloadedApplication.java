@@ -58,11 +58,11 @@ public final class ReloadedApplication {
             }
         }
         if (mode.contains("fail")) {
-            communicator.barrier().await();
-            if (rank == 1) {
-                communicator.abort();
-            }
             try {
+                communicator.barrier().await(); // may still run on rank 0 when rank 1 aborts
+                if (rank == 1) {
+                    communicator.abort();
+                }
                 communicator.barrier().await();
                 throw new AssertionError("a barrier passed after an abort");
             } catch (JcclException expected) {
