@@ -53,7 +53,10 @@ public final class Causes {
                 break;
             }
         }
-        return text + ResourceLimits.ofThisProcess().hint(text.toString());
+        String hint = ResourceLimits.ofThisProcess().hint(text.toString());
+        return text.indexOf(hint) >= 0
+                ? text.toString()
+                : text + hint; // a sentence of this library may have it already
     }
 
     private static void append(StringBuilder text, Throwable exception) {

@@ -15,10 +15,11 @@ public final class ResourceLimits {
 
     private static final ResourceLimits OF_THIS_PROCESS = new ResourceLimits(Path.of("/"));
     private static final String UNKNOWN = "unknown";
+    private static final String NO_ADDRESS = "Cannot assign requested address";
 
     private final Path root;
 
-    /** Read early: a process without a free descriptor cannot read it. */
+    /** The limit of descriptors when this object was made; used while the file cannot be read. */
     private final String openFiles;
 
     /** @param root where the file system of the host begins */
@@ -27,7 +28,7 @@ public final class ResourceLimits {
         this.openFiles = limit("Max open files");
     }
 
-    /** The limits of this process, some of which are read now. */
+    /** The limits of this process. */
     public static ResourceLimits ofThisProcess() {
         return OF_THIS_PROCESS;
     }
@@ -48,8 +49,11 @@ public final class ResourceLimits {
             return "; this process has used all its file descriptors: RLIMIT_NOFILE=" + openFiles()
                     + "; raise it (ulimit -n, LimitNOFILE= of a service, --ulimit nofile= of a container)";
         }
-        if (text.contains("unable to create native thread") || text.contains("unable to create new native thread")) {
-            return "; this process may not start another thread: " + threads()
+        boolean noProcess = text.contains("error=11,"); // EAGAIN of ProcessBuilder
+        if (noProcess
+                || text.contains("unable to create native thread")
+                || text.contains("unable to create new native thread")) {
+            return "; this process may not start another " + (noProcess ? "process: " : "thread: ") + threads()
                     + "; raise the one that is reached (ulimit -u, TasksMax= of a service, --pids-limit of a container)";
         }
         if (text.contains("No space left on device")) {
@@ -65,6 +69,9 @@ public final class ResourceLimits {
             return "; no address space or no memory is left: " + sysctl("vm.max_map_count") + " RLIMIT_AS="
                     + limit("Max address space")
                     + "; raise the one that is reached, or give the host or its control group more memory";
+        }
+        if (text.contains(NO_ADDRESS)) {
+            return "; this host has no such address, or no free port for it: " + ephemeralPorts();
         }
         if (text.contains("direct buffer memory")) {
             return "; raise -XX:MaxDirectMemorySize";
@@ -83,6 +90,11 @@ public final class ResourceLimits {
     /** The ports that the kernel chooses from. */
     public String ephemeralPorts() {
         return sysctl("net.ipv4.ip_local_port_range").replace('\t', '-');
+    }
+
+    /** The first port that needs no rights. */
+    public String unprivilegedPorts() {
+        return sysctl("net.ipv4.ip_unprivileged_port_start");
     }
 
     private String openFiles() {

@@ -62,6 +62,13 @@ class CausesTest {
     }
 
     @Test
+    void limitThatASentenceOfThisLibraryNamesIsNotRepeated() {
+        JcclException named = new JcclException(
+                "file=/a: " + Causes.describe(new IOException("No space left on device")) + "; try /b");
+        assertThat(Causes.describe(named)).isEqualTo(named.getMessage());
+    }
+
+    @Test
     void aLimitThatWasReachedIsNamed() {
         assertThat(Causes.describe(new IOException(
                         "Unable to establish loopback connection",

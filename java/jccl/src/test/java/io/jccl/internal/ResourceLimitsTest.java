@@ -82,6 +82,8 @@ class ResourceLimitsTest {
         "Disk quota exceeded, quota",
         "Read-only file system, writable",
         "Map failed, vm.max_map_count=65530",
+        "Cannot assign requested address, no free port for it: net.ipv4.ip_local_port_range=32768-60999",
+        "'Cannot run program \"sh\": error=11, Resource temporarily unavailable', another process: threads=17 RLIMIT_NPROC=70",
         "Cannot reserve 8 bytes of direct buffer memory, MaxDirectMemorySize"
     })
     void whatIsUsedUpHasItsRemedy(String text, String expected) {
