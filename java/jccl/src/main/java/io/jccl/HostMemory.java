@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.internal.Threads;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
@@ -19,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class HostMemory implements MemoryLife {
 
-    private static final Cleaner CLEANER = Cleaner.create();
-
     /** All memory whose addresses are not freed, by its address. */
     private static final ConcurrentNavigableMap<Long, HostMemory> ALL = new ConcurrentSkipListMap<>();
 
@@ -39,6 +38,8 @@ final class HostMemory implements MemoryLife {
         }
     }
 
+    private static @Nullable Cleaner cleaner; // guarded by the class; null until memory is first allocated
+
     private final long address;
     private final long bytes;
     private int holders; // guarded by this, as the next
@@ -53,9 +54,22 @@ final class HostMemory implements MemoryLife {
     }
 
     static HostMemory allocate(long bytes) {
+        cleaner(); // before there is something to free
         HostMemory memory = new HostMemory(Providers.provider().allocateShared(bytes), bytes);
         ALL.put(memory.address, memory);
         return memory;
+    }
+
+    /**
+     * What frees all memory, with a thread of its own, which buffers of others do not need.
+     *
+     * @throws JcclException if there is no thread for it
+     */
+    private static synchronized Cleaner cleaner() {
+        if (cleaner == null) {
+            cleaner = Threads.startedBy("the cleaner of host buffers", Cleaner::create);
+        }
+        return cleaner;
     }
 
     /** The memory that an address lies in, or null. */
@@ -126,7 +140,7 @@ final class HostMemory implements MemoryLife {
         synchronized (this) {
             holders++;
         }
-        return CLEANER.register(holder, this::dropHolder);
+        return cleaner().register(holder, this::dropHolder);
     }
 
     /** As {@link #hold}, unless the memory is closed. */

@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.internal.Causes;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -155,10 +156,8 @@ final class HostLookup {
     }
 
     private static void onOwnThread(Runnable lookup) {
-        try {
-            ServiceThread.once("jccl-lookup", lookup).start();
-        } catch (OutOfMemoryError noThread) {
-            lookup.run(); // this rank waits for it instead
+        if (Threads.tryStart(ServiceThread.once("jccl-lookup", lookup)).isPresent()) {
+            lookup.run(); // without a thread this rank waits for it
         }
     }
 

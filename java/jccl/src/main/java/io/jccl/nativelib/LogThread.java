@@ -26,12 +26,14 @@ final class LogThread {
     private static final long END_NANOS =
             TimeUnit.SECONDS.toNanos(1); // an appender may hang; close() and the JVM may not
     private static final long JOIN_MILLIS = 10;
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final LogDrain drain;
     private int uses; // guarded by this
     private Thread thread; // guarded by this; null: there is none
     private Thread exitHook; // guarded by this; null: there is none
     private boolean warned; // guarded by this; that there is no thread
+    private long refusedNanos; // guarded by this; when there last was none
     private volatile boolean running;
 
     private LogThread(LogDrain drain) {
@@ -84,7 +86,7 @@ final class LogThread {
     }
 
     private synchronized void start() {
-        if (thread != null) {
+        if (thread != null || warned && System.nanoTime() - refusedNanos < RETRY_NANOS) {
             return;
         }
         NativeLog.setLevel(LogDrain.lowest(LoggerFactory.getLogger(LogDrain.ROOT)));
@@ -98,7 +100,8 @@ final class LogThread {
                                 "native code's log comes late, or is lost: {}",
                                 refused.get().getMessage());
             }
-            return; // the next call of native code tries again
+            refusedNanos = System.nanoTime();
+            return; // a later call of native code tries again; the JVM prints two lines each time
         }
         thread = starting;
         running = true;

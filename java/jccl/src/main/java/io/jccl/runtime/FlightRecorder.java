@@ -8,6 +8,7 @@ import io.jccl.device.HostIdentity;
 import io.jccl.events.LogContext;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
 import io.jccl.nativelib.Engine;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -58,8 +59,7 @@ final class FlightRecorder {
                 return;
             }
             Snapshot snapshot = snapshot();
-            ServiceThread.once("jccl-dump", () -> write(folder.get(), snapshot, failure, written))
-                    .start();
+            Threads.start(ServiceThread.once("jccl-dump", () -> write(folder.get(), snapshot, failure, written)));
         } catch (RuntimeException | Error e) { // no memory, no thread: the failure itself must be reported
             written.complete(null);
             LOG.warn("communicator={} rank={}: no dump is written", communicator.id(), communicator.rank(), e);
