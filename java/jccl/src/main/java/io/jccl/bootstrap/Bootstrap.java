@@ -2,9 +2,11 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
+import io.jccl.internal.Causes;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -128,8 +130,10 @@ public final class Bootstrap implements AutoCloseable {
                 throw why.isEmpty()
                         ? e
                         : new CommunicationTimeoutException(e.getMessage() + "\n" + why, e.missingRanks(), e);
-            } catch (BootstrapException e) {
-                rendezvous.refuse("rank 0 gave up: " + e.getMessage());
+            } catch (InterruptedCommunicationException e) {
+                throw e; // Entry has reported it
+            } catch (RuntimeException | Error e) {
+                rendezvous.refuse("rank 0 gave up: " + Causes.describe(e));
                 throw e;
             }
         }

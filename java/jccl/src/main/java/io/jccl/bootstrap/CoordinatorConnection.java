@@ -78,6 +78,9 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         Relay relay = new Relay(rank, hello.size(), reactor, server.secret(), options.generation());
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
+            if (shared == null) {
+                reactor.start(); // first: rank 0 can report a refused thread only until all have met
+            }
             RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
             Connector connector = new Connector(
                     Handshake.Purpose.COORDINATOR,
@@ -98,9 +101,6 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
                 if (made[0] == null) {
                     stream.close();
                 }
-            }
-            if (shared == null) {
-                reactor.start();
             }
             return made[0];
         } finally {

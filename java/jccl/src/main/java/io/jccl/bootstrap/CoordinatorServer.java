@@ -38,6 +38,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final PendingGathers gathers;
     private final GatherAnswers answers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
+    private final CountDownLatch allNotified = new CountDownLatch(1); // why there will be no group
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Long.BYTES)
             .putInt(Long.BYTES)
@@ -230,9 +231,22 @@ final class CoordinatorServer implements Closeable, Server.Service {
     void refuse(String why) {
         execute(() -> {
             if (coordinator == null) {
+                server.releaseSpareDescriptor(); // accepts them, if that is the last one
                 registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
+                countDownIfAllNotified();
             }
         });
+    }
+
+    private void countDownIfAllNotified() {
+        if (registration.hasNotifiedAllBut(0, size)) {
+            allNotified.countDown();
+        }
+    }
+
+    /** Waits until the other ranks have come and were sent what {@link #refuse} reports. Returns false if the time is over. */
+    boolean awaitAllNotified(long millis) {
+        return await(allNotified, millis);
     }
 
     private void register(FrameLink link, FrameType type, WireReader body) {
@@ -240,6 +254,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
             if (registration.join(link, RankRegistration.Hello.read(body))) {
                 begin();
             }
+            countDownIfAllNotified();
         } else if (type == FrameType.GIVE_UP) {
             String text = body.text(Codecs.MAX_TEXT);
             body.end();
@@ -468,16 +483,23 @@ final class CoordinatorServer implements Closeable, Server.Service {
             task.run();
             done.countDown();
         });
+        if (!await(done, TASK_MILLIS)) {
+            LOG.debug("the coordinator's thread is busy; the ranks will report its end as a failure");
+        }
+    }
+
+    /** Returns false if the time is over, or this thread is interrupted again. */
+    private static boolean await(CountDownLatch latch, long millis) {
         boolean interrupted = Thread.interrupted();
         try {
-            if (!done.await(TASK_MILLIS, TimeUnit.MILLISECONDS)) {
-                LOG.debug("the coordinator's thread is busy; the ranks will report its end as a failure");
-            }
+            return latch.await(millis, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+            return false;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -22,6 +22,9 @@ final class Entry {
     /** How long a rank that is interrupted before it has come tries to reach those that wait for it. */
     private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** How long rank 0 waits for the others to receive the reason why it gives up. */
+    private static final long NOTIFICATION_MILLIS = 1000;
+
     private Entry() {}
 
     /**
@@ -90,9 +93,13 @@ final class Entry {
                 comeAndLeave(noting, hello, ifRefused, options);
             }
             throw e;
-        } catch (BootstrapException e) {
+        } catch (RuntimeException | Error e) {
             if (coordinator != null) {
-                coordinator.refuse("rank 0 gave up: " + e.getMessage());
+                coordinator.refuse("rank 0 gave up: " + Causes.describe(e));
+                if (welcome != null) {
+                    coordinator.awaitAllNotified(
+                            NOTIFICATION_MILLIS); // they are on their way, and this process may end now
+                }
             }
             throw e;
         } finally {

@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.JcclException;
 import io.jccl.device.HostIdentity;
 import io.jccl.internal.LocatedAddress;
 import java.net.ConnectException;
@@ -19,7 +20,7 @@ import java.nio.charset.StandardCharsets;
  */
 public final class NetworkStack {
 
-    private static final long OWN = identity();
+    private static volatile long own; // UNKNOWN until it has been read
 
     private NetworkStack() {}
 
@@ -29,9 +30,17 @@ public final class NetworkStack {
         return id == LocatedAddress.UNKNOWN ? 1 : id;
     }
 
-    /** Distinguishes the network stack of this process from others; never {@link LocatedAddress#UNKNOWN}. */
+    /**
+     * Distinguishes the network stack of this process from others; never {@link LocatedAddress#UNKNOWN}. Read at the first call,
+     * because an exception of a static initialiser would reach later callers without its text.
+     *
+     * @throws JcclException if this process has no descriptor left to read it
+     */
     static long own() {
-        return OWN;
+        if (own == LocatedAddress.UNKNOWN) {
+            own = identity();
+        }
+        return own;
     }
 
     /** The evidence that a failed attempt to connect gives about the server. */
@@ -53,7 +62,7 @@ public final class NetworkStack {
             return Evidence.PROOF; // a socket in the file system
         }
         long stack = LocatedAddress.stackOf(inet);
-        boolean isHere = stack == OWN || stack == LocatedAddress.UNKNOWN && isLoopback(inet);
+        boolean isHere = stack == own() || stack == LocatedAddress.UNKNOWN && isLoopback(inet);
         if (isHere) {
             return Evidence.PROOF;
         }

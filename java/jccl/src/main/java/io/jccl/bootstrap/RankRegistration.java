@@ -279,6 +279,11 @@ final class RankRegistration {
         return notified.contains(rank);
     }
 
+    /** Whether every rank of a group but one was sent the failure. */
+    boolean hasNotifiedAllBut(int rank, int ofSize) {
+        return notified.size() - (notified.contains(rank) ? 1 : 0) == ofSize - 1;
+    }
+
     boolean failed() {
         return failure != null;
     }

@@ -166,9 +166,17 @@ final class Server implements Closeable {
         }
     }
 
-    /** Names the setting of a port only where somebody chose the port; the kernel chooses for port 0. */
-    private static String remedy(InetSocketAddress local, IOException refused) {
-        if (!(refused instanceof BindException)) {
+    /** Names the setting of a port only if the port is the reason and somebody chose it; the kernel chooses for port 0. */
+    static String remedy(InetSocketAddress local, IOException refused) {
+        String choose =
+                "; choose another port for the rendezvous of this job (JCCL_RENDEZVOUS, or its launcher's setting such"
+                        + " as MASTER_PORT)";
+        String text = refused.toString();
+        if (text.contains("Permission denied")) {
+            return "; lower ports need rights: "
+                    + ResourceLimits.ofThisProcess().unprivilegedPorts() + choose;
+        }
+        if (!(refused instanceof BindException) || !text.contains("in use")) {
             return "";
         }
         if (local.getPort() == 0) {
@@ -176,8 +184,7 @@ final class Server implements Closeable {
                     + ResourceLimits.ofThisProcess().ephemeralPorts()
                     + "; widen that range, or end what holds its ports (ss -tan)";
         }
-        return "; is another job using the port? ss -ltnp shows who listens; choose another port for the rendezvous of this"
-                + " job (JCCL_RENDEZVOUS, or its launcher's setting such as MASTER_PORT)";
+        return "; is another job using the port? ss -ltnp shows who listens" + choose;
     }
 
     /** Takes connections for another purpose too; before {@link #start}. */
