@@ -174,9 +174,7 @@ final class NativeLibraryFinder {
                 attempts.add(reason);
             }
         }
-        String first = attempts.isEmpty()
-                ? "no directory to extract it to"
-                : attempts.get(0).getMessage();
+        String first = attempts.isEmpty() ? "no directory to extract it to" : Causes.describe(attempts.get(0));
         throw withAttempts(
                 "the native library cannot be loaded from any of places=" + places + ": " + first
                         + "; name another directory with -Djava.io.tmpdir, or a library with -D" + PATH_PROPERTY,

@@ -1,5 +1,6 @@
 package io.jccl.cli.launch;
 
+import io.jccl.internal.Causes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
@@ -36,11 +37,15 @@ public final class JobDirectory implements AutoCloseable {
      * @param grace how long a rank may take to end after TERM before the watchdog kills it
      */
     public static JobDirectory create(Duration grace) throws IOException {
+        return create(Path.of(System.getProperty("java.io.tmpdir")), grace);
+    }
+
+    /** Makes the directory in another. */
+    static JobDirectory create(Path parent, Duration grace) throws IOException {
         byte[] name = new byte[8];
         RANDOM.nextBytes(name);
-        Path directory = Path.of(System.getProperty("java.io.tmpdir"))
-                .toAbsolutePath()
-                .resolve("jccl-job-" + HexFormat.of().formatHex(name));
+        Path directory =
+                parent.toAbsolutePath().resolve("jccl-job-" + HexFormat.of().formatHex(name));
         Watchdog watchdog = Watchdog.start(directory, grace); // first, so that the directory is never without one
         try {
             Files.createDirectory(
@@ -48,7 +53,10 @@ public final class JobDirectory implements AutoCloseable {
             return new JobDirectory(directory, watchdog);
         } catch (IOException e) {
             watchdog.close();
-            throw e;
+            throw new IOException(
+                    "directory=" + directory + ": the job's directory cannot be made: " + Causes.describe(e)
+                            + "; name another place with JCCL_JAVA_OPTS=-Djava.io.tmpdir=PATH",
+                    e);
         }
     }
 
