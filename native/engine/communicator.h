@@ -142,6 +142,7 @@ class Communicator {
   void takeHugePages(int channels);
   void runChannels(const Operation& operation, Transfer& transfer);
   void runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept;
+  Code failThrown() noexcept;
   Code executeTasks(Operation& operation, int64_t timeoutNanos);
   Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
   Code runExchange(Operation& operation, int64_t timeoutNanos);

@@ -34,8 +34,7 @@ Code Communicator::onOperationThread(Body body) {
     try {
       code = body();
     } catch (...) {
-      code = thrownStatus().code();
-      control_.fail(code);
+      code = failThrown();
     }
   };
   operationThread_->start();
@@ -325,15 +324,21 @@ void Communicator::runChannel(int channel, const Operation& operation, Transfer&
   try {
     channels_[channel]->run(operation, transfer);
   } catch (...) {
-    const Status thrown = thrownStatus();
-    control_.fail(thrown.code());
-    try {
-      const std::lock_guard lock(errorMutex_);
-      if (error_.empty()) error_ = thrown.message();
-    } catch (...) {
-      return;  // the code says that there is no memory
-    }
+    failThrown();
   }
+}
+
+// Fails the communicator by the exception that a catch block handles, and keeps its text, if there is memory for that.
+Code Communicator::failThrown() noexcept {
+  const Status thrown = thrownStatus();
+  control_.fail(thrown.code());
+  try {
+    const std::lock_guard lock(errorMutex_);
+    if (error_.empty()) error_ = thrown.message();
+  } catch (...) {
+    return thrown.code();  // which says that there is no memory
+  }
+  return thrown.code();
 }
 
 }  // namespace jccl

@@ -1,0 +1,33 @@
+// A communicator over a network whose calls may block runs operations on a thread of its own.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "base/mapped_memory.h"
+#include "engine/communicator.h"
+
+namespace jccl::test {
+namespace {
+
+class ThrowingNetwork final : public ProgressEngine {
+ public:
+  int poll() override { return 0; }
+  void waitForEvents(int64_t /*nanos*/) override {}
+  void kick() override { throw std::runtime_error("of the test"); }
+  bool mayBlock() const override { return true; }
+};
+
+TEST(OperationThreadTest, AnExceptionFailsTheCommunicatorAndItsTextIsKept) {
+  CommunicatorConfig config;
+  config.size = 2;
+  MappedMemory segment;
+  ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
+  Communicator communicator(config, segment.base());
+  ThrowingNetwork network;
+  ASSERT_TRUE(communicator.setProgress(&network).isOk());
+  EXPECT_EQ(Code::Internal, communicator.runPointToPoint({}, 1'000'000'000));
+  EXPECT_EQ("of the test", communicator.lastError());
+}
+
+}  // namespace
+}  // namespace jccl::test
