@@ -100,6 +100,8 @@ final class Entry {
                     coordinator.awaitAllNotified(
                             NOTIFICATION_MILLIS); // they are on their way, and this process may end now
                 }
+            } else if (welcome != null) {
+                report(rendezvous, who, Causes.describe(e));
             }
             throw e;
         } finally {
@@ -129,6 +131,15 @@ final class Entry {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    /** Sends the others the reason why a rank leaves that has come, unless it is at the coordinator already. */
+    private static void report(FrameStream rendezvous, String who, String why) {
+        try {
+            rendezvous.writeFrame(FrameType.REPORT, new WireWriter().text(why, Codecs.MAX_TEXT));
+        } catch (IOException e) {
+            LOG.debug("{} cannot say why it leaves: {}", who, Causes.describe(e));
         }
     }
 

@@ -39,7 +39,7 @@ enum FrameType {
     FIN_ACK,
     /** {@code <} last entered sequence of rank 0: the coordinator leaves in good order. */
     LEFT,
-    /** {@code >} kind, sequence, milliseconds waited or 0, text. */
+    /** {@code >} kind, sequence, milliseconds waited or 0, text. At the rendezvous server, text: why this rank leaves. */
     REPORT,
     /** {@code <} inquiry, sequence, whether stalled connections are asked for. */
     QUERY,

@@ -202,14 +202,22 @@ final class RankRegistration {
 
     /** A rank's connection is gone, and its place is free again: initialisation fails. */
     void lose(FrameLink link, String why) {
+        remove(
+                link,
+                ", which had come from " + link.remote() + ", left: " + why
+                        + "; its process ended, or its thread was interrupted");
+    }
+
+    /** A rank says why it leaves, and its place is free again: initialisation fails. */
+    void leave(FrameLink link, String why) {
+        remove(link, " gave up: " + why);
+    }
+
+    private void remove(FrameLink link, String what) {
         int[] place = places.remove(link);
         if (place != null) {
             bySize.get(place[1]).remove(place[0]);
-            fail(
-                    Cause.LOST,
-                    Set.of(place[0]),
-                    "rank " + place[0] + ", which had come from " + link.remote() + ", left: " + why
-                            + "; its process ended, or its thread was interrupted");
+            fail(Cause.LOST, Set.of(place[0]), "rank " + place[0] + what);
         }
     }
 

@@ -173,6 +173,11 @@ final class RendezvousServer implements Closeable, Server.Service {
                 registration.giveUp(link, text);
                 endNanos = clock.getAsLong() + LINGER_NANOS;
             }
+            case REPORT -> {
+                String why = body.text(Codecs.MAX_TEXT);
+                body.end();
+                registration.leave(link, why);
+            }
             default -> throw new WireException("frame=" + type + ": the rendezvous server does not accept it");
         }
     }

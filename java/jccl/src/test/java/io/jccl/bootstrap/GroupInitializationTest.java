@@ -178,6 +178,15 @@ class GroupInitializationTest {
     /** The rank registers and never comes to the coordinator: only the rendezvous server sees it leave. */
     @Test
     void aRankThatEndsBetweenRendezvousAndCoordinatorIsNamedAtOnce() throws Exception {
+        lastRankOfThreeLeaves(false, "rank 2, which had come from");
+    }
+
+    @Test
+    void rankThatSaysWhyItLeavesBeforeTheCoordinatorIsQuoted() throws Exception {
+        lastRankOfThreeLeaves(true, "rank 2 gave up: no thread is left");
+    }
+
+    private static void lastRankOfThreeLeaves(boolean saysWhy, String expected) throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
         List<Ranks.Outcome<Bootstrap>> outcomes =
@@ -188,6 +197,10 @@ class GroupInitializationTest {
                     try (FrameStream rendezvous = connector.connect(() -> server, deadline)) {
                         RankRegistration.Hello hello = new RankRegistration.Hello("test 1", 2, 3, -1, "", new byte[0]);
                         rendezvous.awaitWelcome("rank 2", hello, false, Ranks.SOON.toMillis(), deadline);
+                        if (saysWhy) {
+                            rendezvous.writeFrame(
+                                    FrameType.REPORT, new WireWriter().text("no thread is left", Codecs.MAX_TEXT));
+                        }
                     }
                     return null;
                 }));
@@ -195,7 +208,7 @@ class GroupInitializationTest {
             assertThat(outcome.error())
                     .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
                             .containsExactly(2))
-                    .hasMessageContaining("rank 2, which had come from");
+                    .hasMessageContaining(expected);
         }
     }
 
