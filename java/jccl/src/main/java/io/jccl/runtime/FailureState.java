@@ -173,8 +173,7 @@ final class FailureState implements FailureListener {
     }
 
     private void abort(String text) {
-        fail(new AbortedException(text + "; initialise a new communicator to go on"));
-        control.report(ReportKind.ABORT, engine.lastEntered(), text);
+        abort(new Failure(new AbortedException(text + "; initialise a new communicator to go on")), text);
     }
 
     /** A thread's own deadline passed while another thread executes the operation. */
@@ -227,8 +226,7 @@ final class FailureState implements FailureListener {
             return;
         }
         String text = operation + " on rank=" + rank + ": the thread that waits was interrupted";
-        fail(Failure.byInterrupt(new AbortedException(text + "; initialise a new communicator to go on")));
-        control.report(ReportKind.ABORT, engine.lastEntered(), text);
+        abort(Failure.byInterrupt(new AbortedException(text + "; initialise a new communicator to go on")), text);
     }
 
     /** Something broke off an operation; the other ranks must not wait for this one. */
@@ -249,9 +247,7 @@ final class FailureState implements FailureListener {
             return before;
         }
         String text = operation + " on rank=" + rank + " broke off: " + problem;
-        Failure cause = fail(new JcclException(text, problem));
-        control.report(ReportKind.ABORT, engine.lastEntered(), text);
-        return cause;
+        return abort(new Failure(new JcclException(text, problem)), text);
     }
 
     /** Waits for the agreed failure while the coordinator is heard. */
@@ -271,6 +267,22 @@ final class FailureState implements FailureListener {
     private Failure fail(Failure mine) {
         if (failure.compareAndSet(null, mine) || unsettled) {
             settle(failure.get());
+        }
+        return failure.get();
+    }
+
+    /**
+     * Fails, and reports that to all ranks before a wait ends on this one: a rank that hears of it from the application, and then
+     * reports what it sees itself, is later.
+     */
+    private Failure abort(Failure mine, String text) {
+        boolean first = failure.compareAndSet(null, mine);
+        try {
+            control.report(ReportKind.ABORT, engine.lastEntered(), text);
+        } finally {
+            if (first || unsettled) {
+                settle(failure.get());
+            }
         }
         return failure.get();
     }

@@ -41,6 +41,9 @@ public final class RankMain {
 
     private static final long PAUSE_MILLIS = 1000;
 
+    /** On two busy cores eight emulated GPUs take up to half a minute to connect. */
+    private static final Duration DEVICE_MATRIX_INIT = Duration.ofSeconds(100);
+
     private RankMain() {}
 
     /** Arguments: id or {@link #LAUNCHED}, rank, size, scenario, and what the scenario takes. */
@@ -491,7 +494,7 @@ public final class RankMain {
                 processes * each,
                 Integer.parseInt(rest.get(2)),
                 Integer.parseInt(rest.get(3)),
-                EmulatedGpus.config().build());
+                EmulatedGpus.config().initTimeout(DEVICE_MATRIX_INIT).build());
         print("RESULT ok");
     }
 

@@ -87,7 +87,9 @@ final class RankServer {
             try {
                 for (String variable : variables) {
                     String name = variable.substring(0, variable.indexOf('='));
-                    before.putIfAbsent(name, System.getenv(name));
+                    if (!before.containsKey(name)) { // a name may come twice, and null is a value here
+                        before.put(name, System.getenv(name));
+                    }
                     setVariable(name, variable.substring(name.length() + 1));
                 }
                 RankMain.main(command.subList(first, command.size()).toArray(String[]::new));
