@@ -247,7 +247,12 @@ class BootstrapScaleTest {
         Ranks.values(Ranks.together(threads, closing));
         System.out.printf(
                 "bootstrap ranks=%d ready_ms=%.0f processor_ms=%d close_ms=%.0f descriptors=%d threads=%d%n",
-                size, total, processor.toMillis(), millisSince(start), inside.descriptors(), inside.threads());
+                size,
+                total,
+                processor.toMillis(),
+                millisSince(start),
+                inside.descriptors(),
+                inside.threads().size());
         assertThat(processor)
                 .as("processor time until %d ranks are ready, which two cores have in %s", size, LIMIT)
                 .isLessThan(LIMIT.multipliedBy(2));

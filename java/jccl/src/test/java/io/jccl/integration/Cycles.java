@@ -46,7 +46,7 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
         Snapshot now = Resources.now();
         long end = System.nanoTime() + THREAD_END_MILLIS * 1_000_000L;
         while (System.nanoTime() - end < 0
-                && (now.threads() > before.threads() || now.descriptors() > before.descriptors())) {
+                && (now.threads().size() > before.threads().size() || now.descriptors() > before.descriptors())) {
             Thread.onSpinWait();
             now = Resources.now();
         }
@@ -70,7 +70,9 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
 
     void requireNothingLeft() {
         assertThat(after.descriptors()).as("descriptors, %s", this).isLessThanOrEqualTo(before.descriptors());
-        assertThat(after.threads()).as("threads, %s", this).isLessThanOrEqualTo(before.threads());
+        assertThat(after.threads())
+                .as("threads, %s", this)
+                .hasSizeLessThanOrEqualTo(before.threads().size());
         assertThat(after.sharedMappings()).as("shared memory, %s", this).isLessThanOrEqualTo(before.sharedMappings());
         assertThat(after.verbsObjects()).as("objects of verbs, %s", this).isLessThanOrEqualTo(before.verbsObjects());
         assertThat(after.nativeBytes() - before.nativeBytes())

@@ -38,7 +38,7 @@ class ManyHostsTest {
                         hosts,
                         TimeUnit.NANOSECONDS.toMillis(nanos),
                         held.descriptors(),
-                        held.threads(),
+                        held.threads().size(),
                         held.nativeBytes() >> 20);
                 ranks.run(comm -> assertThat(comm.transports())
                         .hasSize(hosts - 1)

@@ -25,7 +25,8 @@ public final class Resources {
      *     outside the virtual machine of scripts/rdma-vm. They are those of all processes, since the kernel names threads,
      *     which may have ended, and only there nobody else has any.
      */
-    public record Snapshot(int descriptors, int threads, int sharedMappings, long nativeBytes, int verbsObjects) {}
+    public record Snapshot(
+            int descriptors, List<String> threads, int sharedMappings, long nativeBytes, int verbsObjects) {}
 
     /** Whether this is the virtual machine of scripts/rdma-vm, whose emulated processor is slow. */
     public static final boolean IN_RDMA_VM = "1".equals(System.getenv("RDMA_VM"));
@@ -42,6 +43,9 @@ public final class Resources {
 
     /** How the program rdma marks what no process has made. */
     private static final String KERNELS_OWN = " comm [";
+
+    /** Threads that Java starts and ends as it pleases: its compilers, and those that wait for other processes to end. */
+    private static final Pattern JAVAS_OWN = Pattern.compile("C[12] CompilerThre|process reaper");
 
     private Resources() {}
 
@@ -99,12 +103,12 @@ public final class Resources {
         }
     }
 
-    /** Without those of Java's that wait a minute for other processes to end. */
-    private static int threads() throws IOException {
+    private static List<String> threads() throws IOException {
         try (Stream<Path> entries = Files.list(Path.of("/proc/self/task"))) {
-            return (int) entries.map(Resources::threadName)
-                    .filter(name -> !name.isEmpty() && !name.equals("process reaper"))
-                    .count();
+            return entries.map(Resources::threadName)
+                    .filter(name -> !name.isEmpty() && !JAVAS_OWN.matcher(name).matches())
+                    .sorted()
+                    .toList();
         }
     }
 
