@@ -303,8 +303,8 @@ class CommandTest {
                 "/dev/full");
         assertThat(result.status()).isEqualTo(1);
         assertThat(result.err())
-                .contains(
-                        name + "=/dev/full: cannot be written (No space left on device); name another with " + option);
+                .contains(name + "=/dev/full: cannot be written (No space left on device; the file system is full;")
+                .contains("); name another with " + option);
     }
 
     @ParameterizedTest

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -410,7 +411,8 @@ public final class RankMain {
     }
 
     /**
-     * The last rank comes late to the second operation; the others print how much processor time their wait used.
+     * The last rank comes late to the second operation; the others print how much processor time their wait used from its
+     * second second on: it begins with loading classes.
      *
      * <p>Arguments: how many milliseconds late, and the transport.
      */
@@ -422,14 +424,17 @@ public final class RankMain {
             comm.allReduce(values, ReduceOp.SUM).await();
             if (rank == size - 1) {
                 new CountDownLatch(1).await(Long.parseLong(rest.get(0)), TimeUnit.MILLISECONDS);
+                comm.allReduce(values, ReduceOp.SUM).await();
+                return;
             }
-            ThreadTimes.now().millisSince(ThreadTimes.now()); // loads its classes, which are none of the wait
-            ThreadTimes before = ThreadTimes.now();
-            long begin = System.nanoTime();
+            CompletableFuture<ThreadTimes> amid = CompletableFuture.supplyAsync(
+                    ThreadTimes::now, CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS));
             comm.allReduce(values, ReduceOp.SUM).await();
-            long waited = (System.nanoTime() - begin) / 1_000_000;
-            Map<String, Long> used = ThreadTimes.now().millisSince(before);
+            ThreadTimes before = amid.join();
+            ThreadTimes after = ThreadTimes.now();
+            Map<String, Long> used = after.millisSince(before);
             long sum = used.values().stream().mapToLong(Long::longValue).sum();
+            long waited = after.millisAfter(before);
             print("WAITED " + waited + " ms, processor " + sum + " ms " + used);
         }
     }

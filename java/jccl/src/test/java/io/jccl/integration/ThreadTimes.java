@@ -17,6 +17,7 @@ final class ThreadTimes {
 
     private record Spent(String name, long nanos) {}
 
+    private final long takenNanos = System.nanoTime();
     private final Map<String, Spent> byThread = new HashMap<>();
 
     private ThreadTimes() {}
@@ -39,6 +40,11 @@ final class ThreadTimes {
         } catch (IOException e) {
             // ended since the folder was listed
         }
+    }
+
+    /** The milliseconds between the two. */
+    long millisAfter(ThreadTimes before) {
+        return (takenNanos - before.takenNanos) / 1_000_000;
     }
 
     /** The milliseconds that each thread has used since, by name, without those that compile; less than one is left out. */
