@@ -9,7 +9,7 @@
 
 #include "cuda/test/staged_operation.h"
 
-namespace jccl::test {
+namespace jccl::test::abort_test {
 namespace {
 
 constexpr uint64_t kDeadlineNanos = 4'000'000;
@@ -233,4 +233,4 @@ INSTANTIATE_TEST_SUITE_P(All, AbortedKernels, ::testing::ValuesIn(allJobs()),
                          [](const ::testing::TestParamInfo<Job>& info) { return info.param.name(); });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::abort_test

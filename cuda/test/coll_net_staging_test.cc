@@ -9,7 +9,7 @@
 #include "cuda/test/staged_ranks.h"
 #include "test/switch_process.h"
 
-namespace jccl::test {
+namespace jccl::test::coll_net_staging_test {
 namespace {
 
 constexpr int64_t kBriefNanos = 300'000'000;
@@ -233,4 +233,4 @@ TEST(CollNetStaged, AWaitForTheNetworkIsShown) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::coll_net_staging_test

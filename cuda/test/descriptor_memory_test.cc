@@ -15,7 +15,7 @@
 #include "cuda/test/left_memory.h"
 #include "test/rank_threads.h"
 
-namespace jccl::test {
+namespace jccl::test::descriptor_memory_test {
 namespace {
 
 using device::DescriptorMemory;
@@ -247,4 +247,4 @@ TEST(DescriptorMemory, AShortDescriptorIsRefused) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::descriptor_memory_test

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-namespace jccl::device {
+namespace jccl::device::device_staging_test {
 namespace {
 
 using Kind = StagingStep::Kind;
@@ -159,4 +159,4 @@ TEST_F(Staging, ALargerAreaLeavesTheOlderOneAsItIs) {
 }
 
 }  // namespace
-}  // namespace jccl::device
+}  // namespace jccl::device::device_staging_test

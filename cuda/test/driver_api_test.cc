@@ -10,7 +10,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace jccl::driver {
+namespace jccl::driver::driver_api_test {
 namespace {
 
 template <class Function>
@@ -239,7 +239,7 @@ static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle) && sizeof(Uuid) == siz
 TEST(DriverApi, HasTheNumbersAndLayoutsOfTheToolkit) { SUCCEED() << "CUDA_VERSION=" << CUDA_VERSION; }
 
 }  // namespace
-}  // namespace jccl::driver
+}  // namespace jccl::driver::driver_api_test
 #else
 TEST(DriverApi, HasTheNumbersAndLayoutsOfTheToolkit) { GTEST_SKIP() << "no cuda.h: install the CUDA toolkit"; }
 #endif

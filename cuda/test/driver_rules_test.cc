@@ -14,7 +14,7 @@
 #include "cuda/test/device/stream_captures.h"
 #include "cuda/test/device_runtime_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::driver_rules_test {
 namespace {
 
 using driver::CaptureMode;
@@ -552,4 +552,4 @@ TEST_F(DriverRules, TheLibraryWorksFromAThreadWithAnotherContext) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::driver_rules_test

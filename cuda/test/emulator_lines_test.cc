@@ -9,7 +9,7 @@
 #include "cuda/device/simt.h"
 #include "cuda/test/emulator/machine.h"
 
-namespace jccl::emulator {
+namespace jccl::emulator::emulator_lines_test {
 namespace {
 
 using simt::kFullMask;
@@ -163,4 +163,4 @@ TEST(EmulatorLines, PartsOfAWarpMoveLinesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace jccl::emulator
+}  // namespace jccl::emulator::emulator_lines_test

@@ -7,7 +7,7 @@
 #include "cuda/device/simt.h"
 #include "cuda/test/emulator/machine.h"
 
-namespace jccl::emulator {
+namespace jccl::emulator::emulator_meetings_test {
 namespace {
 
 TEST(EmulatorMeetings, EveryThreadOfTheGridRunsOnce) {
@@ -51,4 +51,4 @@ TEST(EmulatorMeetings, ShufflesAndBarriersAddUpABlock) {
 }
 
 }  // namespace
-}  // namespace jccl::emulator
+}  // namespace jccl::emulator::emulator_meetings_test

@@ -11,7 +11,7 @@
 #include "cuda/device/simt.h"
 #include "cuda/test/emulator/machine.h"
 
-namespace jccl::emulator {
+namespace jccl::emulator::emulator_memory_test {
 namespace {
 
 using simt::fence;
@@ -334,4 +334,4 @@ TEST(EmulatorMemory, ALaunchSeesAllOfTheOneBeforeIt) {
 }
 
 }  // namespace
-}  // namespace jccl::emulator
+}  // namespace jccl::emulator::emulator_memory_test

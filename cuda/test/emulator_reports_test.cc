@@ -10,7 +10,7 @@
 #include "cuda/device/simt.h"
 #include "cuda/test/emulator/machine.h"
 
-namespace jccl::emulator {
+namespace jccl::emulator::emulator_reports_test {
 namespace {
 
 using simt::kFullMask;
@@ -220,4 +220,4 @@ TEST(EmulatorReports, LaunchesAreChecked) {
 }
 
 }  // namespace
-}  // namespace jccl::emulator
+}  // namespace jccl::emulator::emulator_reports_test

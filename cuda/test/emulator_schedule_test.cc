@@ -9,7 +9,7 @@
 #include "cuda/device/simt.h"
 #include "cuda/test/emulator/machine.h"
 
-namespace jccl::emulator {
+namespace jccl::emulator::emulator_schedule_test {
 namespace {
 
 constexpr Schedule kSchedules[] = {Schedule::RoundRobin, Schedule::Random, Schedule::Bursty, Schedule::Starving};
@@ -121,4 +121,4 @@ TEST(EmulatorSchedule, AMachineRunsAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace jccl::emulator
+}  // namespace jccl::emulator::emulator_schedule_test

@@ -6,7 +6,7 @@
 
 #include "cuda/test/device_runtime_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::exchange_channels_test {
 namespace {
 
 using device::ExchangeTask;
@@ -71,4 +71,4 @@ TEST(ExchangeChannels, AllToAllsOfAnySizeArrive) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::exchange_channels_test

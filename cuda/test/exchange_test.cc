@@ -5,7 +5,7 @@
 #include "cuda/test/exchange_group.h"
 #include "cuda/test/in_place_descriptors.h"
 
-namespace jccl::test {
+namespace jccl::test::exchange_test {
 namespace {
 
 // Every pair of ranks exchanges `messages` messages of growing sizes, in both directions at once.
@@ -224,4 +224,4 @@ TEST(DeviceInPlace, IsRightUnderWeakMemory) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::exchange_test

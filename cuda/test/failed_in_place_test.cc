@@ -6,7 +6,7 @@
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/runtime_operations.h"
 
-namespace jccl::test {
+namespace jccl::test::failed_in_place_test {
 namespace {
 
 using device::Issued;
@@ -26,7 +26,7 @@ class FailedInPlace : public ::testing::Test {
 
   Issued allGather(int rank, int64_t timeoutNanos = kLongTimeout) {
     std::vector<float>& recv = recvs_[rank];
-    return ranks_.rank(rank).runV(kGather, choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy),
+    return ranks_.rank(rank).runV(kGather, onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy),
                                   send_.data(), recv.data(), {0, static_cast<int64_t>(kCount), 0, 0}, 0, timeoutNanos,
                                   stream(rank));
   }
@@ -106,7 +106,7 @@ TEST_F(FailedInPlace, IsOverWhenTheRankIsClosed) {
 TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
   constexpr int kRounds = 40;
   constexpr int kSize = 3;
-  const Choice inPlace = choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
+  const Choice inPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
   const std::vector<int64_t> parts = {10'000, 50'000, 100'000, 0, 10'000, 60'000};
   int failed = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -136,4 +136,4 @@ TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::failed_in_place_test

@@ -4,7 +4,7 @@
 #include "cuda/test/emulated_collective.h"
 #include "cuda/test/emulated_kernels.h"
 
-namespace jccl::test {
+namespace jccl::test::failures_test {
 namespace {
 
 // Blocks that fail with different codes at the same time: what one of them has seen as the result stays that.
@@ -205,4 +205,4 @@ TEST(DeviceFlagWrap, StaleCellsNeverCountAsCurrent) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::failures_test

@@ -8,7 +8,7 @@
 #include "primitives/reduce.h"
 #include "test/float8_cases.h"
 
-namespace jccl::test {
+namespace jccl::test::float8_test {
 namespace {
 
 using reference::bits;
@@ -84,4 +84,4 @@ TYPED_TEST(DeviceFloat8Test, EveryOperationOnEveryTwoNumbersEqualsTheHosts) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::float8_test

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "cuda/test/staged_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::forwarding_test {
 namespace {
 
 std::string takeLog() {
@@ -152,4 +152,4 @@ TEST(Forwarding, ABrokenNetworkOfTheForwarderIsTheSendersFailure) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::forwarding_test

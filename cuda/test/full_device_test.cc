@@ -9,7 +9,7 @@
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/runtime_operations.h"
 
-namespace jccl::test {
+namespace jccl::test::full_device_test {
 namespace {
 
 using device::Issued;
@@ -37,7 +37,7 @@ class FullDevice : public ::testing::Test {
   device::DeviceCommunicator& rank(int communicator, int rank) { return communicators_[communicator]->rank(rank); }
 
   Issued issue(int communicator, int rank, int channels, device::Stream stream) {
-    Choice choice = choiceOf(Algorithm::Ring, Protocol::Simple);
+    Choice choice = onTwoChannels(Algorithm::Ring, Protocol::Simple);
     choice.channels = static_cast<uint8_t>(channels);
     return allReduce(*communicators_[communicator], rank, buffers_[communicator], choice, stream, kShortTimeout);
   }
@@ -191,4 +191,4 @@ TEST_F(FullDevice, NewCommunicatorsLearnWhatOthersLeave) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::full_device_test

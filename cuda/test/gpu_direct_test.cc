@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "cuda/test/staged_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::gpu_direct_test {
 namespace {
 
 TEST(GpuDirectOverANetwork, EveryAlgorithmAndProtocolBySeed) {
@@ -90,4 +90,4 @@ TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::gpu_direct_test

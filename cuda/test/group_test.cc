@@ -8,7 +8,7 @@
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/device_runtime_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::group_test {
 namespace {
 
 using device::DeviceCommunicator;
@@ -354,4 +354,4 @@ TEST_F(Groups, LargeOnesTakeSeveralLaunches) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::group_test

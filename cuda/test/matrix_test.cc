@@ -7,7 +7,7 @@
 
 #include "cuda/test/compared_cases.h"
 
-namespace jccl::test {
+namespace jccl::test::matrix_test {
 namespace {
 
 constexpr uint32_t kChunkBytes = 700;  // several steps for most sizes
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(TwoShot, KernelMatrix,
                          nameOfParameter);
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::matrix_test

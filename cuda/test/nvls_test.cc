@@ -12,7 +12,7 @@
 #include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device_runtime_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::nvls_test {
 namespace {
 
 using device::Issued;
@@ -294,4 +294,4 @@ TEST_F(MulticastRules, AreThoseOfADriver) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::nvls_test

@@ -2,7 +2,7 @@
 #include "cuda/kernels/nvls_kernel.h"
 #include "cuda/test/device_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::nvls_weak_memory_test {
 namespace {
 
 using device::MulticastChannel;
@@ -122,4 +122,4 @@ TEST(NvlsInWeakMemory, FlagsWithoutReleaseAreCaught) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::nvls_weak_memory_test

@@ -9,7 +9,7 @@
 #include "cuda/test/exchange_group.h"
 #include "cuda/test/in_place_descriptors.h"
 
-namespace jccl::test {
+namespace jccl::test::parts_test {
 namespace {
 
 // Counts by rank, then displacements by rank, as Communicator::runV takes them.
@@ -281,4 +281,4 @@ TEST_P(ExchangeParts, EqualTheHostsBitForBit) {
 INSTANTIATE_TEST_SUITE_P(Ranks, ExchangeParts, ::testing::Values(1, 2, 3, 5), ::testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::parts_test

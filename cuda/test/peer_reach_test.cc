@@ -6,7 +6,7 @@
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/runtime_operations.h"
 
-namespace jccl::test {
+namespace jccl::test::peer_reach_test {
 namespace {
 
 using device::Issued;
@@ -14,7 +14,7 @@ using driver::driver;
 using driver::Result;
 using emulator::EmulatedDriver;
 
-const Choice kInPlace = choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
+const Choice kInPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
 
 // Ranks alternate between two devices that reach each other's memory.
 class PeerReach : public ::testing::Test {
@@ -46,7 +46,7 @@ class PeerReach : public ::testing::Test {
   static Issued run(DeviceRuntimeRanks& ranks, int rank, Collective collective, const float* send, float* recv,
                     int64_t count = kCount) {
     return ranks.rank(rank).run({collective, DataType::Float32, ReduceOp::Sum}, kInPlace, send, recv, count, 0,
-                                kTimeoutNanos, ranks.rank(rank).ownStream());
+                                kRuntimeLimitNanos, ranks.rank(rank).ownStream());
   }
   static float valueOf(int rank, size_t i) { return static_cast<float>(i % 1000) / 7.0f + static_cast<float>(rank); }
   static void fill(float* memory, int rank, size_t count = kCount) {
@@ -213,4 +213,4 @@ TEST_F(PeerReach, OfMemoryThatTheDriverDoesNotKnowNothingIsIssued) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::peer_reach_test

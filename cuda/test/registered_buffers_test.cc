@@ -12,7 +12,7 @@
 #include "cuda/test/left_memory.h"
 #include "cuda/test/runtime_operations.h"
 
-namespace jccl::test {
+namespace jccl::test::registered_buffers_test {
 namespace {
 
 using device::DeviceCommunicator;
@@ -20,7 +20,7 @@ using device::Issued;
 using driver::driver;
 using driver::Result;
 
-const Choice kInPlace = choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
+const Choice kInPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
 constexpr int64_t kQuickNanos = 50'000'000;
 constexpr size_t kUnit = size_t{2} << 20;
 
@@ -109,26 +109,27 @@ class Ranks : public DeviceRuntimeRanks {
         if (peer == rank) continue;
         DeviceCommunicator::BufferDescriptors got{UniqueFd(::dup(offered[peer].buffer.get())),
                                                   UniqueFd(::dup(offered[peer].page.get()))};
-        status =
-            at(rank).openBuffer(static_cast<int>(peer), infos[peer], std::move(got), kTimeoutNanos, there[peer][rank]);
+        status = at(rank).openBuffer(static_cast<int>(peer), infos[peer], std::move(got), kRuntimeLimitNanos,
+                                     there[peer][rank]);
       }
     }
     numbers.assign(n, 0);
     for (size_t rank = 0; rank < n; ++rank) {
-      const Status one = status ? at(rank).useBuffer(there[rank], numbers[rank]) : at(rank).dropBuffer(kTimeoutNanos);
+      const Status one =
+          status ? at(rank).useBuffer(there[rank], numbers[rank]) : at(rank).dropBuffer(kRuntimeLimitNanos);
       EXPECT_TRUE(one.isOk()) << one.message();
     }
     return status;
   }
   void closeAll(const std::vector<uint64_t>& numbers) {
     for (size_t rank = 0; rank < numbers.size(); ++rank) {
-      const Status closed = at(rank).closeBuffer(numbers[rank], kTimeoutNanos);
+      const Status closed = at(rank).closeBuffer(numbers[rank], kRuntimeLimitNanos);
       EXPECT_TRUE(closed.isOk()) << closed.message();
     }
   }
 
   Issued issue(int of, OperationCode code, const void* send, void* recv, size_t count) {
-    return rank(of).run(code, kInPlace, send, recv, static_cast<int64_t>(count), 0, kTimeoutNanos,
+    return rank(of).run(code, kInPlace, send, recv, static_cast<int64_t>(count), 0, kRuntimeLimitNanos,
                         rank(of).ownStream());
   }
   void awaitAll(const std::vector<Issued>& issued) {
@@ -183,7 +184,7 @@ std::vector<std::vector<float>> expectedOf(const Case& one, int size, void (*fil
     fill(sends[rank].data(), rank, whole);
     issued.push_back(ranks.rank(rank).run(
         one.code, kInPlace, sends[rank].data(), one.overwrites ? sends[rank].data() : recvs[rank].data(),
-        static_cast<int64_t>(one.count), 0, kTimeoutNanos, ranks.rank(rank).ownStream()));
+        static_cast<int64_t>(one.count), 0, kRuntimeLimitNanos, ranks.rank(rank).ownStream()));
   }
   for (int rank = 0; rank < size; ++rank) EXPECT_EQ(ranks.await(rank, issued[rank]), Code::Ok);
   return one.overwrites ? sends : recvs;
@@ -325,8 +326,9 @@ TEST_F(TwoProcesses, AnAllocationIsOpenedOnceAndClosedWithItsLastBuffer) {
   EXPECT_EQ(left().mappings, before);
   ASSERT_TRUE(registerBoth(again).isOk());
   EXPECT_EQ(left().mappings, before + 2) << "what was closed is opened again";
-  EXPECT_NE(ranks_->rank(0).closeBuffer(whole[0], kTimeoutNanos).message().find("expected that of a registered buffer"),
-            std::string::npos);
+  EXPECT_NE(
+      ranks_->rank(0).closeBuffer(whole[0], kRuntimeLimitNanos).message().find("expected that of a registered buffer"),
+      std::string::npos);
 }
 
 // Nothing is unmapped under a kernel; the operation, and others, go on.
@@ -342,7 +344,7 @@ TEST_F(TwoProcesses, ABufferThatIsClosedInFlightStaysMapped) {
   EXPECT_EQ(left().mappings, before + 2);
   ranks_->awaitAll({first, issueSum(1)});
   expectSums();
-  EXPECT_TRUE(ranks_->rank(1).closeBuffer(numbers[1], kTimeoutNanos).isOk());
+  EXPECT_TRUE(ranks_->rank(1).closeBuffer(numbers[1], kRuntimeLimitNanos).isOk());
   EXPECT_EQ(left().mappings, before) << "also what the other rank has retired";
 }
 
@@ -357,7 +359,7 @@ TEST_F(TwoProcesses, CapturedAndGroupedOperationsUseRegisteredBuffers) {
     one.beginGroup();
     EXPECT_EQ(issueSum(rank).code, Code::Ok);
     EXPECT_EQ(issueSum(rank).code, Code::Ok);
-    EXPECT_EQ(one.endGroup(kTimeoutNanos, one.ownStream()).code, Code::Ok);
+    EXPECT_EQ(one.endGroup(kRuntimeLimitNanos, one.ownStream()).code, Code::Ok);
     graphs[rank] = Application(rank).endCapture(one.ownStream());
   }
   for (int replay = 0; replay < 2; ++replay) {
@@ -383,7 +385,7 @@ TEST_F(TwoProcesses, FormsWithCountsUseRegisteredBuffers) {
     fill(buffer, rank, kCount);
     float* own = buffer + (rank == 0 ? 0 : counts[0]);
     issued.push_back(ranks_->rank(rank).runV({Collective::AllGather, DataType::Float32, ReduceOp::Sum}, kInPlace, own,
-                                             buffer, counts, 0, kTimeoutNanos, ranks_->rank(rank).ownStream()));
+                                             buffer, counts, 0, kRuntimeLimitNanos, ranks_->rank(rank).ownStream()));
   }
   ranks_->awaitAll(issued);
   for (int rank = 0; rank < 2; ++rank) {
@@ -455,7 +457,7 @@ TEST_F(TwoProcesses, DescriptionsAreChecked) {
   DeviceCommunicator &one = ranks_->rank(0), &other = ranks_->rank(1);
   uint64_t here = 0;
   const auto open = [&](const std::vector<uint8_t>& bytes) {
-    return one.openBuffer(1, bytes, {}, kTimeoutNanos, here).message();
+    return one.openBuffer(1, bytes, {}, kRuntimeLimitNanos, here).message();
   };
   ASSERT_TRUE(other.describeBuffer(memories_[1]->at<void>(4096), 4096, info).isOk());
   EXPECT_NE(open(info).find("describe one first"), std::string::npos);
@@ -471,7 +473,7 @@ TEST_F(TwoProcesses, DescriptionsAreChecked) {
   EXPECT_NE(open(changed).find("allocationBytes="), std::string::npos);
   uint64_t number = 0;
   EXPECT_FALSE(one.useBuffer({0}, number).isOk());
-  for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks_->rank(rank).dropBuffer(kTimeoutNanos).isOk());
+  for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks_->rank(rank).dropBuffer(kRuntimeLimitNanos).isOk());
   EXPECT_NE(one.useBuffer({0, 0}, number).message().find("a buffer that was described"), std::string::npos);
 }
 
@@ -512,4 +514,4 @@ TEST(AccessPage, IsAnsweredOrItsProcessHasEnded) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::registered_buffers_test

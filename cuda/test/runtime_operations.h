@@ -9,7 +9,7 @@
 
 namespace jccl::test {
 
-inline constexpr int64_t kTimeoutNanos = 60'000'000'000;
+inline constexpr int64_t kRuntimeLimitNanos = 60'000'000'000;
 inline constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
 // Buffers of all ranks, filled so that the sum over ranks is known.
@@ -32,13 +32,13 @@ struct Buffers {
 };
 
 inline device::Issued allReduce(DeviceRuntimeRanks& ranks, int rank, Buffers& buffers, Choice choice,
-                                device::Stream stream, int64_t timeoutNanos = kTimeoutNanos) {
+                                device::Stream stream, int64_t timeoutNanos = kRuntimeLimitNanos) {
   std::vector<float>& buffer = buffers.ranks[rank];
   return ranks.rank(rank).run(kSum, choice, buffer.data(), buffer.data(), static_cast<int64_t>(buffer.size()), 0,
                               timeoutNanos, stream);
 }
 
-inline Choice choiceOf(Algorithm algorithm, Protocol protocol, uint16_t flags = 0) {
+inline Choice onTwoChannels(Algorithm algorithm, Protocol protocol, uint16_t flags = 0) {
   Choice choice;
   choice.algorithm = algorithm;
   choice.protocol = protocol;

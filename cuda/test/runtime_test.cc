@@ -10,7 +10,7 @@
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/runtime_operations.h"
 
-namespace jccl::test {
+namespace jccl::test::runtime_test {
 namespace {
 
 using device::Issued;
@@ -25,8 +25,8 @@ TEST(DeviceRuntime, AllReducesByEveryAlgorithmAndProtocol) {
           Buffers buffers(size, 5003);
           std::vector<Issued> issued;
           for (int rank = 0; rank < size; ++rank) {
-            issued.push_back(
-                allReduce(ranks, rank, buffers, choiceOf(algorithm, protocol, flags), ranks.rank(rank).ownStream()));
+            issued.push_back(allReduce(ranks, rank, buffers, onTwoChannels(algorithm, protocol, flags),
+                                       ranks.rank(rank).ownStream()));
           }
           for (int rank = 0; rank < size; ++rank) {
             ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks.rank(rank).lastError();
@@ -45,7 +45,7 @@ TEST(DeviceRuntime, EveryConnectionPassesItsSelfTest) {
     std::vector<Status> results(3);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < 3; ++rank) {
-      threads.emplace_back([&, rank] { results[rank] = ranks.rank(rank).selfTest(protocol, kTimeoutNanos); });
+      threads.emplace_back([&, rank] { results[rank] = ranks.rank(rank).selfTest(protocol, kRuntimeLimitNanos); });
     }
     for (std::thread& thread : threads) thread.join();
     for (const Status& status : results) EXPECT_TRUE(status.isOk()) << status.message();
@@ -61,7 +61,7 @@ TEST(DeviceRuntime, KernelsAreInTheDomainOfRemoteMemoryWhereTheGpuHasOne) {
   std::vector<Issued> issued;
   for (int rank = 0; rank < 2; ++rank) {
     issued.push_back(
-        allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::LL), ranks.rank(rank).ownStream()));
+        allReduce(ranks, rank, buffers, onTwoChannels(Algorithm::Ring, Protocol::LL), ranks.rank(rank).ownStream()));
   }
   for (int rank = 0; rank < 2; ++rank) ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok);
   buffers.expectSum(1);
@@ -72,12 +72,13 @@ TEST(DeviceRuntime, KernelsAreInTheDomainOfRemoteMemoryWhereTheGpuHasOne) {
 TEST(DeviceRuntime, AdjustsWhatDoesNotFit) {
   DeviceRuntimeRanks ranks(2);
   device::DeviceCommunicator& rank = ranks.rank(0);
-  const Choice direct = choiceOf(Algorithm::Direct, Protocol::LL, Choice::kTryZeroCopy);
+  const Choice direct = onTwoChannels(Algorithm::Direct, Protocol::LL, Choice::kTryZeroCopy);
   EXPECT_EQ(rank.adjustChoice(direct, Collective::AllReduce).flags, Choice::kZeroCopyUsed);
   EXPECT_EQ(rank.adjustChoice(direct, Collective::AllReduce).protocol, Protocol::Simple);
   EXPECT_EQ(rank.adjustChoice(direct, Collective::Broadcast).flags, 0);
-  EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Tree, Protocol::LL), Collective::Reduce).algorithm, Algorithm::Ring);
-  EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Ring, Protocol::LL), Collective::AllToAll).algorithm,
+  EXPECT_EQ(rank.adjustChoice(onTwoChannels(Algorithm::Tree, Protocol::LL), Collective::Reduce).algorithm,
+            Algorithm::Ring);
+  EXPECT_EQ(rank.adjustChoice(onTwoChannels(Algorithm::Ring, Protocol::LL), Collective::AllToAll).algorithm,
             Algorithm::Direct);
 }
 
@@ -92,8 +93,8 @@ TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
   for (int i = 0; i < 2 * kSize; ++i) streams.push_back(application.createStream());
   for (int round = 0; round < 6; ++round) {
     for (int rank = 0; rank < kSize; ++rank) {
-      last[rank] =
-          allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::Simple), streams[2 * rank + round % 2]);
+      last[rank] = allReduce(ranks, rank, buffers, onTwoChannels(Algorithm::Ring, Protocol::Simple),
+                             streams[2 * rank + round % 2]);
     }
   }
   for (int rank = 0; rank < kSize; ++rank) {
@@ -122,7 +123,7 @@ TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
       for (int i = 0; i < kCommunicators; ++i) {
         const int c = rank == 0 ? i : kCommunicators - 1 - i;
         const Protocol protocol = static_cast<Protocol>((round + c) % kProtocolCount);
-        last[c][rank] = allReduce(*communicators[c], rank, buffers[c], choiceOf(Algorithm::Ring, protocol),
+        last[c][rank] = allReduce(*communicators[c], rank, buffers[c], onTwoChannels(Algorithm::Ring, protocol),
                                   streams[2 * (c * kSize + rank) + round % 2]);
       }
     }
@@ -141,7 +142,7 @@ TEST(DeviceRuntime, TwoRanksOnOneStreamAreRefused) {
   Buffers buffers(2, 8);
   const Application application;
   device::Stream stream = application.createStream();
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::LL);
   const Issued first = allReduce(ranks, 0, buffers, ring, stream);
   const Issued second = allReduce(ranks, 1, buffers, ring, stream);
   EXPECT_EQ(second.code, Code::Invalid);
@@ -156,7 +157,7 @@ TEST(DeviceRuntime, AnotherRankMayUseAStreamThatHasTheHandleOfADestroyedOne) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 8);
   const Application application;
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::LL);
   device::Stream first = application.createStream();
   const Issued ofFirst = allReduce(ranks, 0, buffers, ring, first);
   ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
@@ -179,7 +180,7 @@ TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
   Buffers buffers(kSize, 1234);
   const Application application;
   for (const uint16_t flags : {uint16_t{0}, Choice::kTryZeroCopy}) {
-    const Choice choice = choiceOf(flags == 0 ? Algorithm::Ring : Algorithm::Direct, Protocol::Simple, flags);
+    const Choice choice = onTwoChannels(flags == 0 ? Algorithm::Ring : Algorithm::Direct, Protocol::Simple, flags);
     std::vector<device::Stream> streams;
     std::vector<device::Graph> graphs;
     for (int rank = 0; rank < kSize; ++rank) {
@@ -211,7 +212,7 @@ TEST(DeviceRuntime, StreamsThatJoinACaptureAreCaptured) {
     buffers.emplace_back(kSize, 900 + c);
   }
   const Application application;
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::Simple);
   device::Event event = nullptr;
   application.here([&] { return device::createEvent(event); });
   const auto join = [&](device::Stream stream, device::Stream before) {
@@ -257,7 +258,7 @@ TEST(DeviceRuntime, ACaptureLastsWhileOperationsAreWatched) {
   DeviceRuntimeRanks ranks(kSize);
   Buffers buffers(kSize, 300);
   const Application application;
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::Simple);
   std::vector<Issued> eager;
   for (int rank = 0; rank < kSize; ++rank) {
     eager.push_back(allReduce(ranks, rank, buffers, ring, ranks.rank(rank).ownStream()));
@@ -303,15 +304,15 @@ TEST(DeviceRuntime, ReplaysAndOperationsOnDifferentStreamsFollowOneAnother) {
     captured.push_back(application.createStream());
     eager.push_back(application.createStream());
     application.beginCapture(captured[rank]);
-    (void)allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::Simple), captured[rank]);
-    (void)allReduce(ranks, rank, buffers, choiceOf(Algorithm::Tree, Protocol::LL), captured[rank]);
+    (void)allReduce(ranks, rank, buffers, onTwoChannels(Algorithm::Ring, Protocol::Simple), captured[rank]);
+    (void)allReduce(ranks, rank, buffers, onTwoChannels(Algorithm::Tree, Protocol::LL), captured[rank]);
     graphs.push_back(application.endCapture(captured[rank]));
   }
   std::vector<Issued> last(kSize);
   for (int round = 0; round < kRounds; ++round) {
     for (int rank = 0; rank < kSize; ++rank) {
       const Protocol protocol = static_cast<Protocol>(round % kProtocolCount);
-      last[rank] = allReduce(ranks, rank, others, choiceOf(Algorithm::Ring, protocol), eager[rank]);
+      last[rank] = allReduce(ranks, rank, others, onTwoChannels(Algorithm::Ring, protocol), eager[rank]);
       application.replay(graphs[rank], captured[rank]);
     }
   }
@@ -330,11 +331,11 @@ TEST(DeviceRuntime, CapturesAnyNumberOfOperationsOfEveryKind) {
   DeviceRuntimeRanks ranks(kSize);
   std::vector<std::vector<int32_t>> sums(kSize, std::vector<int32_t>(64, 1)), from(kSize), to(kSize);
   const Application application;
-  const Choice inPlace = choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
+  const Choice inPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
   DeviceRuntimeRanks others(2);
   Buffers spinning(2, 8);
   const Issued alone =
-      allReduce(others, 0, spinning, choiceOf(Algorithm::Ring, Protocol::LL), others.rank(0).ownStream());
+      allReduce(others, 0, spinning, onTwoChannels(Algorithm::Ring, Protocol::LL), others.rank(0).ownStream());
   std::vector<device::Graph> graphs;
   for (int rank = 0; rank < kSize; ++rank) {
     device::DeviceCommunicator& one = ranks.rank(rank);
@@ -343,22 +344,22 @@ TEST(DeviceRuntime, CapturesAnyNumberOfOperationsOfEveryKind) {
     application.beginCapture(one.ownStream());
     for (int i = 0; i < kOperations; ++i) {
       ASSERT_EQ(one.run({Collective::AllReduce, DataType::Int32, ReduceOp::Max}, inPlace, sums[rank].data(),
-                        sums[rank].data(), 64, 0, kTimeoutNanos, one.ownStream())
+                        sums[rank].data(), 64, 0, kRuntimeLimitNanos, one.ownStream())
                     .code,
                 Code::Ok)
           << one.lastError();
       one.beginGroup();
       for (int k = 0; k < 2; ++k) {
         (void)one.run({Collective::AllToAll, DataType::Int32, ReduceOp::Sum},
-                      choiceOf(Algorithm::Direct, Protocol::Simple), from[rank].data(), to[rank].data(), 5, 0,
-                      kTimeoutNanos, one.ownStream());
+                      onTwoChannels(Algorithm::Direct, Protocol::Simple), from[rank].data(), to[rank].data(), 5, 0,
+                      kRuntimeLimitNanos, one.ownStream());
       }
-      ASSERT_EQ(one.endGroup(kTimeoutNanos, one.ownStream()).code, Code::Ok) << one.lastError();
-      ASSERT_EQ(
-          one.runV({Collective::AllGather, DataType::Int32, ReduceOp::Sum}, choiceOf(Algorithm::Ring, Protocol::LL),
-                   from[rank].data(), to[rank].data(), {5, 5, 0, 5}, 0, kTimeoutNanos, one.ownStream())
-              .code,
-          Code::Ok)
+      ASSERT_EQ(one.endGroup(kRuntimeLimitNanos, one.ownStream()).code, Code::Ok) << one.lastError();
+      ASSERT_EQ(one.runV({Collective::AllGather, DataType::Int32, ReduceOp::Sum},
+                         onTwoChannels(Algorithm::Ring, Protocol::LL), from[rank].data(), to[rank].data(), {5, 5, 0, 5},
+                         0, kRuntimeLimitNanos, one.ownStream())
+                    .code,
+                Code::Ok)
           << one.lastError();
     }
     graphs.push_back(application.endCapture(one.ownStream()));
@@ -388,10 +389,10 @@ TEST(DeviceRuntime, LargeGroupsReuseTheirAreas) {
         one.beginGroup();
         for (int i = 0; i < kMembers; ++i) {
           (void)one.run({Collective::AllReduce, DataType::Int32, ReduceOp::Max},
-                        choiceOf(Algorithm::Ring, Protocol::LL), &buffers[rank][i], &buffers[rank][i], 1, 0,
-                        kTimeoutNanos, one.ownStream());
+                        onTwoChannels(Algorithm::Ring, Protocol::LL), &buffers[rank][i], &buffers[rank][i], 1, 0,
+                        kRuntimeLimitNanos, one.ownStream());
         }
-        last = one.endGroup(kTimeoutNanos, one.ownStream());
+        last = one.endGroup(kRuntimeLimitNanos, one.ownStream());
         ASSERT_EQ(last.code, Code::Ok) << one.lastError();
       }
       EXPECT_EQ(ranks.await(rank, last), Code::Ok);
@@ -408,13 +409,13 @@ TEST(DeviceRuntime, ClosingWaitsForNoOtherCommunicatorsKernels) {
   {
     DeviceRuntimeRanks closes(2, 2, 1, {0, 0});
     const Issued alone =
-        allReduce(spins, 0, buffers, choiceOf(Algorithm::Ring, Protocol::LL), spins.rank(0).ownStream());
+        allReduce(spins, 0, buffers, onTwoChannels(Algorithm::Ring, Protocol::LL), spins.rank(0).ownStream());
     closes.close(0);
     closes.close(1);
     EXPECT_EQ(EmulatedGpu::ofThisProcess().failure(), emulator::GpuFailure::None)
         << EmulatedGpu::ofThisProcess().whyFailed();
-    ASSERT_EQ(spins.await(
-                  1, allReduce(spins, 1, buffers, choiceOf(Algorithm::Ring, Protocol::LL), spins.rank(1).ownStream())),
+    ASSERT_EQ(spins.await(1, allReduce(spins, 1, buffers, onTwoChannels(Algorithm::Ring, Protocol::LL),
+                                       spins.rank(1).ownStream())),
               Code::Ok);
     ASSERT_EQ(spins.await(0, alone), Code::Ok);
   }
@@ -427,7 +428,7 @@ TEST(DeviceRuntime, ADefaultStreamAndABlockingOneAreRefused) {
   const Application application;
   device::Stream blocking = nullptr;
   application.here([&] { return device::createStream(blocking, true); });
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::LL);
   const Issued first = allReduce(ranks, 0, buffers, ring, blocking);
   EXPECT_EQ(allReduce(ranks, 1, buffers, ring, nullptr).code, Code::Invalid);
   EXPECT_NE(ranks.rank(1).lastError().find("cudaStreamNonBlocking"), std::string::npos) << ranks.rank(1).lastError();
@@ -444,8 +445,9 @@ TEST(DeviceRuntime, MoreStreamsThanHardwareQueuesAreToldOf) {
   for (int i = 0; i <= driver::driver().hardwareQueues; ++i) {
     EXPECT_EQ(ranks.rank(0).crowding(), "");
     streams.push_back(application.createStream());
-    ASSERT_EQ(ranks.await(0, allReduce(ranks, 0, buffers, choiceOf(Algorithm::Ring, Protocol::LL), streams.back())),
-              Code::Ok);
+    ASSERT_EQ(
+        ranks.await(0, allReduce(ranks, 0, buffers, onTwoChannels(Algorithm::Ring, Protocol::LL), streams.back())),
+        Code::Ok);
   }
   EXPECT_NE(ranks.rank(0).crowding().find("streams=33 hardwareQueues=32"), std::string::npos)
       << ranks.rank(0).crowding();
@@ -466,7 +468,7 @@ TEST(DeviceRuntime, OperationsUseEventsThatWereMadeBefore) {
   for (int rank = 0; rank < 2; ++rank) {
     for (int i = 0; i < kOperations; ++i) {
       last[rank] =
-          allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::LL), ranks.rank(rank).ownStream());
+          allReduce(ranks, rank, buffers, onTwoChannels(Algorithm::Ring, Protocol::LL), ranks.rank(rank).ownStream());
       EXPECT_EQ(last[rank].code, Code::Ok) << ranks.rank(rank).lastError();
     }
   }
@@ -477,7 +479,7 @@ TEST(DeviceRuntime, OperationsUseEventsThatWereMadeBefore) {
 TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100);
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::Simple);
   const Issued alone = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream());
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (ranks.rank(0).waiting().empty()) {
@@ -501,8 +503,8 @@ TEST(DeviceRuntime, AKernelThatBeginsAfterTheAbortTouchesNothing) {
   std::atomic<bool> goes{false};
   auto* stream = static_cast<EmulatedGpu::Stream*>(ranks.rank(0).ownStream());
   ASSERT_TRUE(EmulatedGpu::ofThisProcess().hold(stream, [&] { return goes.load(); }).isOk());
-  const Issued issued = ranks.rank(0).run(kSum, choiceOf(Algorithm::Ring, Protocol::Simple), send.data(), recv.data(),
-                                          1000, 0, kTimeoutNanos, stream);
+  const Issued issued = ranks.rank(0).run(kSum, onTwoChannels(Algorithm::Ring, Protocol::Simple), send.data(),
+                                          recv.data(), 1000, 0, kRuntimeLimitNanos, stream);
   ASSERT_EQ(issued.code, Code::Ok);
   ranks.rank(0).abort(Code::Aborted);
   goes = true;
@@ -514,7 +516,7 @@ TEST(DeviceRuntime, TheTimeOutPassesOnTheDevice) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100);
   const Issued alone =
-      allReduce(ranks, 0, buffers, choiceOf(Algorithm::Ring, Protocol::LL), ranks.rank(0).ownStream(), 50'000'000);
+      allReduce(ranks, 0, buffers, onTwoChannels(Algorithm::Ring, Protocol::LL), ranks.rank(0).ownStream(), 50'000'000);
   EXPECT_EQ(ranks.await(0, alone), Code::Timeout);
   const std::string error = ranks.rank(0).lastError();
   EXPECT_NE(error.find("all_reduce type=float32 count=100 algorithm=ring protocol=ll"), std::string::npos) << error;
@@ -524,7 +526,7 @@ TEST(DeviceRuntime, TheTimeOutPassesOnTheDevice) {
 TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::Simple);
   const Issued one = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream(), 2'000'000'000);
   const Issued other = allReduce(ranks, 1, shorter, ring, ranks.rank(1).ownStream(), 2'000'000'000);
   const Code codes[] = {ranks.await(0, one), ranks.await(1, other)};
@@ -535,7 +537,7 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
 TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnyQuery) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);
-  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  const Choice ring = onTwoChannels(Algorithm::Ring, Protocol::Simple);
   const Issued first = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream());
   ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
   ASSERT_EQ(ranks.await(0, first), Code::Ok);
@@ -556,4 +558,4 @@ TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnyQuery) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::runtime_test

@@ -14,7 +14,7 @@
 #include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/left_memory.h"
 
-namespace jccl::test {
+namespace jccl::test::sharing_rules_test {
 namespace {
 
 using driver::driver;
@@ -177,4 +177,4 @@ TEST_F(SharingRules, AnAllocationIsFoundByAnAddressAndExportedIfItWasMadeSo) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::sharing_rules_test

@@ -10,7 +10,7 @@
 #include "test/faulty_net.h"
 #include "test/net_scenarios.h"
 
-namespace jccl::test {
+namespace jccl::test::staged_flag_wrap_test {
 namespace {
 
 constexpr uint64_t kScrubbed = uint64_t{1} << 31;
@@ -150,4 +150,4 @@ TEST(StagedFlagWrap, NorWhereOtherProtocolsRan) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::staged_flag_wrap_test

@@ -12,7 +12,7 @@
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/staged_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::staging_test {
 namespace {
 
 TEST(StagedOverANetwork, EveryAlgorithmAndProtocolBySeed) {
@@ -122,4 +122,4 @@ TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::staging_test

@@ -12,7 +12,7 @@
 
 #include "cuda/test/staged_operation.h"
 
-namespace jccl::test {
+namespace jccl::test::transactions_test {
 namespace {
 
 using emulator::Accesses;
@@ -263,4 +263,4 @@ TEST(Transactions, OfThoseWhoWait) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::transactions_test

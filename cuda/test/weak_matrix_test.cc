@@ -7,7 +7,7 @@
 
 #include "cuda/test/staged_operation.h"
 
-namespace jccl::test {
+namespace jccl::test::weak_matrix_test {
 namespace {
 
 uint64_t numberFrom(const char* variable, uint64_t otherwise) {
@@ -54,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(All, WeakMatrix, ::testing::ValuesIn(allJobs()),
                          [](const ::testing::TestParamInfo<Job>& info) { return info.param.name(); });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::weak_matrix_test

@@ -6,7 +6,7 @@
 #include "cuda/test/device_ranks.h"
 #include "cuda/test/emulated_collective.h"
 
-namespace jccl::test {
+namespace jccl::test::weak_memory_test {
 namespace {
 
 using device::NoFaults;
@@ -268,4 +268,4 @@ TEST(Faults, WithoutAnyTheSameTrialsAreRight) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::weak_memory_test

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/status.h"
+
 namespace jccl {
 namespace {
 
@@ -46,6 +48,10 @@ void logMessage(LogLevel level, const char* subsystem, std::string text) {
     ++to.dropped;
   }
   to.records.push_back(std::move(record));
+}
+
+void logFailure(const char* subsystem, const Status& status) {
+  if (!status) logMessage(LogLevel::Warn, subsystem, status.message());
 }
 
 bool takeLogRecord(LogRecord* record) {

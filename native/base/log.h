@@ -8,6 +8,8 @@
 
 namespace jccl {
 
+class Status;
+
 enum class LogLevel : uint8_t { Trace = 0, Debug = 1, Info = 2, Warn = 3, Error = 4 };
 
 // Whose record it is.
@@ -50,6 +52,9 @@ void setLogLevel(LogLevel lowest);
 
 // Never blocks for long and never fails; when the ring is full the oldest record is dropped and counted.
 void logMessage(LogLevel level, const char* subsystem, std::string text);
+
+// A warning of a status that no caller is left to report; none where it is no failure.
+void logFailure(const char* subsystem, const Status& status);
 
 // Takes the oldest record; false when there is none.
 bool takeLogRecord(LogRecord* record);

@@ -13,7 +13,7 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr PluginNames kNames = {"its network does not reduce", kNetPrefix, "ncclCollNetPlugin_v"};
+constexpr PluginNames kCollNetNames = {"its network does not reduce", kNetPrefix, "ncclCollNetPlugin_v"};
 
 // By DataType.
 constexpr std::array<int, kDataTypeCount> kTypes = {kTypeInt8,    kTypeUint8,   kTypeInt32,      kTypeUint32,
@@ -222,7 +222,8 @@ class CollNetPluginOf final : public CollNetPlugin {
 }  // namespace
 
 Status openCollNetPlugin(const std::string& name, std::shared_ptr<CollNetPlugin>* plugin) {
-  return openVersioned<CollNetPluginOf, kOldestVersion, kNewestVersion>(name, kNames, kNames.prefix, plugin);
+  return openVersioned<CollNetPluginOf, kOldestVersion, kNewestVersion>(name, kCollNetNames, kCollNetNames.prefix,
+                                                                        plugin);
 }
 
 }  // namespace jccl::plugin

@@ -13,8 +13,8 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr PluginNames kNames = {"it is no network plug-in, or of a version that is not known", kNetPrefix,
-                                "ncclNetPlugin_v"};
+constexpr PluginNames kNetNames = {"it is no network plug-in, or of a version that is not known", kNetPrefix,
+                                   "ncclNetPlugin_v"};
 // How many messages a version lets one request receive at most: so many sizes a plug-in may write.
 constexpr size_t kMaxReceives = 32;
 
@@ -231,7 +231,7 @@ class NetPluginOf final : public NetPlugin {
 }  // namespace
 
 Status openNetPlugin(const std::string& name, std::shared_ptr<NetPlugin>* plugin) {
-  return openVersioned<NetPluginOf, kOldestVersion, kNewestVersion>(name, kNames, kNames.prefix, plugin);
+  return openVersioned<NetPluginOf, kOldestVersion, kNewestVersion>(name, kNetNames, kNetNames.prefix, plugin);
 }
 
 }  // namespace jccl::plugin

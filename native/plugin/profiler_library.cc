@@ -19,8 +19,8 @@ struct ProfilerPlugin::Events {
 
 namespace {
 
-constexpr PluginNames kNames = {"it is no profiler plug-in, or of a version that is not known", "libnccl-profiler",
-                                "ncclProfiler_v"};
+constexpr PluginNames kProfilerNames = {"it is no profiler plug-in, or of a version that is not known",
+                                        "libnccl-profiler", "ncclProfiler_v"};
 
 // A type of event is made where it is asked for, and where another that hangs below it is.
 constexpr int kCollMask = kProfileColl;
@@ -283,11 +283,12 @@ class ProfilerOf final : public ProfilerPlugin {
 }  // namespace
 
 Status openProfilerPlugin(const std::string& name, std::shared_ptr<ProfilerPlugin>* profiler) {
-  return openVersioned<ProfilerOf, kOldestProfiler, kNewestProfiler>(name, kNames, kNames.prefix, profiler);
+  return openVersioned<ProfilerOf, kOldestProfiler, kNewestProfiler>(name, kProfilerNames, kProfilerNames.prefix,
+                                                                     profiler);
 }
 
 Status openProfilerPluginOfNetwork(const std::string& name, std::shared_ptr<ProfilerPlugin>* profiler) {
-  return openVersioned<ProfilerOf, kOldestProfiler, kNewestProfiler>(name, kNames, kNetPrefix, profiler);
+  return openVersioned<ProfilerOf, kOldestProfiler, kNewestProfiler>(name, kProfilerNames, kNetPrefix, profiler);
 }
 
 }  // namespace jccl::plugin

@@ -9,8 +9,8 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr PluginNames kNames = {"it is no tuner plug-in, or of a version that is not known", "libnccl-tuner",
-                                "ncclTunerPlugin_v"};
+constexpr PluginNames kTunerNames = {"it is no tuner plug-in, or of a version that is not known", "libnccl-tuner",
+                                     "ncclTunerPlugin_v"};
 
 // Rows of the table of costs.
 constexpr int kCollNetChain = 3;
@@ -135,11 +135,11 @@ class TunerOf final : public TunerPlugin {
 }  // namespace
 
 Status openTunerPlugin(const std::string& name, std::shared_ptr<TunerPlugin>* tuner) {
-  return openVersioned<TunerOf, kOldestTuner, kNewestTuner>(name, kNames, kNames.prefix, tuner);
+  return openVersioned<TunerOf, kOldestTuner, kNewestTuner>(name, kTunerNames, kTunerNames.prefix, tuner);
 }
 
 Status openTunerPluginOfNetwork(const std::string& name, std::shared_ptr<TunerPlugin>* tuner) {
-  return openVersioned<TunerOf, kOldestTuner, kNewestTuner>(name, kNames, kNetPrefix, tuner);
+  return openVersioned<TunerOf, kOldestTuner, kNewestTuner>(name, kTunerNames, kNetPrefix, tuner);
 }
 
 }  // namespace jccl::plugin

@@ -20,7 +20,7 @@
 #include "test/sanitized.h"
 #include "transport/shm_server.h"
 
-namespace jccl {
+namespace jccl::adopted_memory_test {
 namespace {
 
 constexpr size_t kBytes = 5'000'000;
@@ -336,4 +336,4 @@ TEST(HugePages, AreTakenWithoutALostByte) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::adopted_memory_test

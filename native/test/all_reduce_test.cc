@@ -7,7 +7,7 @@
 #include "test/rank_threads.h"
 #include "test/sanitized.h"
 
-namespace jccl::test {
+namespace jccl::test::all_reduce_test {
 namespace {
 
 constexpr size_t kCounts[] = {0, 1, 3, 17, 250, 1023, 5000, kSanitized ? 9001 : 40001};
@@ -283,4 +283,4 @@ TEST(CollectivesZeroCopy, ARankWithOrdinaryBuffersMayBeAheadByManyOperations) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::all_reduce_test

@@ -16,7 +16,7 @@
 #include "test/rank_threads.h"
 #include "test/switch_process.h"
 
-namespace jccl::test {
+namespace jccl::test::coll_net_staging_test {
 namespace {
 
 constexpr uint32_t kSlotBytes = 4096;
@@ -250,4 +250,4 @@ TEST(CollNetStagingThread, ACallThatDoesNotReturnIsLeftBehind) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::coll_net_staging_test

@@ -9,7 +9,7 @@
 #include "test/coll_net_ranks.h"
 #include "test/sanitized.h"
 
-namespace jccl::test {
+namespace jccl::test::coll_net_test {
 namespace {
 
 constexpr size_t kCounts[] = {0, 1, 7, 250, 3001, kSanitized ? 5000 : 20'000};
@@ -495,4 +495,4 @@ TEST_P(BlockedCollNetInit, IsLeftInTime) {
 INSTANTIATE_TEST_SUITE_P(Faults, BlockedCollNetInit, ::testing::Values("init", "devices", "listen"), callOf);
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::coll_net_test

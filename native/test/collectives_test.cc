@@ -3,7 +3,7 @@
 
 #include "test/rank_threads.h"
 
-namespace jccl::test {
+namespace jccl::test::collectives_test {
 namespace {
 
 constexpr size_t kCounts[] = {0, 1, 7, 250, 3001};
@@ -374,4 +374,4 @@ TEST(PointToPoint, RefusesUnpairedMessagesToItself) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::collectives_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-namespace jccl {
+namespace jccl::core_sharing_test {
 namespace {
 
 constexpr int32_t kStay = CpuPlacement::kUnknown;
@@ -109,4 +109,4 @@ TEST(CoreSharing, ARankTakesItselfFromACoreWithTooManyToOneWithFewer) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::core_sharing_test

@@ -6,7 +6,7 @@
 
 #include "base/cycle_clock.h"
 
-namespace jccl::test {
+namespace jccl::test::cycle_clock_test {
 
 TEST(CycleClock, ConvertsTimesThatHavePassed) {
   constexpr int kTimes = 50;
@@ -39,4 +39,4 @@ TEST(CycleClock, CountsAlikeOnAllCores) {
   }
 }
 
-}  // namespace jccl::test
+}  // namespace jccl::test::cycle_clock_test

@@ -20,7 +20,7 @@
 #include "test/verbs_objects.h"
 #include "transport/net_ib.h"
 
-namespace jccl::test {
+namespace jccl::test::cycles_test {
 namespace {
 
 constexpr int kRanks = 3;
@@ -251,4 +251,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::cycles_test

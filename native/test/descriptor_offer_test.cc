@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 
-namespace jccl {
+namespace jccl::descriptor_offer_test {
 namespace {
 
 constexpr const char* kName = "jccl-offer-test";
@@ -106,4 +106,4 @@ TEST(DescriptorOfferTest, NothingIsOfferedAndNothingIsFetchedWithoutSense) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::descriptor_offer_test

@@ -7,7 +7,7 @@
 #include "primitives/codecs.h"
 #include "test/rank_threads.h"
 
-namespace jccl::test {
+namespace jccl::test::failure_test {
 namespace {
 
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
@@ -321,4 +321,4 @@ TEST(Waiting, CostsLittleProcessorTime) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::failure_test

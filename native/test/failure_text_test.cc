@@ -13,7 +13,7 @@
 
 #include "test/net_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::failure_text_test {
 namespace {
 
 constexpr size_t kCount = 256 * 1024;
@@ -96,4 +96,4 @@ TEST(FailureText, ABrokenConnectionIsReportedWithCallCodeRanksSequenceAndHint) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::failure_text_test

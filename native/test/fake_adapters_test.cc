@@ -10,7 +10,7 @@
 #include "test/net_pair.h"
 #include "transport/net_ib.h"
 
-namespace jccl::test {
+namespace jccl::test::fake_adapters_test {
 namespace {
 
 // Ranks 0 and 1 on hosts with the same adapters. What they log at any level is kept.
@@ -122,4 +122,4 @@ TEST_F(FakeAdapters, OnesThatSettingsLeaveOutAreReported) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::fake_adapters_test

@@ -15,7 +15,7 @@
 #include "test/sanitized.h"
 #include "test/test_plugins.h"
 
-namespace jccl::test {
+namespace jccl::test::fault_matrix_test {
 namespace {
 
 constexpr int kDefaultRuns = test::kSanitized ? 3 : 12;
@@ -289,4 +289,4 @@ TEST_P(FaultMatrix, IsRightOverALateOrSlowPlugin) { expectRight(Over::Plugin); }
 TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereAPluginBreaks) { expectRightOrAnErrorInTime(Over::Plugin); }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::fault_matrix_test

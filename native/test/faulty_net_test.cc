@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-namespace jccl::test {
+namespace jccl::test::faulty_net_test {
 namespace {
 
 constexpr uint32_t kBytes = 1000;
@@ -175,4 +175,4 @@ TEST(FaultyNet, ASeedPlansTheSameEveryTime) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::faulty_net_test

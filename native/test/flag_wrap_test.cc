@@ -5,7 +5,7 @@
 #include "test/net_pair.h"
 #include "test/rank_threads.h"
 
-namespace jccl::test {
+namespace jccl::test::flag_wrap_test {
 namespace {
 
 constexpr int kFlagBits = 6;  // wraps every 64 steps, 8 times round the slots
@@ -136,4 +136,4 @@ TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::flag_wrap_test

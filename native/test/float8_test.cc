@@ -11,7 +11,7 @@
 #include "test/float8_cases.h"
 #include "test/float8_vectors.h"
 
-namespace jccl::test {
+namespace jccl::test::float8_test {
 namespace {
 
 using reference::bits;
@@ -104,4 +104,4 @@ TEST(Float8DefinitionTest, ChosenNumbersRoundAndSaturate) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::float8_test

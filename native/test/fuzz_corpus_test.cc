@@ -8,7 +8,7 @@
 #include "fuzz/handshake.h"
 #include "fuzz/socket_frames.h"
 
-namespace jccl {
+namespace jccl::fuzz_corpus_test {
 namespace {
 
 int runAll(const std::string& name, void (*target)(const uint8_t*, size_t)) {
@@ -27,4 +27,4 @@ TEST(FuzzCorpus, FramesOfDataSocketsDoNoHarm) { EXPECT_GT(runAll("socket_frames_
 TEST(FuzzCorpus, HandshakesOfDataSocketsDoNoHarm) { EXPECT_GT(runAll("handshake_fuzz", fuzz::handshake), 10); }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::fuzz_corpus_test

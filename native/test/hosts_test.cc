@@ -5,7 +5,7 @@
 
 #include "test/rank_threads.h"
 
-namespace jccl::test {
+namespace jccl::test::hosts_test {
 namespace {
 
 constexpr size_t kCounts[] = {0, 1, 7, 60, 250, 3001};
@@ -168,4 +168,4 @@ TEST(Hosts, AreNumberedInTheOrderOfTheirFirstRanks) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::hosts_test

@@ -20,7 +20,7 @@
 #include "test/rank_threads.h"
 #include "transport/shm_segment.h"
 
-namespace jccl::test {
+namespace jccl::test::in_place_failure_test {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
@@ -321,4 +321,4 @@ INSTANTIATE_TEST_SUITE_P(Signals, InPlaceBetweenProcesses,
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::in_place_failure_test

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-namespace jccl {
+namespace jccl::io_thread_pool_test {
 namespace {
 
 constexpr int64_t kLimitNanos = 20'000'000'000;
@@ -84,4 +84,4 @@ TEST(IoThreadPool, EndsWhileItSleepsAndRightAfterItsWork) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::io_thread_pool_test

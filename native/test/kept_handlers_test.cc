@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-namespace jccl {
+namespace jccl::kept_handlers_test {
 namespace {
 
 using Handler = void (*)(int);
@@ -78,4 +78,4 @@ TEST_F(KeptHandlersTest, ThoseOfSeveralThreadsOverlap) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::kept_handlers_test

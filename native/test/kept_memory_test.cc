@@ -9,7 +9,7 @@
 #include "test/net_scenarios.h"
 #include "transport/net_ib.h"
 
-namespace jccl::test {
+namespace jccl::test::kept_memory_test {
 namespace {
 
 const ConnectionShape kShape(64 * 1024, 16 * 1024, 16 * 1024);
@@ -161,4 +161,4 @@ TEST(KeptMemoryOfSockets, IsNone) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::kept_memory_test

@@ -16,7 +16,7 @@
 #include "test/sanitized.h"
 #include "transport/net_ib.h"
 
-namespace jccl::test {
+namespace jccl::test::large_messages_test {
 namespace {
 
 using Kind = PointToPointTask::Kind;
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "simu
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::large_messages_test

@@ -13,7 +13,7 @@
 #include "base/thread.h"
 #include "test/forbidden_calls.h"
 
-namespace jccl {
+namespace jccl::limit_hint_test {
 namespace {
 
 class LimitHint : public ::testing::Test {
@@ -95,4 +95,4 @@ TEST(RefusedThread, IsAnErrorThatNamesTheThreadAndTheLimits) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::limit_hint_test

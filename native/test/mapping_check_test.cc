@@ -8,7 +8,7 @@
 #include "base/page.h"
 #include "test/forbidden_calls.h"
 
-namespace jccl {
+namespace jccl::mapping_check_test {
 namespace {
 
 using Answer = MappingCheck::Answer;
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::mapping_check_test

@@ -16,7 +16,7 @@
 #include "transport/net_ib.h"
 #include "transport/net_plugin.h"
 
-namespace jccl::test {
+namespace jccl::test::net_conformance_test {
 namespace {
 
 const ConnectionShape kShape(256 * 1024, 16 * 1024, 16 * 1024);
@@ -284,4 +284,4 @@ INSTANTIATE_TEST_SUITE_P(Networks, NetConformance,
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::net_conformance_test

@@ -9,7 +9,7 @@
 #include "test/net_scenarios.h"
 #include "transport/net_ib.h"
 
-namespace jccl::test {
+namespace jccl::test::net_flag_wrap_test {
 namespace {
 
 constexpr size_t kBytes = 400;
@@ -70,9 +70,8 @@ INSTANTIATE_TEST_SUITE_P(Over, NetFlagWrap,
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple)),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param)) + "At2To" +
-                                  (std::get<1>(info.param) >> 32 == 0 ? "31" : "32") +
-                                  test::nameOf(std::get<2>(info.param));
+                                  (std::get<1>(info.param) >> 32 == 0 ? "31" : "32") + titleOf(std::get<2>(info.param));
                          });
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::net_flag_wrap_test

@@ -17,7 +17,7 @@
 #include "transport/net_ib.h"
 
 #ifdef JCCL_FAILING_VERBS
-namespace jccl {
+namespace jccl::net_ib_device_memory_test {
 namespace {
 
 using test::Consumer;
@@ -165,5 +165,5 @@ TEST_F(NetIbDeviceMemory, NothingIsLeftBehind) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_ib_device_memory_test
 #endif

@@ -17,7 +17,7 @@
 #include "transport/ib_memory.h"
 #include "transport/net_ib.h"
 
-namespace jccl {
+namespace jccl::net_ib_test {
 namespace {
 
 using test::configOf;
@@ -53,7 +53,7 @@ struct Shape {
 
 // Without it the bytes are printed, those of the padding, too.
 std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  return out << test::nameOf(shape.protocol) << " queuePairs=" << shape.queuePairs << " split=" << shape.split;
+  return out << test::titleOf(shape.protocol) << " queuePairs=" << shape.queuePairs << " split=" << shape.split;
 }
 
 class NetIbTransfers : public NetIb, public ::testing::WithParamInterface<Shape> {};
@@ -70,7 +70,7 @@ TEST_P(NetIbTransfers, AllSizesArriveInOrderAndWhole) {
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Shape>& info) {
-  return std::string(test::nameOf(info.param.protocol)) + "Over" + std::to_string(info.param.queuePairs) +
+  return std::string(test::titleOf(info.param.protocol)) + "Over" + std::to_string(info.param.queuePairs) +
          (info.param.split ? "QpsSplit" : "Qps");
 }
 
@@ -328,4 +328,4 @@ TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
 #endif
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_ib_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace jccl {
+namespace jccl::net_paths_test {
 namespace {
 
 constexpr int kUnknown = NetDeviceNumbers::kUnknown;
@@ -76,4 +76,4 @@ TEST(NetPaths, ADeviceThatIsNotOpenIsReported) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_paths_test

@@ -17,7 +17,7 @@
 #include "test/test_plugins.h"
 #include "transport/net_plugin.h"
 
-namespace jccl {
+namespace jccl::net_plugin_fault_test {
 namespace {
 
 using test::Consumer;
@@ -391,4 +391,4 @@ TEST_P(GoodPlugin, WaitsForALatePeer) {
 INSTANTIATE_TEST_SUITE_P(None, GoodPlugin, ::testing::ValuesIn(inVersions({12}, {{0, "none", {}}})), nameOf);
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_plugin_fault_test

@@ -13,7 +13,7 @@
 #include "test/test_plugins.h"
 #include "transport/net_plugin.h"
 
-namespace jccl {
+namespace jccl::net_plugin_gpu_test {
 namespace {
 
 using test::Consumer;
@@ -134,4 +134,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, NetPluginGpuMemory,
                          [](const auto& info) { return "V" + std::to_string(info.param); });
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_plugin_gpu_test

@@ -14,7 +14,7 @@
 #include "test/net_scenarios.h"
 #include "test/test_plugins.h"
 
-namespace jccl {
+namespace jccl::net_plugin_test {
 namespace {
 
 using test::Consumer;
@@ -148,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, NetPlugin, ::testing::Range(plugin::kOldestVe
                          [](const auto& info) { return "V" + std::to_string(info.param); });
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_plugin_test

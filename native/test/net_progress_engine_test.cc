@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-namespace jccl {
+namespace jccl::net_progress_engine_test {
 namespace {
 
 constexpr int64_t kLimitNanos = 20'000'000'000;
@@ -123,4 +123,4 @@ TEST(NetProgressEngine, AKickOfAnIdleEngineIsDrivenToItsEnd) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_progress_engine_test

@@ -108,7 +108,7 @@ inline std::vector<uint32_t> sizesOf(const ConnectionShape& shape, Protocol prot
   return sizes;
 }
 
-inline const char* nameOf(Protocol protocol) {
+inline const char* titleOf(Protocol protocol) {
   static constexpr std::array<const char*, 3> kNames = {"LL", "LL128", "Simple"};
   return kNames[static_cast<size_t>(protocol)];
 }

@@ -8,7 +8,7 @@
 
 #include "test/net_scenarios.h"
 
-namespace jccl {
+namespace jccl::net_transport_test {
 namespace {
 
 using test::configOf;
@@ -29,7 +29,7 @@ struct Shape {
 
 // Without it the bytes are printed, those of the padding, too.
 std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  return out << test::nameOf(shape.protocol) << " streams=" << shape.streams << " address=" << shape.address;
+  return out << test::titleOf(shape.protocol) << " streams=" << shape.streams << " address=" << shape.address;
 }
 
 class NetTransfers : public ::testing::TestWithParam<Shape> {};
@@ -43,7 +43,7 @@ TEST_P(NetTransfers, AllSizesArriveInOrderAndWhole) {
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Shape>& info) {
-  return std::string(test::nameOf(info.param.protocol)) + "Over" + std::to_string(info.param.streams) +
+  return std::string(test::titleOf(info.param.protocol)) + "Over" + std::to_string(info.param.streams) +
          (info.param.address[0] == ':' ? "StreamsV6" : "Streams");
 }
 
@@ -320,4 +320,4 @@ TEST(NetTransport, DamagedConnectInformationIsRefused) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::net_transport_test

@@ -6,7 +6,7 @@
 #include "base/mapped_memory.h"
 #include "engine/communicator.h"
 
-namespace jccl::test {
+namespace jccl::test::operation_thread_test {
 namespace {
 
 class ThrowingNetwork final : public ProgressEngine {
@@ -30,4 +30,4 @@ TEST(OperationThreadTest, AnExceptionFailsTheCommunicatorAndItsTextIsKept) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::operation_thread_test

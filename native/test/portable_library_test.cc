@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace jccl {
+namespace jccl::portable_library_test {
 namespace {
 
 class PortableLibrary : public ::testing::Test {
@@ -87,5 +87,5 @@ TEST_F(PortableLibrary, ItGoesWhenItIsClosed) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::portable_library_test
 #endif

@@ -12,7 +12,7 @@
 #include "plugin/profiler_library.h"
 #include "test/plugin_folder.h"
 
-namespace jccl {
+namespace jccl::profiler_plugin_test {
 namespace {
 
 using plugin::ProfiledOperation;
@@ -234,4 +234,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, ProfilerPluginTest,
                          ::testing::Range(plugin::kOldestProfiler, plugin::kNewestProfiler + 1));
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::profiler_plugin_test

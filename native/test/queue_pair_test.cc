@@ -18,7 +18,7 @@
 #include "verbs/adapter.h"
 #include "verbs/verbs_text.h"
 
-namespace jccl::verbs {
+namespace jccl::verbs::queue_pair_test {
 namespace {
 
 using State = QueuePairObject::State;
@@ -372,4 +372,4 @@ TEST_F(QueuePairs, AnAdapterThatTheSettingsLeaveOutIsNotOpened) {
 }
 
 }  // namespace
-}  // namespace jccl::verbs
+}  // namespace jccl::verbs::queue_pair_test

@@ -12,7 +12,7 @@
 
 #include "reduce_reference.h"
 
-namespace jccl {
+namespace jccl::reduce_test {
 namespace {
 
 constexpr size_t kGuardBytes = 192;
@@ -474,4 +474,4 @@ TEST(ReduceDispatchTest, TheWidestSupportedInstructionSetIsTaken) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::reduce_test

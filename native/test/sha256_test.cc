@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace jccl {
+namespace jccl::sha256_test {
 namespace {
 
 std::string hex(const Sha256Digest& digest) {
@@ -71,4 +71,4 @@ TEST(HmacSha256, OneChangedBitIsSeen) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::sha256_test

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace jccl {
+namespace jccl::shared_cache_test {
 namespace {
 
 class SharedCacheTest : public ::testing::Test {
@@ -64,4 +64,4 @@ TEST_F(SharedCacheTest, IsOneCoresOwnWhereNothingReportsWhoSharesIt) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::shared_cache_test

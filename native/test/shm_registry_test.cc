@@ -19,7 +19,7 @@
 #include "transport/shm_socket.h"
 #include "transport/shm_views.h"
 
-namespace jccl {
+namespace jccl::shm_registry_test {
 namespace {
 
 std::shared_ptr<ShmSegment> makeSegment(size_t bytes) {
@@ -439,4 +439,4 @@ TEST_F(ShmRegistryTest, ViewsRefuseWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::shm_registry_test

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/page.h"
 
-namespace jccl {
+namespace jccl::shm_segment_test {
 namespace {
 
 class ShmSegmentOn : public ::testing::TestWithParam<ShmBacking> {};
@@ -160,4 +160,4 @@ TEST(ShmSegment, AnEmptyOrAbsurdSizeIsRefused) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::shm_segment_test

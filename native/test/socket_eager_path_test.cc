@@ -13,7 +13,7 @@
 #include "test/net_pair.h"
 #include "transport/socket_connection.h"
 
-namespace jccl {
+namespace jccl::socket_eager_path_test {
 namespace {
 
 using test::configOf;
@@ -218,4 +218,4 @@ TEST_F(SharedStream, AStreamThatHasSentItsFinTakesNothing) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::socket_eager_path_test

@@ -8,7 +8,7 @@
 #include "test/net_pair.h"
 #include "transport/socket_connection.h"
 
-namespace jccl {
+namespace jccl::socket_frames_test {
 namespace {
 
 using test::configOf;
@@ -240,4 +240,4 @@ TEST_F(SocketFrames, PostingOutOfOrderIsABrokenPromise) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::socket_frames_test

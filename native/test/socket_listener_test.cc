@@ -12,7 +12,7 @@
 #include "test/net_pair.h"
 #include "transport/socket_dialer.h"
 
-namespace jccl {
+namespace jccl::socket_listener_test {
 namespace {
 
 using test::configOf;
@@ -401,4 +401,4 @@ TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::socket_listener_test

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "transport/socket_options.h"
 
-namespace jccl {
+namespace jccl::socket_stream_test {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
@@ -182,4 +182,4 @@ TEST_F(SocketStreamTest, AnIdlePeerIsNotLost) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::socket_stream_test

@@ -11,7 +11,7 @@
 #include "engine/core_sharing.h"
 #include "rank_threads.h"
 
-namespace jccl {
+namespace jccl::spin_policy_test {
 namespace {
 
 using Phase = WaitPhases::Phase;
@@ -183,4 +183,4 @@ TEST(Waiter, OfTwoRanksOnOneCoreOfSeveralOneMoves) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::spin_policy_test

@@ -12,7 +12,7 @@
 
 #include "base/code.h"
 
-namespace jccl::test {
+namespace jccl::test::staging_proxy_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -248,4 +248,4 @@ TEST(StagingProxy, EndsSoonWhateverItDoes) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::staging_proxy_test

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace jccl {
+namespace jccl::store_policy_test {
 namespace {
 
 constexpr size_t kBytes = 1 << 20;
@@ -169,4 +169,4 @@ TEST(StorePolicy, DifferentOrdersNeverMeasureAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::store_policy_test

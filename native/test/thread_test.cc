@@ -17,7 +17,7 @@
 
 #include "base/limited_run.h"
 
-namespace jccl {
+namespace jccl::thread_test {
 namespace {
 
 template <typename Body>
@@ -138,4 +138,4 @@ TEST(NativeThreadDeathTest, AFaultReachesTheProcesssHandler) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::thread_test

@@ -9,7 +9,7 @@
 #include "plugin/tuner_library.h"
 #include "test/plugin_folder.h"
 
-namespace jccl {
+namespace jccl::tuner_plugin_test {
 namespace {
 
 using plugin::kIgnoredCost;
@@ -158,4 +158,4 @@ TEST(TunerPluginOfVersion2, PrefersNothingThatHasNoNumber) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::tuner_plugin_test

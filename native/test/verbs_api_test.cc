@@ -11,7 +11,7 @@
 #include <infiniband/verbs.h>
 #pragma GCC diagnostic pop
 
-namespace jccl::verbs {
+namespace jccl::verbs::verbs_api_test {
 namespace {
 
 #define SAME_SIZE(Ours, Theirs) static_assert(sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs))
@@ -117,7 +117,7 @@ TEST(VerbsApi, NumbersAreTheLibrarysOwn) {
 }
 
 }  // namespace
-}  // namespace jccl::verbs
+}  // namespace jccl::verbs::verbs_api_test
 
 #else
 

@@ -8,7 +8,7 @@
 #include "verbs/verbs_library.h"
 #include "verbs/verbs_text.h"
 
-namespace jccl::verbs {
+namespace jccl::verbs::verbs_choice_test {
 namespace {
 
 bool accepts(const std::string& text, const std::string& device, int port = 1) {
@@ -144,4 +144,4 @@ TEST(VerbsLibrary, ReportsInOneSentenceWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace jccl::verbs
+}  // namespace jccl::verbs::verbs_choice_test

@@ -12,7 +12,7 @@
 #include "test/net_scenarios.h"
 #include "transport/net_ib.h"
 
-namespace jccl::test {
+namespace jccl::test::verbs_rights_test {
 namespace {
 
 const ConnectionShape kShape(64 * 1024, 16 * 1024, 16 * 1024);
@@ -205,4 +205,4 @@ TEST_F(VerbsRights, MemoryThatAPeerMayWriteIsNotWidenedToItsPages) {
 }
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::verbs_rights_test

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <new>
 
-namespace jccl {
+namespace jccl::worker_test {
 namespace {
 
 TEST(WorkerTest, RunsEachJobOnItsThread) {
@@ -67,4 +67,4 @@ TEST(WorkerTest, IsLeftInACallThatHoldsIt) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::worker_test

@@ -11,7 +11,7 @@
 #include "engine/core_sharing.h"
 #include "rank_threads.h"
 
-namespace jccl {
+namespace jccl::yield_policy_test {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
@@ -169,4 +169,4 @@ TEST(YieldPolicy, RanksBesideABusyThreadGetTheirSums) {
 }
 
 }  // namespace
-}  // namespace jccl
+}  // namespace jccl::yield_policy_test

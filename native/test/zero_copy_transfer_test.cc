@@ -12,7 +12,7 @@
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
 
-namespace jccl::test {
+namespace jccl::test::zero_copy_transfer_test {
 namespace {
 
 constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
@@ -179,4 +179,4 @@ TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopySendTest, ::testing::ValuesIn(kSymmetricVariants), nameOfVariant);
 
 }  // namespace
-}  // namespace jccl::test
+}  // namespace jccl::test::zero_copy_transfer_test

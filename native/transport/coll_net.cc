@@ -15,10 +15,6 @@ namespace {
 
 constexpr int64_t kCloseNanos = 5'000'000'000;
 
-void note(const Status& status) {
-  if (!status) logMessage(LogLevel::Warn, "net", status.message());
-}
-
 size_t wholePages(size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes() * pageBytes(); }
 
 // Runs a call of a plug-in that may not return: all that it uses is its own.
@@ -59,17 +55,18 @@ CollNetGroup::~CollNetGroup() {
     MappedMemory memory;
   };
   const auto left = std::make_shared<Left>(Left{plugin_, comm_, registration_, std::move(memory_)});
-  note(runBounded(describe(*plugin_) + ": closing a group, whose memory stays,", kCloseNanos, [left] {
-    if (left->registration != nullptr) note(left->plugin->deregister(left->comm, left->registration));
-    note(left->plugin->closeColl(left->comm));
-    left->memory = MappedMemory();
-    return Status::ok();
-  }));
+  logFailure("net", runBounded(describe(*plugin_) + ": closing a group, whose memory stays,", kCloseNanos, [left] {
+               if (left->registration != nullptr)
+                 logFailure("net", left->plugin->deregister(left->comm, left->registration));
+               logFailure("net", left->plugin->closeColl(left->comm));
+               left->memory = MappedMemory();
+               return Status::ok();
+             }));
 }
 
 void CollNetGroup::release() {
   if (registration_ != nullptr) {
-    note(watch_.around("deregMr", [&] { return plugin_->deregister(comm_, registration_); }));
+    logFailure("net", watch_.around("deregMr", [&] { return plugin_->deregister(comm_, registration_); }));
   }
   registration_ = nullptr;
   memory_ = MappedMemory();
@@ -235,7 +232,7 @@ Status CollNet::readOffer() {
 CollNet::~CollNet() {
   for (Place& place : places_) {
     if (place.group != nullptr && place.group->isStuck()) {
-      note(place.group->error());
+      logFailure("net", place.group->error());
       leaveBehind(place.group.release());
       stuck_ = true;
     }
@@ -243,10 +240,10 @@ CollNet::~CollNet() {
     closeListener(place);
   }
   if (stuck_) return;
-  note(bounded("finalize", kCloseNanos, [plugin = plugin_] {
-    plugin->finalize();
-    return Status::ok();
-  }));
+  logFailure("net", bounded("finalize", kCloseNanos, [plugin = plugin_] {
+               plugin->finalize();
+               return Status::ok();
+             }));
 }
 
 Status CollNet::bounded(const char* function, int64_t nanos, std::function<Status()> call) {
@@ -255,9 +252,10 @@ Status CollNet::bounded(const char* function, int64_t nanos, std::function<Statu
 
 void CollNet::closeListener(Place& place) {
   if (place.listener == nullptr || stuck_) return;
-  note(bounded("closeListen", kCloseNanos, [plugin = plugin_, listener = std::exchange(place.listener, nullptr)] {
-    return plugin->closeListen(listener);
-  }));
+  logFailure("net",
+             bounded("closeListen", kCloseNanos, [plugin = plugin_, listener = std::exchange(place.listener, nullptr)] {
+               return plugin->closeListen(listener);
+             }));
 }
 
 Status CollNet::listen(int group, CollNetHandle* handle) {

@@ -33,11 +33,6 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
   return Status::ok();
 }
 
-// Where no caller is left that could report it.
-void note(const Status& status) {
-  if (!status) logMessage(LogLevel::Warn, "net", status.message());
-}
-
 std::array<char, 32> shortName(const std::string& name) {
   std::array<char, 32> text{};
   std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
@@ -78,7 +73,7 @@ void PluginNet::addDevice(plugin::DeviceProperties properties) {
   pluginDevices_.push_back({plugin_, number, std::move(properties)});
 }
 
-void PluginNet::close() { note(plugin_->finalize()); }
+void PluginNet::close() { logFailure("net", plugin_->finalize()); }
 
 // Where the plan names none, channels use the devices in rotation, and ranks begin at different ones.
 const PluginDevice& PluginNet::deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {

@@ -6,15 +6,6 @@
 #include "plugin/net_abi.h"
 
 namespace jccl {
-namespace {
-
-// Where no caller is left that could report it.
-void note(const Status& status) {
-  if (!status) logMessage(LogLevel::Warn, "net", status.message());
-}
-
-}  // namespace
-
 Status PluginComm::memory(PluginMemory& memory, void** handle) {
   const auto known = registered_.find(&memory);
   if (__builtin_expect(known != registered_.end(), 1)) {
@@ -31,18 +22,18 @@ Status PluginComm::memory(PluginMemory& memory, void** handle) {
 void PluginComm::forget(PluginMemory* memory) {
   const auto known = registered_.find(memory);
   if (known == registered_.end()) return;
-  note(plugin_->deregister(raw_, known->second));
+  logFailure("net", plugin_->deregister(raw_, known->second));
   registered_.erase(known);
 }
 
 void PluginComm::close() {
   if (raw_ == nullptr) return;
   for (const auto& [memory, handle] : registered_) {
-    note(plugin_->deregister(raw_, handle));
+    logFailure("net", plugin_->deregister(raw_, handle));
     memory->users_.erase(std::remove(memory->users_.begin(), memory->users_.end(), this), memory->users_.end());
   }
   registered_.clear();
-  note(direction_ == Direction::Send ? plugin_->closeSend(raw_) : plugin_->closeReceive(raw_));
+  logFailure("net", direction_ == Direction::Send ? plugin_->closeSend(raw_) : plugin_->closeReceive(raw_));
   raw_ = nullptr;
 }
 

@@ -11,10 +11,10 @@
 namespace jccl {
 namespace {
 
-constexpr int kBacklog = 1024;
+constexpr int kSocketBacklog = 1024;
 constexpr uint64_t kDropsLogged = 10;
 constexpr int64_t kAcceptPauseNanos = 100'000'000;
-constexpr int64_t kWarnNanos = 10'000'000'000;
+constexpr int64_t kWarnAgainNanos = 10'000'000'000;
 constexpr int64_t kAcceptPatienceNanos = 2'000'000'000;
 
 // Linux takes a descriptor before it looks for a connection: without a free one accept fails although nobody waits.
@@ -52,7 +52,7 @@ Status SocketListener::open(const std::vector<std::string>& addresses) {
       const int error = errno;
       return Status::system("bind", "local=" + address.toString() + ": " + socketHint(error), error);
     }
-    if (::listen(socket.get(), kBacklog) != 0) return Status::system("listen", "local=" + address.toString());
+    if (::listen(socket.get(), kSocketBacklog) != 0) return Status::system("listen", "local=" + address.toString());
     if (Status added = events_.add(socket.get(), this); !added) return added;
     addresses_.push_back(SocketAddress::localOf(socket.get()));
     addresses_.back().setDevice(config_.devices.of(interfaceOf(addresses_.back())));
@@ -189,7 +189,7 @@ void SocketListener::noteRefusal(int64_t nowNanos, int error) {
   if (refusal_) refusedSinceNanos_ = nowNanos;
   refusal_ = Status::system("accept", "connections of other ranks", error);
   if (nowNanos < warnAgainNanos_) return;
-  warnAgainNanos_ = nowNanos + kWarnNanos;
+  warnAgainNanos_ = nowNanos + kWarnAgainNanos;
   logMessage(LogLevel::Warn, "net", refusal_.message() + "; trying again");
 }
 
