@@ -12,8 +12,6 @@ if(jccl_sanitizers)
   set(CMAKE_CXX_FLAGS_RELEASE "-O1")
   add_compile_options(-fsanitize=${jccl_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${jccl_sanitizers})
-  # GCC does not model fences for ThreadSanitizer and warns at every use.
-  if(JCCL_SANITIZE STREQUAL "thread")
-    add_compile_options(-Wno-tsan)
-  endif()
+  # What sanitizers insert makes GCC warn of bounds that nothing exceeds. The build without them has the warnings.
+  add_compile_options(-w)
 endif()
