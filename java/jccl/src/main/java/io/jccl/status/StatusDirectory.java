@@ -114,9 +114,12 @@ public final class StatusDirectory {
         return entries;
     }
 
-    /** Removes the socket of a process that has ended. */
+    /**
+     * Removes the socket of a process that has ended. One that a process has just bound is refused too, until it listens; without
+     * it nobody would find that process again.
+     */
     public void remove(Entry entry) throws IOException {
-        if (isStale(entry.path())) {
+        if (!Files.exists(Path.of("/proc/" + entry.pid())) && isStale(entry.path())) {
             Files.deleteIfExists(entry.path());
         }
     }
@@ -130,9 +133,7 @@ public final class StatusDirectory {
             requireOwnerOnly();
         }
         for (Entry entry : entries()) {
-            if (!Files.exists(Path.of("/proc/" + entry.pid()))) {
-                remove(entry);
-            }
+            remove(entry);
         }
         for (int i = 0; i < MAX_OF_ONE_PID; i++) {
             Path socket = path.resolve(pid + (i == 0 ? "" : "-" + i) + ".sock");

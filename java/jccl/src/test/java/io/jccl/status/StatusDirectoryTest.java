@@ -66,6 +66,21 @@ class StatusDirectoryTest {
                 .hasMessageContaining("uid=" + UserId.ofThisProcess());
     }
 
+    @Test
+    void socketOfALivingProcessStaysUntilItListens() throws Exception {
+        StatusDirectory directory = StatusDirectory.of(settings(folder.resolve("status")));
+        Process ended = new ProcessBuilder("true").start();
+        ended.waitFor();
+        long living = ProcessHandle.current().pid();
+        directory.bind(ended.pid()).close(); // the sockets stay, and refuse connections
+        directory.bind(living).close();
+
+        for (StatusDirectory.Entry entry : directory.entries()) {
+            directory.remove(entry);
+        }
+        assertThat(directory.entries()).extracting(StatusDirectory.Entry::pid).containsExactly(living);
+    }
+
     private static Settings settings(Path directory) {
         return Settings.load(CommunicatorConfig.builder()
                 .setting("JCCL_STATUS_DIR", directory.toString())

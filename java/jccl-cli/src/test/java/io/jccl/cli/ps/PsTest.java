@@ -74,11 +74,13 @@ class PsTest {
             throws Exception {
         long end = System.nanoTime() + 30_000_000_000L;
         String text = "nothing";
+        String refusal = "";
         while (System.nanoTime() - end < 0) {
             List<Diagnosed> all = List.of();
             try {
                 all = look.call();
             } catch (IOException e) {
+                refusal = e.getMessage();
                 assertThat(e).hasMessageContaining("it has no communicator"); // it is just starting
             }
             text = PsText.of(all, List.of(), List.of(), true, false);
@@ -91,7 +93,7 @@ class PsTest {
             }
             Thread.sleep(50);
         }
-        throw new AssertionError("rank " + rank + " was not named as one of " + kinds + ": " + text);
+        throw new AssertionError("rank " + rank + " was not named as one of " + kinds + ": " + text + refusal);
     }
 
     private static Diagnosed awaitNamed(Optional<Long> pid, Finding.Kind kind, int rank) throws Exception {
