@@ -8,6 +8,13 @@
 
 namespace jccl::test {
 
+// The undefined-behaviour sanitizer opens a pipe to look at an object, and takes it for one of a wrong type if it cannot.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitizerNeedsDescriptors = true;
+#else
+constexpr bool kSanitizerNeedsDescriptors = false;
+#endif
+
 // While one is there, calls that make a descriptor fail with EMFILE, unless one that was open is closed first.
 class NoMoreDescriptors {
  public:

@@ -229,6 +229,7 @@ SocketAddress parsed(const std::string& text, uint16_t port) {
 }
 
 TEST_F(SocketListenerTest, WithoutADescriptorNothingIsWrongUntilSomebodyWaits) {
+  if (test::kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs a descriptor itself";
   const test::NoMoreDescriptors none;
   step(1);
   step(3'000'000'000);
@@ -236,6 +237,7 @@ TEST_F(SocketListenerTest, WithoutADescriptorNothingIsWrongUntilSomebodyWaits) {
 }
 
 TEST_F(SocketListenerTest, AShortageOfDescriptorsIsAnErrorOnceItLastsAndPasses) {
+  if (test::kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs a descriptor itself";
   const UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   {
     const test::NoMoreDescriptors none;
@@ -255,6 +257,7 @@ TEST_F(SocketListenerTest, AShortageOfDescriptorsIsAnErrorOnceItLastsAndPasses) 
 }
 
 TEST_F(SocketListenerTest, AMemberWithoutADescriptorGivesUpAndNamesItsLimit) {
+  if (test::kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs a descriptor itself";
   const std::unique_ptr<SocketDialer> member = dialer(config_);
   const test::NoMoreDescriptors none;
   int work = 0;
