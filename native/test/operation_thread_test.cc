@@ -22,8 +22,8 @@ TEST(OperationThreadTest, AnExceptionFailsTheCommunicatorAndItsTextIsKept) {
   config.size = 2;
   MappedMemory segment;
   ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
+  ThrowingNetwork network;  // outlives the communicator, which asks it until the end
   Communicator communicator(config, segment.base());
-  ThrowingNetwork network;
   ASSERT_TRUE(communicator.setProgress(&network).isOk());
   EXPECT_EQ(Code::Internal, communicator.runPointToPoint({}, 1'000'000'000));
   EXPECT_EQ("of the test", communicator.lastError());
