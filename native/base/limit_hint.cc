@@ -79,7 +79,8 @@ std::string groupLimits(const LimitFiles& files) {
     const std::string folder = group.mount + (group.path == "/" ? "" : group.path);
     const std::string max = contentOf(folder + "/pids.max");
     if (!max.empty() && max != "max") {
-      text += " pids.current=" + contentOf(folder + "/pids.current") + " pids.max=" + max + " (" + folder + ")";
+      text.append(" pids.current=").append(contentOf(folder + "/pids.current"));
+      text.append(" pids.max=").append(max).append(" (").append(folder).append(")");
     }
     const size_t slash = group.path.rfind('/');
     if (group.path.empty() || group.path == "/" || slash == std::string::npos) break;
