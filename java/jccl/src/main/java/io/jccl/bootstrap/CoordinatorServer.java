@@ -224,7 +224,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
 
     @Override
     public void onExhausted(String why) {
-        refuse("the coordinator cannot meet the ranks: " + why);
+        refuse("the coordinator, in the process of rank 0, cannot meet the ranks: " + why);
     }
 
     /** Reports to the ranks that come, unless all have come, why there will be no group. */

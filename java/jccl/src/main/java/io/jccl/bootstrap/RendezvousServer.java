@@ -276,7 +276,7 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     @Override
     public void onExhausted(String why) {
-        fail("the rendezvous server cannot meet the ranks: " + why);
+        fail("the rendezvous server, in the process that created the id, cannot meet the ranks: " + why);
     }
 
     /** Reports to the ranks that are here, and to those that come within {@value #LINGER_SECONDS} s, why there is no group; then ends. */

@@ -30,8 +30,9 @@ public final class SoakMain {
 
     private static final Duration EPOCH_LIMIT = Duration.ofMinutes(3);
 
-    /** A fixed heap whose pages are there from the begin: what grows is not Java's choice. */
+    /** A fixed heap whose pages are there from the begin, and as many compilers: what grows is not Java's choice. */
     private static final List<String> JAVA = List.of(
+            "-XX:-UseDynamicNumberOfCompilerThreads",
             "-Xms192m",
             "-Xmx192m",
             "-XX:+AlwaysPreTouch",
