@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/test/device_runtime_ranks.h"
+#include "test/rank_threads.h"
 
 namespace jccl::test {
 
@@ -39,12 +40,7 @@ inline device::Issued allReduce(DeviceRuntimeRanks& ranks, int rank, Buffers& bu
 }
 
 inline Choice onTwoChannels(Algorithm algorithm, Protocol protocol, uint16_t flags = 0) {
-  Choice choice;
-  choice.algorithm = algorithm;
-  choice.protocol = protocol;
-  choice.channels = 2;
-  choice.flags = flags;
-  return choice;
+  return choiceOf(algorithm, protocol, 2, 0, flags);
 }
 
 }  // namespace jccl::test

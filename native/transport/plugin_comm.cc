@@ -6,6 +6,7 @@
 #include "plugin/net_abi.h"
 
 namespace jccl {
+
 Status PluginComm::memory(PluginMemory& memory, void** handle) {
   const auto known = registered_.find(&memory);
   if (__builtin_expect(known != registered_.end(), 1)) {

@@ -119,7 +119,7 @@ public final class StatusDirectory {
      * it nobody would find that process again.
      */
     public void remove(Entry entry) throws IOException {
-        if (!Files.exists(Path.of("/proc/" + entry.pid())) && isStale(entry.path())) {
+        if (ProcessState.of(entry.pid()) == ProcessState.ENDED && isStale(entry.path())) {
             Files.deleteIfExists(entry.path());
         }
     }
