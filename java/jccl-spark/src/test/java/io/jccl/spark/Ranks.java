@@ -54,7 +54,8 @@ final class Ranks {
     }
 
     /** Sums again and again; in the first attempt rank 1 kills its own process half-way. */
-    static Iterator<String> sumWithKill(Communicator comm, Iterator<Integer> rows) throws IOException {
+    static Iterator<String> sumWithKill(Communicator comm, Iterator<Integer> rows)
+            throws IOException, InterruptedException {
         List<String> seen = new ArrayList<>();
         double[] values = new double[100_000];
         for (int i = 0; i < 20; i++) {
@@ -63,7 +64,9 @@ final class Ranks {
                                 "kill",
                                 "-9",
                                 String.valueOf(ProcessHandle.current().pid()))
-                        .start();
+                        .start()
+                        .waitFor();
+                Thread.sleep(60_000); // not one operation more
             }
             values[0] = comm.rank() + 1;
             comm.allReduce(DataBuffer.of(values), ReduceOp.SUM).await();
