@@ -15,7 +15,7 @@ final class ByteArrays {
 
     private ByteArrays() {}
 
-    /** See {@link Communicator#broadcastObject}. The length and the first bytes travel together. */
+    /** See {@link Communicator#broadcastBytes}. The length and the first bytes travel together. */
     static byte[] broadcast(Communicator communicator, byte @Nullable [] value, int root) {
         boolean isRoot = communicator.rank() == root;
         if (isRoot) {
@@ -38,7 +38,7 @@ final class ByteArrays {
         return result;
     }
 
-    /** See {@link Communicator#allGatherObject}. */
+    /** See {@link Communicator#allGatherBytes}. */
     static List<byte[]> allGather(Communicator communicator, byte[] value) {
         Arguments.required("value", value, "the bytes of this rank; an array of none is allowed");
         int size = communicator.size();

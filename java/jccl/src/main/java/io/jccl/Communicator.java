@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Several communicators over the same ranks are independent, and may run at the same time. Where the kernels of all do not fit
  * on a GPU together, which a warning says, all ranks issue the operations of these communicators in the same order.
  */
-public sealed interface Communicator extends Operations<Work>, AutoCloseable permits CommunicatorImpl {
+public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseable permits CommunicatorImpl {
 
     /**
      * Initialises a communicator. All ranks call this with the same id and size; the call returns when all have.
@@ -65,7 +65,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
 
     /**
      * Initialises the communicator of the job that a launcher started this process in: {@code jccl run}, torchrun, Open
-     * MPI, PMI or Slurm.
+     * MPI, PMI or Slurm. A process that none of them started, as by an IDE, is the only rank of its job; a warning says so.
      *
      * @throws BootstrapException if the environment is incomplete or the ranks cannot initialise a communicator
      * @throws CommunicationTimeoutException if ranks stay away; names them
@@ -140,7 +140,16 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     /** The number of ranks. */
     int size();
 
-    /** A short name of the communicator, the same on all ranks, for logs; without secrets. Ends with the generation. */
+    /**
+     * The name that {@link CommunicatorConfig.Builder#name} or {@link #split(int, int, String)} gave this communicator. A
+     * communicator without a name is {@code world} if it was initialised, and {@code split} if it was split off.
+     */
+    String name();
+
+    /**
+     * Identifies the communicator in logs, the same on all ranks; without secrets. Starts with the given name, if there is
+     * one, continues with digits that no other communicator has, and ends with the generation after a reform.
+     */
     String id();
 
     /**
@@ -188,7 +197,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     }
 
     /**
-     * Sends the bytes of an object from the root to every rank, and waits for them. Other ranks need not know how many there
+     * Sends bytes from the root to every rank, and waits for them. Other ranks need not know how many there
      * are.
      *
      * @param value what the root sends; not used and possibly null at other ranks
@@ -196,20 +205,30 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @return the root's bytes; at the root {@code value} itself
      * @throws JcclException as {@link Work#await()}
      */
-    default byte[] broadcastObject(byte @Nullable [] value, int root) {
+    default byte[] broadcastBytes(byte @Nullable [] value, int root) {
         return ByteArrays.broadcast(this, value, root);
     }
 
+    /** {@link #broadcastBytes} under its first name. */
+    default byte[] broadcastObject(byte @Nullable [] value, int root) {
+        return broadcastBytes(value, root);
+    }
+
     /**
-     * Collects the bytes of an object of every rank at every rank, and waits for them. Ranks need not know how many others
+     * Collects bytes of every rank at every rank, and waits for them. Ranks need not know how many others
      * send.
      *
      * @param value what this rank sends; its length may differ from rank to rank, and be 0
      * @return one array for each rank, in rank order
      * @throws JcclException as {@link Work#await()}
      */
-    default List<byte[]> allGatherObject(byte[] value) {
+    default List<byte[]> allGatherBytes(byte[] value) {
         return ByteArrays.allGather(this, value);
+    }
+
+    /** {@link #allGatherBytes} under its first name. */
+    default List<byte[]> allGatherObject(byte[] value) {
+        return allGatherBytes(value);
     }
 
     /**
@@ -290,7 +309,23 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @throws PeerFailedException if ranks fail, or are interrupted; names them by their ranks in this communicator
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
-    Optional<Communicator> split(int color, int key);
+    default Optional<Communicator> split(int color, int key) {
+        return split(color, key, "");
+    }
+
+    /**
+     * Like {@link #split(int, int)}, and names the new communicator.
+     *
+     * <pre>{@code
+     * Communicator row = comm.split(comm.rank() / columns, comm.rank(), "rows").orElseThrow();
+     * }</pre>
+     *
+     * @param color which new communicator this rank joins; negative if none
+     * @param key the order within the new communicator
+     * @param name as for {@link CommunicatorConfig.Builder#name}; the same on all ranks of one color
+     * @throws IllegalArgumentException if the name has other characters or is too long
+     */
+    Optional<Communicator> split(int color, int key, String name);
 
     /**
      * Goes on without some ranks: initialises a new communicator of the others, in the same order, also when this one has
@@ -351,15 +386,11 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * and the communicator itself. Processes that join do not count towards a majority.
      *
      * <pre>{@code
-     * try {
-     *     step(comm);
-     * } catch (PeerFailedException e) {
-     *     Set<Integer> survivors = IntStream.range(0, comm.size()).boxed().collect(toSet());
-     *     survivors.removeAll(e.failedRanks());
-     *     Communicator next = comm.reform(survivors, e.failedRanks().size());
-     *     comm.close();
-     *     // the new ranks have no state: send it to them
-     * }
+     * Set<Integer> survivors = IntStream.range(0, comm.size()).boxed().collect(toSet());
+     * survivors.removeAll(leaving);
+     * Communicator next = comm.reform(survivors, coming);
+     * comm.close();
+     * // the new ranks have no state: send it to them
      * }</pre>
      *
      * <p>All survivors call this with the same arguments; it returns when all have, and all processes have joined. It waits for
@@ -392,6 +423,23 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @param quorum the same on all ranks; without meaning for a communicator that has not failed
      */
     Communicator reform(Collection<Integer> survivors, int joiners, Quorum quorum);
+
+    /**
+     * {@link #reform(Collection, int)} without some ranks, and with as many new processes in their place.
+     *
+     * <pre>{@code
+     * try {
+     *     step(comm);
+     * } catch (PeerFailedException e) {
+     *     Communicator next = comm.replace(e.failedRanks()); // on every remaining rank
+     *     comm.close();
+     *     // the new ranks, behind the others, have no state: send it to them
+     * }
+     * }</pre>
+     *
+     * @param excludedRanks ranks of this communicator that are replaced; not this one
+     */
+    Communicator replace(Collection<Integer> excludedRanks);
 
     /**
      * Fails the communicator, here and on the other ranks, and ends operations in flight with {@link AbortedException}.

@@ -2,16 +2,19 @@ package io.jccl;
 
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.internal.Arguments;
+import io.jccl.internal.Secrets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of one communicator. What is not set here comes from the environment ({@code JCCL_*}, else {@code NCCL_*}), else
- * from the defaults. Immutable; a {@link Builder} checks everything at once when it builds.
+ * Settings of one communicator. What is not set here comes from a system property of the setting's name ({@code
+ * -DJCCL_TIMEOUT=30s}), else from the environment ({@code JCCL_*}, else {@code NCCL_*}), else from the defaults. Immutable; a
+ * {@link Builder} checks everything at once when it builds.
  */
 public final class CommunicatorConfig {
 
@@ -20,8 +23,13 @@ public final class CommunicatorConfig {
 
     private static final String TIME = "a time from 1 millisecond to 365 days";
 
+    private static final String NAMES = "up to 32 letters, digits, '.', '_' and '-'";
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{0,32}");
+
     private static final CommunicatorConfig DEFAULTS = builder().build();
 
+    private final String name;
     private final @Nullable Duration timeout;
     private final @Nullable Duration initTimeout;
     private final @Nullable String hostId;
@@ -33,6 +41,7 @@ public final class CommunicatorConfig {
     private final Map<String, String> settings;
 
     private CommunicatorConfig(Builder builder) {
+        this.name = builder.name;
         this.timeout = builder.timeout;
         this.initTimeout = builder.initTimeout;
         this.hostId = builder.hostId;
@@ -52,6 +61,11 @@ public final class CommunicatorConfig {
     /** Begins new settings. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** The name of the communicator; empty if it has none. */
+    public String name() {
+        return name;
     }
 
     /** How long one operation may take, if set. */
@@ -99,9 +113,33 @@ public final class CommunicatorConfig {
         return settings;
     }
 
+    /** What is set, without secrets. */
+    @Override
+    public String toString() {
+        Map<String, Object> set = new TreeMap<>(settings);
+        set.computeIfPresent("JCCL_RENDEZVOUS", (key, value) -> Secrets.hidden(value.toString()));
+        put(set, "name", name.isEmpty() ? null : name);
+        put(set, "timeout", timeout);
+        put(set, "initTimeout", initTimeout);
+        put(set, "hostId", hostId);
+        put(set, "algorithm", algorithm);
+        put(set, "protocol", protocol);
+        put(set, "transport", transport);
+        put(set, "channels", channels);
+        put(set, "device", device);
+        return "CommunicatorConfig" + set;
+    }
+
+    private static void put(Map<String, Object> set, String name, @Nullable Object value) {
+        if (value != null) {
+            set.put(name, value);
+        }
+    }
+
     /** Begins new settings that start as these. */
     public Builder toBuilder() {
         Builder builder = new Builder();
+        builder.name = name;
         builder.timeout = timeout;
         builder.initTimeout = initTimeout;
         builder.hostId = hostId;
@@ -117,6 +155,7 @@ public final class CommunicatorConfig {
     /** Collects settings; what is left out comes from the environment. Not safe for use by several threads. */
     public static final class Builder {
 
+        private String name = "";
         private @Nullable Duration timeout;
         private @Nullable Duration initTimeout;
         private @Nullable String hostId;
@@ -128,6 +167,17 @@ public final class CommunicatorConfig {
         private final Map<String, String> settings = new TreeMap<>();
 
         private Builder() {}
+
+        /**
+         * Names the communicator in logs, thread names, {@code jccl ps} and metrics. All ranks give the same name. A
+         * communicator that {@code shrink} or {@code reform} returns keeps the name; {@code split} gives a new one.
+         *
+         * @param name up to 32 letters, digits, dots, underscores and hyphens; empty for none
+         */
+        public Builder name(String name) {
+            this.name = Arguments.required("name", name, NAMES);
+            return this;
+        }
 
         /** How long one operation may take before it fails; at least a millisecond. */
         public Builder timeout(Duration timeout) {
@@ -198,6 +248,9 @@ public final class CommunicatorConfig {
          * @throws IllegalArgumentException if a value is out of range; names it
          */
         public CommunicatorConfig build() {
+            if (!NAME.matcher(name).matches()) {
+                throw new IllegalArgumentException("name=\"" + name + "\": expected " + NAMES);
+            }
             requireDuration("timeout", timeout);
             requireDuration("initTimeout", initTimeout);
             if (hostId != null && (hostId.isBlank() || hostId.length() > 256)) {

@@ -10,4 +10,4 @@ import io.jccl.runtime.GroupBuilder;
  * between the same two ranks match in their order. Collectives run one after the other, in their order, after them. On a
  * device, neighbours that one kernel executes, and that touch no memory which another of them writes, share a launch.
  */
-public sealed interface Group extends Operations<Group> permits GroupBuilder {}
+public sealed interface Group extends ArrayOperations<Group> permits GroupBuilder {}

@@ -6,6 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
 
 /**
  * Memory on the host that the other ranks of this host can read and write in place, so that large operations move no
@@ -43,6 +45,23 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
             throw new IllegalArgumentException("bytes=" + bytes + ": expected a size of at least 1");
         }
         return new HostBuffer(HostMemory.allocate(bytes));
+    }
+
+    /**
+     * Allocates zeroed memory for elements.
+     *
+     * @param count how many, at least 1
+     * @param type their type
+     * @throws IllegalArgumentException if {@code count} is not positive, or their size is no {@code long}
+     * @throws JcclException as {@link #allocate(long)}
+     */
+    public static HostBuffer allocate(long count, DataType type) {
+        int bytes = DataBuffer.required(type).bytes();
+        if (count <= 0 || count > Long.MAX_VALUE / bytes) {
+            throw new IllegalArgumentException("count=" + count + " type=" + type.label() + ": expected 1 to "
+                    + Long.MAX_VALUE / bytes + " elements");
+        }
+        return allocate(count * bytes);
     }
 
     /**
@@ -100,6 +119,11 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
         return slice(0, bytes() / DataBuffer.required(type).bytes(), type);
     }
 
+    /** {@link #as} by a name that is no keyword of Kotlin. */
+    public DataBuffer elements(DataType type) {
+        return as(type);
+    }
+
     /**
      * A view of a part of the memory in native byte order, for reading and writing it from Java.
      *
@@ -145,6 +169,30 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      */
     public DoubleBuffer asDoubleBuffer(long offsetBytes, int count) {
         return asByteBuffer(offsetBytes, viewBytes(count, Double.BYTES)).asDoubleBuffer();
+    }
+
+    /**
+     * Like {@link #asByteBuffer}, as elements of type {@code int}.
+     *
+     * @param offsetBytes where the view begins
+     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
+     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public IntBuffer asIntBuffer(long offsetBytes, int count) {
+        return asByteBuffer(offsetBytes, viewBytes(count, Integer.BYTES)).asIntBuffer();
+    }
+
+    /**
+     * Like {@link #asByteBuffer}, as elements of type {@code long}.
+     *
+     * @param offsetBytes where the view begins
+     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
+     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public LongBuffer asLongBuffer(long offsetBytes, int count) {
+        return asByteBuffer(offsetBytes, viewBytes(count, Long.BYTES)).asLongBuffer();
     }
 
     private static int viewBytes(int count, int elementBytes) {

@@ -178,6 +178,27 @@ public interface Operations<R> {
             long[] recvOffsets);
 
     /**
+     * {@link #allToAllV(DataBuffer, long[], long[], DataBuffer, long[], long[])} of blocks without gaps, in rank order.
+     *
+     * @param send holds the blocks to send
+     * @param sendCounts how many elements go to each rank; copied
+     * @param recv receives the blocks; must not overlap {@code send}
+     * @param recvCounts how many elements come from each rank; copied
+     */
+    default R allToAllV(DataBuffer send, long[] sendCounts, DataBuffer recv, long[] recvCounts) {
+        return allToAllV(send, sendCounts, offsets(sendCounts), recv, recvCounts, offsets(recvCounts));
+    }
+
+    /** Where blocks of these sizes begin. Null and wrong sizes are left to the operation to refuse. */
+    private static long[] offsets(long[] counts) {
+        long[] offsets = new long[counts == null ? 0 : counts.length];
+        for (int i = 1; i < offsets.length; i++) {
+            offsets[i] = offsets[i - 1] + counts[i - 1];
+        }
+        return offsets;
+    }
+
+    /**
      * Collects the send buffers of all ranks at the root, in rank order.
      *
      * @param send this rank's {@code c} elements; at the root it may be the root's block of {@code recv}

@@ -8,12 +8,15 @@ import io.jccl.TransportKind;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
@@ -25,14 +28,25 @@ import java.util.function.ToLongFunction;
  * new CommunicatorMeters(comm).bindTo(registry);
  * }</pre>
  *
- * <p>Each meter has the tags {@code communicator} and {@code rank}. Meters read {@link Communicator#metrics()} when the registry
- * asks; they do not keep the communicator reachable. After {@link Communicator#close()} counters stay as they were. Remove them
- * with {@link MeterRegistry#remove} where communicators come and go.
+ * <p>Each meter has the tags {@code communicator}, which is {@link Communicator#name()}, and {@code rank}. If another
+ * communicator of the process has the same name and rank, and is bound to the same registry, the tag of the later one ends in
+ * {@code -2}, {@code -3} and so on, in the order of binding: give communicators names to keep their meters apart.
+ *
+ * <p>Meters read {@link Communicator#metrics()} when the registry asks; they do not keep the communicator reachable. After
+ * {@link Communicator#close()} counters stay as they were. {@link #close()} removes the meters from their registries.
  */
-public final class CommunicatorMeters implements MeterBinder {
+public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
+
+    private static final String FAILURES = "jccl.failures";
+
+    /** Two ranks of one process may bind their meters at the same time. */
+    private static final Object BINDING = new Object();
 
     private final Communicator communicator;
-    private final Tags tags;
+    private final Tags given;
+
+    /** Removes a meter from its registry. */
+    private final List<Runnable> removals = new CopyOnWriteArrayList<>();
 
     /** Meters of a communicator. */
     public CommunicatorMeters(Communicator communicator) {
@@ -42,98 +56,134 @@ public final class CommunicatorMeters implements MeterBinder {
     /**
      * Meters of a communicator.
      *
-     * @param tags that each meter has beside its own
+     * @param tags that each meter has in addition to its own
      */
     public CommunicatorMeters(Communicator communicator, Iterable<Tag> tags) {
         this.communicator = Objects.requireNonNull(
                 communicator, "communicator=null: expected the one whose operations are counted");
-        this.tags = Tags.of(Objects.requireNonNull(tags, "tags=null: expected tags, or Tags.empty()"))
-                .and("communicator", communicator.id(), "rank", Integer.toString(communicator.rank()));
+        this.given = Tags.of(Objects.requireNonNull(tags, "tags=null: expected tags, or Tags.empty()"));
+    }
+
+    /** Removes the meters of this communicator from all registries. Call it when the communicator is closed for good. */
+    @Override
+    public void close() {
+        removals.forEach(Runnable::run);
+        removals.clear();
     }
 
     @Override
     public void bindTo(MeterRegistry registry) {
-        for (Collective collective : Collective.values()) {
-            bind(registry, collective);
+        synchronized (BINDING) {
+            new Binding(registry, freeTags(registry)).all();
         }
-        for (TransportKind transport : TransportKind.values()) {
-            bind(registry, transport);
-        }
-        counter(registry, "jccl.failures", "1 once the communicator has failed", tags, CommunicatorMetrics::failures);
-        gauge(registry, "segment", MemoryUsage::residentBytes);
-        gauge(registry, "network", MemoryUsage::networkBytes);
-        gauge(registry, "staging", MemoryUsage::stagingBytes);
     }
 
-    private void bind(MeterRegistry registry, Collective collective) {
-        Tags own = tags.and("collective", collective.label());
-        FunctionTimer.builder(
-                        "jccl.operations",
-                        communicator,
-                        it -> of(it, collective).operations(),
-                        it -> of(it, collective).time().toNanos(),
-                        TimeUnit.NANOSECONDS)
-                .description("Operations that ended well, and their time")
-                .tags(own)
-                .register(registry);
-        FunctionCounter.builder("jccl.operations.bytes", communicator, it -> of(it, collective)
-                        .bytes())
-                .description("Bytes of the larger buffer of this rank")
-                .baseUnit(BaseUnits.BYTES)
-                .tags(own)
-                .register(registry);
-        counter(
-                registry,
-                "jccl.operations.in.place",
-                "Operations that read and wrote the buffers of other ranks",
-                own,
-                it -> it.collectives().get(collective).inPlace());
+    /** The tags of this communicator's meters, which no other communicator's meters in the registry have. */
+    private Tags freeTags(MeterRegistry registry) {
+        Tags tags = numbered(1);
+        for (int number = 2; registry.find(FAILURES).tags(tags).meter() != null; number++) {
+            tags = numbered(number);
+        }
+        return tags;
+    }
+
+    private Tags numbered(int number) {
+        String name = communicator.name() + (number == 1 ? "" : "-" + number);
+        return given.and("communicator", name, "rank", Integer.toString(communicator.rank()));
     }
 
     private static CommunicatorMetrics.OfCollective of(Communicator communicator, Collective collective) {
         return communicator.metrics().collectives().get(collective);
     }
 
-    private void bind(MeterRegistry registry, TransportKind transport) {
-        Tags own = tags.and("transport", transport.label());
-        FunctionCounter.builder("jccl.transport.sent", communicator, it -> of(it, transport)
-                        .sentBytes())
-                .description("Bytes sent, as they lay in slots")
-                .baseUnit(BaseUnits.BYTES)
-                .tags(own)
-                .register(registry);
-        FunctionTimer.builder(
-                        "jccl.transport.long.waits",
-                        communicator,
-                        it -> of(it, transport).longWaits(),
-                        it -> of(it, transport).waited().toNanos(),
-                        TimeUnit.NANOSECONDS)
-                .description("Waits for other ranks of a millisecond or more")
-                .tags(own)
-                .register(registry);
-    }
-
     private static CommunicatorMetrics.OfTransport of(Communicator communicator, TransportKind transport) {
         return communicator.metrics().transports().get(transport);
     }
 
-    private void counter(
-            MeterRegistry registry,
-            String name,
-            String description,
-            Tags own,
-            ToDoubleFunction<CommunicatorMetrics> value) {
-        FunctionCounter.builder(name, communicator, it -> value.applyAsDouble(it.metrics()))
-                .description(description)
-                .tags(own)
-                .register(registry);
-    }
+    /** Registers the meters of one registry. */
+    private final class Binding {
 
-    private void gauge(MeterRegistry registry, String area, ToLongFunction<MemoryUsage> bytes) {
-        Gauge.builder("jccl.memory", communicator, it -> bytes.applyAsLong(it.memoryUsage()))
-                .description("Memory that the communicator holds in this process")
-                .baseUnit(BaseUnits.BYTES)
-                .tags(tags.and("area", area))
-                .register(registry);
+        private final MeterRegistry registry;
+        private final Tags tags;
+
+        Binding(MeterRegistry registry, Tags tags) {
+            this.registry = registry;
+            this.tags = tags;
+        }
+
+        void all() {
+            for (Collective collective : Collective.values()) {
+                collective(collective);
+            }
+            for (TransportKind transport : TransportKind.values()) {
+                transport(transport);
+            }
+            counter(FAILURES, "1 once the communicator has failed", tags, CommunicatorMetrics::failures);
+            gauge("segment", MemoryUsage::residentBytes);
+            gauge("network", MemoryUsage::networkBytes);
+            gauge("staging", MemoryUsage::stagingBytes);
+        }
+
+        private void collective(Collective collective) {
+            Tags own = tags.and("collective", collective.label());
+            keep(FunctionTimer.builder(
+                            "jccl.operations",
+                            communicator,
+                            it -> of(it, collective).operations(),
+                            it -> of(it, collective).time().toNanos(),
+                            TimeUnit.NANOSECONDS)
+                    .description("Operations that ended well, and their time")
+                    .tags(own)
+                    .register(registry));
+            keep(FunctionCounter.builder("jccl.operations.bytes", communicator, it -> of(it, collective)
+                            .bytes())
+                    .description("Bytes of the larger buffer of this rank")
+                    .baseUnit(BaseUnits.BYTES)
+                    .tags(own)
+                    .register(registry));
+            counter(
+                    "jccl.operations.in.place",
+                    "Operations that read and wrote the buffers of other ranks",
+                    own,
+                    it -> it.collectives().get(collective).inPlace());
+        }
+
+        private void transport(TransportKind transport) {
+            Tags own = tags.and("transport", transport.label());
+            keep(FunctionCounter.builder("jccl.transport.sent", communicator, it -> of(it, transport)
+                            .sentBytes())
+                    .description("Bytes sent, as they lay in slots")
+                    .baseUnit(BaseUnits.BYTES)
+                    .tags(own)
+                    .register(registry));
+            keep(FunctionTimer.builder(
+                            "jccl.transport.long.waits",
+                            communicator,
+                            it -> of(it, transport).longWaits(),
+                            it -> of(it, transport).waited().toNanos(),
+                            TimeUnit.NANOSECONDS)
+                    .description("Waits for other ranks of a millisecond or more")
+                    .tags(own)
+                    .register(registry));
+        }
+
+        private void counter(String name, String description, Tags own, ToDoubleFunction<CommunicatorMetrics> value) {
+            keep(FunctionCounter.builder(name, communicator, it -> value.applyAsDouble(it.metrics()))
+                    .description(description)
+                    .tags(own)
+                    .register(registry));
+        }
+
+        private void gauge(String area, ToLongFunction<MemoryUsage> bytes) {
+            keep(Gauge.builder("jccl.memory", communicator, it -> bytes.applyAsLong(it.memoryUsage()))
+                    .description("Memory that the communicator holds in this process")
+                    .baseUnit(BaseUnits.BYTES)
+                    .tags(tags.and("area", area))
+                    .register(registry));
+        }
+
+        private void keep(Meter meter) {
+            removals.add(() -> registry.remove(meter));
+        }
     }
 }

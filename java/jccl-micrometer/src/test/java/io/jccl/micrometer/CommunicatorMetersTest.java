@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.UniqueId;
@@ -82,6 +83,38 @@ class CommunicatorMetersTest {
                             .value())
                     .isPositive();
         }
+    }
+
+    @Test
+    void metersHaveTheNameOfTheirCommunicator() {
+        SimpleMeterRegistry registry = new SimpleMeterRegistry();
+        CommunicatorConfig rows = CommunicatorConfig.builder().name("rows").build();
+        try (Communicator named = Communicator.init(UniqueId.create(), 0, 1, rows);
+                Communicator first = Communicator.init(UniqueId.create(), 0, 1);
+                Communicator second = Communicator.init(UniqueId.create(), 0, 1);
+                Communicator part = first.split(0, 0).orElseThrow()) {
+            List.of(named, first, second, part).forEach(one -> new CommunicatorMeters(one).bindTo(registry));
+            second.allReduce(1.0, ReduceOp.SUM);
+        }
+        assertThat(registry.find("jccl.failures").meters())
+                .extracting(meter -> meter.getId().getTag("communicator"))
+                .containsExactlyInAnyOrder("rows", "world", "world-2", "split");
+        assertThat(registry.get("jccl.operations")
+                        .tags("communicator", "world-2", "collective", "all_reduce")
+                        .functionTimer()
+                        .count())
+                .isEqualTo(1);
+    }
+
+    @Test
+    void closedMetersLeaveTheirRegistry() {
+        SimpleMeterRegistry registry = new SimpleMeterRegistry();
+        try (Communicator one = Communicator.init(UniqueId.create(), 0, 1);
+                CommunicatorMeters meters = new CommunicatorMeters(one)) {
+            meters.bindTo(registry);
+            assertThat(registry.getMeters()).isNotEmpty();
+        }
+        assertThat(registry.getMeters()).isEmpty();
     }
 
     @Test

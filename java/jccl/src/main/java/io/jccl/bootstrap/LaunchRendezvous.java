@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.UniqueId;
+import io.jccl.config.LoggedOnce;
 import io.jccl.device.UserId;
 import io.jccl.internal.Causes;
 import java.io.IOException;
@@ -66,11 +67,11 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
             return new LaunchRendezvous(search, null, null, search::explanation);
         }
         if (address.guessable()) {
-            LOG.warn(
-                    "the rendezvous {}:{} has no secret, so that others who reach the port could join: set"
-                            + " JCCL_RENDEZVOUS=host:port/secret on all ranks where the network is not trusted",
-                    address.host(),
-                    address.port());
+            LoggedOnce.warn(
+                    LaunchRendezvous.class,
+                    "the rendezvous " + address.host() + ":" + address.port()
+                            + " has no secret, so that others who reach the port could join: set"
+                            + " JCCL_RENDEZVOUS=host:port/secret on all ranks where the network is not trusted");
         }
         Connector.ServerAddress own = new Connector.ServerAddress(ownAddresses(address, options), secret);
         RendezvousServer server =

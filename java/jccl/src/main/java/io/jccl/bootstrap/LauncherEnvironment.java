@@ -1,8 +1,8 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
-import io.jccl.config.LaunchSettings;
 import io.jccl.device.UserId;
+import io.jccl.internal.Secrets;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,6 +26,8 @@ import org.slf4j.LoggerFactory;
  *   <li>JCCL's own: {@code JCCL_RANK}, {@code JCCL_SIZE}, {@code JCCL_RENDEZVOUS}, optionally {@code JCCL_LOCAL_RANK}
  *   <li>an Indexed Job of Kubernetes: {@code JOB_COMPLETION_INDEX} in the place of {@code JCCL_RANK}
  *   <li>torchrun: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code MASTER_PORT}, {@code LOCAL_RANK}
+ *   <li>Kubeflow Trainer, which starts a process on each node: {@code PET_NODE_RANK}, {@code PET_NNODES}, {@code
+ *       PET_MASTER_ADDR}, {@code PET_MASTER_PORT}
  *   <li>Open MPI: {@code OMPI_COMM_WORLD_RANK}, {@code _SIZE}, {@code _LOCAL_RANK}, {@code _LOCAL_SIZE}
  *   <li>PMI, as with MPICH: {@code PMI_RANK}, {@code PMI_SIZE}, {@code MPI_LOCALRANKID}, {@code MPI_LOCALNRANKS}
  *   <li>Slurm: {@code SLURM_PROCID}, {@code SLURM_NTASKS}, {@code SLURM_LOCALID}, {@code SLURM_JOB_ID}, ...,
@@ -44,6 +46,8 @@ public final class LauncherEnvironment {
     private static final String RENDEZVOUS = "JCCL_RENDEZVOUS";
     static final String KUBERNETES = "kubernetes";
     static final String SLURM = "slurm";
+    private static final String TORCHRUN = "torchrun";
+    private static final String KUBEFLOW = "kubeflow";
     /** Begins a rendezvous that was made from a launcher's variables, where a command passes it on to its ranks. */
     private static final String MADE = "made-from-the-launcher:";
 
@@ -58,13 +62,20 @@ public final class LauncherEnvironment {
         this.slurm = new SlurmJob(this::get);
     }
 
-    /** The variables of one launcher. */
-    record Dialect(String name, String rank, String size, String localRank, String localSize) {}
+    /** The variables of one launcher; an empty name stands for one that it does not set. */
+    record Dialect(String name, String rank, String size, String localRank, String localSize) {
+
+        /** Returns true if only rank and size together speak of several processes; one of them has other uses, too. */
+        boolean needsRankAndSize() {
+            return name.equals(KUBERNETES) || name.equals(KUBEFLOW);
+        }
+    }
 
     private static final List<Dialect> DIALECTS = List.of(
             new Dialect("jccl", "JCCL_RANK", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
             new Dialect(KUBERNETES, "JOB_COMPLETION_INDEX", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
-            new Dialect("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+            new Dialect(TORCHRUN, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+            new Dialect(KUBEFLOW, "PET_NODE_RANK", "PET_NNODES", "", ""),
             new Dialect(
                     "openmpi",
                     "OMPI_COMM_WORLD_RANK",
@@ -112,6 +123,29 @@ public final class LauncherEnvironment {
         return Optional.empty();
     }
 
+    /**
+     * Requires that no variable speaks of other ranks, where {@link #find} has found no launcher: a process that was started by
+     * hand is the only rank of its job, and one whose environment lost some of a launcher's variables must not become that.
+     *
+     * @param environment the variables, as {@link System#getenv()}
+     * @throws BootstrapException if there is such a variable; names it
+     */
+    public static void requireNone(Map<String, String> environment) {
+        LauncherEnvironment reader = new LauncherEnvironment(environment);
+        List<String> found = DIALECTS.stream()
+                .filter(dialect -> !dialect.name().equals(SLURM)) // whose variables a shell of an allocation has, too
+                .flatMap(dialect -> Stream.of(dialect.rank(), dialect.localRank(), dialect.localSize()))
+                .filter(name -> reader.get(name).isPresent())
+                .distinct()
+                .collect(Collectors.toCollection(ArrayList::new));
+        reader.get(RENDEZVOUS).ifPresent(value -> found.add(RENDEZVOUS));
+        if (!found.isEmpty()) {
+            throw new BootstrapException("the launcher's environment is incomplete: " + String.join(", ", found)
+                    + " is set, but neither JCCL_RANK and JCCL_SIZE nor what another launcher sets in their place: set"
+                    + " both, or unset " + String.join(", ", found) + " for a job of this process alone");
+        }
+    }
+
     private Optional<String> get(String name) {
         String value = environment.get(name);
         return value == null || value.isBlank() ? Optional.empty() : Optional.of(value.trim());
@@ -120,8 +154,9 @@ public final class LauncherEnvironment {
     private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
         boolean hasRank = get(dialect.rank()).isPresent();
         boolean hasSize = get(dialect.size()).isPresent();
-        // Pods of any Indexed Job have the index, and JCCL_SIZE alone is JCCL's own.
-        boolean anything = dialect.name().equals(KUBERNETES) ? hasRank && hasSize : hasRank || hasSize;
+        // Pods of any Indexed Job have the index, JCCL_SIZE alone is JCCL's own, and torchrun reads PET_NNODES as an
+        // option.
+        boolean anything = dialect.needsRankAndSize() ? hasRank && hasSize : hasRank || hasSize;
         if (!anything || dialect.name().equals(SLURM) && !slurm.insideStep()) {
             return Optional.empty();
         }
@@ -173,7 +208,7 @@ public final class LauncherEnvironment {
             return Optional.of(parseRendezvous(explicit.get()));
         }
         return switch (dialect.name()) {
-            case "torchrun" -> torchrun(dialect, missing);
+            case TORCHRUN, KUBEFLOW -> torchrun(dialect, missing);
             case SLURM -> slurmStep(missing);
             case "openmpi" -> mpi(
                     dialect, missing, Optional.empty(), List.of("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"));
@@ -189,11 +224,15 @@ public final class LauncherEnvironment {
     /**
      * Where torchrun's agent hosts the store, it listens on the port itself: JCCL uses the next one. Agents count restarts each
      * for itself, and may spell the host each in its own way; on the first host of a PyTorchJob it is {@code localhost}. So
-     * none of these is part of the key, and rank 0 takes connections of all hosts unless all ranks are known to be here.
+     * none of these is part of the key, and rank 0 takes connections of all hosts unless all ranks are known to be here. Kubeflow
+     * Trainer sets the same variables under the names of torchrun's options, without an agent.
      */
     private Optional<Launch.Rendezvous> torchrun(Dialect dialect, List<String> missing) {
+        String prefix = dialect.name().equals(KUBEFLOW) ? "PET_" : "";
+        String address = prefix + "MASTER_ADDR";
+        String masterPort = prefix + "MASTER_PORT";
         int before = missing.size();
-        for (String name : List.of("MASTER_ADDR", "MASTER_PORT")) {
+        for (String name : List.of(address, masterPort)) {
             if (get(name).isEmpty()) {
                 missing.add(name);
             }
@@ -204,10 +243,10 @@ public final class LauncherEnvironment {
         boolean agentListens = get("TORCHELASTIC_USE_AGENT_STORE")
                 .map("true"::equalsIgnoreCase)
                 .orElse(false);
-        int port = number("MASTER_PORT", 1, 65534) + (agentListens ? 1 : 0);
-        String host = get("MASTER_ADDR").orElseThrow();
-        Launch.Secret job =
-                new Launch.Secret("torchrun " + get("TORCHELASTIC_RUN_ID").orElse("") + " " + port);
+        int port = number(masterPort, 1, 65534) + (agentListens ? 1 : 0);
+        String host = get(address).orElseThrow();
+        Launch.Secret job = new Launch.Secret(
+                dialect.name() + " " + get("TORCHELASTIC_RUN_ID").orElse("") + " " + port);
         Optional<String> localSize = get(dialect.localSize());
         boolean onlyHere =
                 localSize.isPresent() ? localSize.equals(get(dialect.size())) : !HostLookup.isLocalhost(host);
@@ -389,7 +428,7 @@ public final class LauncherEnvironment {
     }
 
     private static IllegalArgumentException badRendezvous(String text, String why) {
-        return new IllegalArgumentException(RENDEZVOUS + "=\"" + LaunchSettings.withoutSecret(text) + "\": " + why
+        return new IllegalArgumentException(RENDEZVOUS + "=\"" + Secrets.hidden(text) + "\": " + why
                 + "; expected host:port, [v6-address]:port, either with /secret, or file:/path");
     }
 }

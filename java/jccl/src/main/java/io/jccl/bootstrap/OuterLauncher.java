@@ -2,6 +2,7 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import io.jccl.config.LaunchSettings;
+import io.jccl.internal.Secrets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -80,9 +81,8 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
 
     private static boolean mayBeSeveral(LauncherEnvironment.Dialect dialect, Map<String, String> environment) {
         boolean hasRank = get(environment, dialect.rank()).isPresent();
-        boolean isKubernetes = dialect.name().equals(LauncherEnvironment.KUBERNETES); // whose index alone says nothing
         return size(dialect, environment)
-                .map(size -> !size.equals("1") && (hasRank || !isKubernetes))
+                .map(size -> !size.equals("1") && (hasRank || !dialect.needsRankAndSize()))
                 .orElse(hasRank && dialect.name().equals("jccl")); // RANK alone is a name like any other
     }
 
@@ -112,7 +112,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         List<String> variables = new ArrayList<>();
         for (String name : names) {
             get(environment, name)
-                    .map(value -> name.equals(RENDEZVOUS) ? LaunchSettings.withoutSecret(value) : value)
+                    .map(value -> name.equals(RENDEZVOUS) ? Secrets.hidden(value) : value)
                     .ifPresent(value -> variables.add(name + "=" + value));
         }
         return variables;

@@ -104,15 +104,6 @@ public final class LaunchSettings {
 
     private LaunchSettings() {}
 
-    /** A rendezvous as logs may have it: who knows the secret can join the job. */
-    public static String withoutSecret(String rendezvous) {
-        if (rendezvous.startsWith("file:")) {
-            return rendezvous;
-        }
-        // The text of a UniqueId is no rendezvous, but all of it is secret.
-        return rendezvous.replaceFirst("(?s)(^jccl1:|/).*", "$1…");
-    }
-
     static List<Setting<?>> all() {
         return GROUP.settings();
     }

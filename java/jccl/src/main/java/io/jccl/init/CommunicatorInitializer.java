@@ -18,6 +18,7 @@ import io.jccl.bootstrap.ReportKind;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.EnvironmentVariables;
 import io.jccl.config.LaunchSettings;
+import io.jccl.config.LoggedOnce;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
@@ -119,10 +120,19 @@ public final class CommunicatorInitializer {
         if (members.isPresent()) {
             return join(JobMembers.parse(members.get(), EnvironmentVariables.all()), config, settings);
         }
+        Optional<Launch> found = LauncherEnvironment.find(EnvironmentVariables.all());
+        if (found.isEmpty()) {
+            LauncherEnvironment.requireNone(EnvironmentVariables.all());
+            LoggedOnce.warn(
+                    CommunicatorInitializer.class,
+                    "this process is the only rank of its job, because no launcher started it; for N ranks: jccl run -n N --"
+                            + " COMMAND, or torchrun, mpirun or srun");
+            return initialize(openRendezvous(config), 0, 1, config);
+        }
+        Launch launch = found.get();
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
-        Launch launch = LauncherEnvironment.detect(EnvironmentVariables.all());
         CommunicatorStatus status =
                 ProcessStatus.begin(JobIdentity.of(launch), launch.rank(), launch.size(), settings, options);
         return initialize(config, settings, costs, status, timeline, () -> Bootstrap.join(launch, generation, options));
@@ -187,8 +197,9 @@ public final class CommunicatorInitializer {
     }
 
     /** Initialises communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
-    public static Optional<InitializedCommunicator> split(InitializedCommunicator parent, int color, int key) {
-        Settings settings = InitSettings.load(parent.config());
+    public static Optional<InitializedCommunicator> split(
+            InitializedCommunicator parent, int color, int key, CommunicatorConfig config) {
+        Settings settings = InitSettings.load(config);
         Timeline timeline = new Timeline("split", System::nanoTime);
         try {
             return parent.membership()
@@ -196,7 +207,7 @@ public final class CommunicatorInitializer {
                             color,
                             key,
                             InitSettings.bootstrap(settings),
-                            membership -> after(parent, membership, settings, timeline));
+                            membership -> after(parent, config, membership, settings, timeline));
         } catch (InterruptedCommunicationException e) {
             String text = "split(color=" + color + " key=" + key + ") on rank=" + parent.rank()
                     + ": the thread that waits was interrupted";
@@ -231,11 +242,15 @@ public final class CommunicatorInitializer {
                 });
     }
 
-    /** Initialises the communicator of a group that came from another, as that was configured. */
+    /** Initialises the communicator of a group that came from another. */
     static InitializedCommunicator after(
-            InitializedCommunicator parent, Bootstrap membership, Settings settings, Timeline timeline) {
+            InitializedCommunicator parent,
+            CommunicatorConfig config,
+            Bootstrap membership,
+            Settings settings,
+            Timeline timeline) {
         CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
-        return initialize(parent.config(), settings, parent.costs(), status, timeline, () -> membership);
+        return initialize(config, settings, parent.costs(), status, timeline, () -> membership);
     }
 
     @SuppressWarnings("try") // a context of log records is there to be current
@@ -245,10 +260,10 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** A short name, the same on all ranks. */
+    /** The communicator's id: name, digits of the session, generation; the same on all ranks. */
     private String id() {
-        String name = membership.name();
-        return membership.generation() == 0 ? name : name + "-g" + membership.generation();
+        String name = config.name().isEmpty() ? "" : config.name() + "-";
+        return name + membership.name() + (membership.generation() == 0 ? "" : "-g" + membership.generation());
     }
 
     private InitializedCommunicator initializeLogged() {
@@ -258,7 +273,7 @@ public final class CommunicatorInitializer {
             status.joined(membership, id());
             timeline.step("bootstrap");
             status.step("exchange of settings and addresses");
-            Optional<GraphFile> graphs = InitSettings.requireSame(context, costs);
+            Optional<GraphFile> graphs = InitSettings.requireSame(context, config.name(), costs);
             NetPlugin.Choice found = NetPlugin.of(context.settings());
             TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
             acquired.push(tuner::close);

@@ -59,6 +59,7 @@ final class InitSettings {
             IbSettings.IB_QPS_PER_CONNECTION,
             IbSettings.IB_SPLIT_DATA_ON_QPS);
 
+    private static final String NAME = "CommunicatorConfig.name";
     private static final int MAX_SOURCE = 200;
     private static final int MAX_PORT = 65_535;
 
@@ -98,13 +99,15 @@ final class InitSettings {
     /**
      * Compares what must be the same on all ranks; they call it together.
      *
+     * @param name of the communicator, empty if it has none
      * @return the file of graphs that all of them have
      * @throws io.jccl.BootstrapException if settings differ
      */
-    static Optional<GraphFile> requireSame(InitContext context, HostCosts costs) {
+    static Optional<GraphFile> requireSame(InitContext context, String name, HostCosts costs) {
         Optional<GraphFile> graphs = GraphFile.of(context.settings());
-        Set<String> ignored = SharedSettings.requireSame(
-                context, shared(context.settings(), costs, graphs), Set.of(TopologySettings.GRAPH_FILE.name()));
+        Map<String, SharedSettings.Value> mine = shared(context.settings(), costs, graphs);
+        mine.put(NAME, new SharedSettings.Value(NAME, name));
+        Set<String> ignored = SharedSettings.requireSame(context, mine, Set.of(TopologySettings.GRAPH_FILE.name()));
         if (ignored.isEmpty()) {
             return graphs;
         }

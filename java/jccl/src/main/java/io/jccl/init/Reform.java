@@ -54,7 +54,8 @@ final class Reform {
                             parent.rendezvousAddresses(),
                             needsMajority,
                             InitSettings.bootstrap(settings));
-            InitializedCommunicator child = CommunicatorInitializer.after(parent, membership, settings, timeline);
+            InitializedCommunicator child =
+                    CommunicatorInitializer.after(parent, parent.config(), membership, settings, timeline);
             LOG.info(
                     "communicator={} rank={} goes on as communicator={} rank={} size={} generation={} without {}, with {} processes that joined",
                     parent.id(),

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
 import io.jccl.CommunicatorMetrics;
 import io.jccl.DataBuffer;
 import io.jccl.DeviceException;
@@ -157,6 +158,12 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     }
 
     @Override
+    public String name() {
+        String given = initialized.config().name();
+        return given.isEmpty() ? initialized.membership().isPart() ? "split" : "world" : given;
+    }
+
+    @Override
     public String id() {
         return initialized.id();
     }
@@ -282,14 +289,15 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     }
 
     @Override
-    public Optional<Communicator> split(int color, int key) {
+    public Optional<Communicator> split(int color, int key, String name) {
+        CommunicatorConfig config = initialized.config().toBuilder().name(name).build();
         begin();
         initialized.status().calls("split");
         try {
             drain("split");
             failures.requireNone();
             return VirtualThreads.callOnPlatformThread(
-                            "jccl-split", () -> CommunicatorInitializer.split(initialized, color, key))
+                            "jccl-split", () -> CommunicatorInitializer.split(initialized, color, key, config))
                     .map(CommunicatorImpl::started);
         } catch (JcclException e) {
             childFailed = true;
@@ -325,6 +333,12 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                 Checks.leaving(survivors, joiners, initialized.rank(), initialized.size()),
                 joiners,
                 needsMajority);
+    }
+
+    @Override
+    public Communicator replace(Collection<Integer> excludedRanks) {
+        SortedSet<Integer> excluded = Checks.excluded(excludedRanks, initialized.rank(), initialized.size());
+        return reform("reform", excluded, excluded.size(), needsMajority(Quorum.MAJORITY));
     }
 
     private boolean needsMajority(Quorum quorum) {

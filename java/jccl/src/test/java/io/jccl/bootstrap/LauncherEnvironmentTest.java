@@ -45,6 +45,31 @@ class LauncherEnvironmentTest {
     }
 
     @Test
+    void processWithoutALaunchersVariablesIsAlone() {
+        LauncherEnvironment.requireNone(env());
+        LauncherEnvironment.requireNone(
+                env("SLURM_JOB_ID=7", "SLURM_NTASKS=4", "SLURM_NTASKS_PER_NODE=2", "JCCL_DEBUG=info"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "JCCL_RENDEZVOUS=h:1/hush",
+                "JCCL_LOCAL_RANK=0",
+                "JOB_COMPLETION_INDEX=3",
+                "LOCAL_RANK=1",
+                "OMPI_COMM_WORLD_LOCAL_SIZE=2"
+            })
+    void halfOfALaunchersVariablesIsAnError(String variable) {
+        assertThat(LauncherEnvironment.find(env(variable))).isEmpty();
+        assertThatThrownBy(() -> LauncherEnvironment.requireNone(env(variable)))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining(
+                        "the launcher's environment is incomplete: " + variable.replaceFirst("=.*", "") + " is set")
+                .hasMessageNotContaining("hush");
+    }
+
+    @Test
     void localRankMayBeMissing() {
         assertThat(LauncherEnvironment.detect(env("JCCL_RANK=0", "JCCL_SIZE=1", "JCCL_RENDEZVOUS=h:1"))
                         .localRank())
@@ -127,6 +152,50 @@ class LauncherEnvironmentTest {
         assertThat(address(LauncherEnvironment.detect(env)).onlyLoopback()).isEmpty();
         env.put("LOCAL_WORLD_SIZE", "2");
         assertThat(address(LauncherEnvironment.detect(env)).onlyLoopback()).isPresent();
+    }
+
+    @Test
+    void kubeflowTrainerStartsAProcessOnEachNode() {
+        Map<String, String> env = env(
+                "PET_NNODES=4",
+                "PET_NPROC_PER_NODE=auto",
+                "PET_NODE_RANK=3",
+                "PET_MASTER_ADDR=train-node-0-0.train",
+                "PET_MASTER_PORT=29400",
+                "JOB_COMPLETION_INDEX=3");
+        Launch launch = LauncherEnvironment.detect(env);
+        assertThat(launch.launcher()).isEqualTo("kubeflow");
+        assertThat(launch.rank()).isEqualTo(3);
+        assertThat(launch.size()).isEqualTo(4);
+        assertThat(address(launch).host()).isEqualTo("train-node-0-0.train");
+        assertThat(address(launch).port()).isEqualTo(29_400);
+        assertThat(address(launch).guessable()).isTrue();
+        assertThat(OuterLauncher.ofSeveral(env)).containsExactly("PET_NODE_RANK=3", "PET_NNODES=4");
+    }
+
+    @Test
+    void ranksOfTorchrunInsideKubeflowTrainerAreTorchruns() {
+        Map<String, String> env = env(
+                "PET_NNODES=2",
+                "PET_NODE_RANK=1",
+                "PET_MASTER_ADDR=a",
+                "PET_MASTER_PORT=29400",
+                "RANK=5",
+                "WORLD_SIZE=8",
+                "MASTER_ADDR=a",
+                "MASTER_PORT=29500");
+        assertThat(LauncherEnvironment.detect(env).launcher()).isEqualTo("torchrun");
+    }
+
+    @Test
+    void optionsOfTorchrunInTheEnvironmentAreNoLauncher() {
+        assertThat(LauncherEnvironment.find(env("PET_NNODES=1:4"))).isEmpty();
+    }
+
+    @Test
+    void kubeflowTrainerWithoutAnAddressIsIncomplete() {
+        assertThatThrownBy(() -> LauncherEnvironment.find(env("PET_NNODES=4", "PET_NODE_RANK=1")))
+                .hasMessageContaining("kubeflow lacks PET_MASTER_ADDR, PET_MASTER_PORT");
     }
 
     @ParameterizedTest

@@ -54,7 +54,7 @@ class EarlierSlf4jTest {
     @Test
     void ranksWorkWithoutAProviderOfLoggers() throws Exception {
         Path output = folder.resolve("output");
-        Process process = new ProcessBuilder(
+        ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1",
                         "-cp",
@@ -65,8 +65,9 @@ class EarlierSlf4jTest {
                                 placeOf(EarlierSlf4jMain.class)),
                         EarlierSlf4jMain.class.getName())
                 .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
+                .redirectOutput(output.toFile());
+        builder.environment().put("JCCL_BUFSIZE", "1M");
+        Process process = builder.start();
         try {
             assertThat(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS))
                     .as("it ends")
@@ -76,6 +77,7 @@ class EarlierSlf4jTest {
         }
         assertThat(Files.readString(output))
                 .contains("sum=3.0")
+                .contains("jccl: warning: JCCL_BUFSIZE")
                 .contains("Failed to load class \"org.slf4j.impl.StaticLoggerBinder\"") // it is 1.7 indeed
                 .doesNotContain("Exception", "NoSuchMethodError", "NoClassDefFoundError");
         assertThat(process.exitValue()).isZero();

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -105,6 +106,31 @@ class ReformTest {
             results.add(one.get(60, TimeUnit.SECONDS));
         }
         return results;
+    }
+
+    @Test
+    void replacedRanksMakeRoomForAsManyProcesses() throws Exception {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            Future<Communicator> joining = joining(ranks, ranks.get(0).memberAddresses());
+            Future<Communicator> zero = ranks.submit(0, comm -> comm.replace(Set.of(1)));
+            Future<Communicator> two = ranks.submit(2, comm -> comm.replace(Set.of(1)));
+            List<Communicator> next = List.of(get(zero), get(two), get(joining));
+            assertThat(together(next))
+                    .containsExactly("0/3 generation=1 sum=7", "1/3 generation=1 sum=7", "2/3 generation=1 sum=7");
+            close(next);
+        }
+    }
+
+    @Test
+    void replacedRanksAreRanksOfTheCommunicator() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            assertThatThrownBy(() -> ranks.get(0).replace(Set.of(2)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("excludedRanks={2} size=2");
+            assertThatThrownBy(() -> ranks.get(0).replace(Set.of(0)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("excludedRanks={0} rank=0");
+        }
     }
 
     @ParameterizedTest

@@ -1,0 +1,171 @@
+package io.jccl;
+
+/**
+ * The operations over arrays of Java's heap. Each call is the one of {@link Operations} with the same name, over
+ * {@link DataBuffer#of(float[])} and its like; it has that call's rules, and its result is in the arrays when the operation is
+ * done. Large arrays that are used again and again had better be a {@link HostBuffer}, which needs no copies.
+ *
+ * @param <R> what issuing returns
+ */
+public interface ArrayOperations<R> extends Operations<R> {
+
+    /** All-reduce of an array in place. */
+    default R allReduce(float[] array, ReduceOp op) {
+        return allReduce(DataBuffer.of(array), op);
+    }
+
+    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    default R reduce(float[] array, ReduceOp op, int root) {
+        return reduce(DataBuffer.of(array), op, root);
+    }
+
+    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    default R broadcast(float[] array, int root) {
+        return broadcast(DataBuffer.of(array), root);
+    }
+
+    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    default R allGather(float[] send, float[] recv) {
+        return allGather(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    default R reduceScatter(float[] send, float[] recv, ReduceOp op) {
+        return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
+    }
+
+    /** All-to-all of arrays with one block for each rank. */
+    default R allToAll(float[] send, float[] recv) {
+        return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Sends an array to a rank that receives as many elements. */
+    default R send(int peer, float[] array) {
+        return send(peer, DataBuffer.of(array));
+    }
+
+    /** Receives an array that a rank sends. */
+    default R recv(int peer, float[] array) {
+        return recv(peer, DataBuffer.of(array));
+    }
+
+    /** All-reduce of an array in place. */
+    default R allReduce(double[] array, ReduceOp op) {
+        return allReduce(DataBuffer.of(array), op);
+    }
+
+    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    default R reduce(double[] array, ReduceOp op, int root) {
+        return reduce(DataBuffer.of(array), op, root);
+    }
+
+    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    default R broadcast(double[] array, int root) {
+        return broadcast(DataBuffer.of(array), root);
+    }
+
+    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    default R allGather(double[] send, double[] recv) {
+        return allGather(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    default R reduceScatter(double[] send, double[] recv, ReduceOp op) {
+        return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
+    }
+
+    /** All-to-all of arrays with one block for each rank. */
+    default R allToAll(double[] send, double[] recv) {
+        return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Sends an array to a rank that receives as many elements. */
+    default R send(int peer, double[] array) {
+        return send(peer, DataBuffer.of(array));
+    }
+
+    /** Receives an array that a rank sends. */
+    default R recv(int peer, double[] array) {
+        return recv(peer, DataBuffer.of(array));
+    }
+
+    /** All-reduce of an array in place. */
+    default R allReduce(int[] array, ReduceOp op) {
+        return allReduce(DataBuffer.of(array), op);
+    }
+
+    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    default R reduce(int[] array, ReduceOp op, int root) {
+        return reduce(DataBuffer.of(array), op, root);
+    }
+
+    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    default R broadcast(int[] array, int root) {
+        return broadcast(DataBuffer.of(array), root);
+    }
+
+    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    default R allGather(int[] send, int[] recv) {
+        return allGather(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    default R reduceScatter(int[] send, int[] recv, ReduceOp op) {
+        return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
+    }
+
+    /** All-to-all of arrays with one block for each rank. */
+    default R allToAll(int[] send, int[] recv) {
+        return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Sends an array to a rank that receives as many elements. */
+    default R send(int peer, int[] array) {
+        return send(peer, DataBuffer.of(array));
+    }
+
+    /** Receives an array that a rank sends. */
+    default R recv(int peer, int[] array) {
+        return recv(peer, DataBuffer.of(array));
+    }
+
+    /** All-reduce of an array in place. */
+    default R allReduce(long[] array, ReduceOp op) {
+        return allReduce(DataBuffer.of(array), op);
+    }
+
+    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    default R reduce(long[] array, ReduceOp op, int root) {
+        return reduce(DataBuffer.of(array), op, root);
+    }
+
+    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    default R broadcast(long[] array, int root) {
+        return broadcast(DataBuffer.of(array), root);
+    }
+
+    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    default R allGather(long[] send, long[] recv) {
+        return allGather(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    default R reduceScatter(long[] send, long[] recv, ReduceOp op) {
+        return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
+    }
+
+    /** All-to-all of arrays with one block for each rank. */
+    default R allToAll(long[] send, long[] recv) {
+        return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
+    }
+
+    /** Sends an array to a rank that receives as many elements. */
+    default R send(int peer, long[] array) {
+        return send(peer, DataBuffer.of(array));
+    }
+
+    /** Receives an array that a rank sends. */
+    default R recv(int peer, long[] array) {
+        return recv(peer, DataBuffer.of(array));
+    }
+}
