@@ -4,12 +4,14 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
+import io.jccl.cli.output.Terminal;
 import io.jccl.cli.output.TextTable;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Origin;
 import io.jccl.config.Registry;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
+import io.jccl.internal.Secrets;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.Optional;
@@ -42,14 +44,19 @@ final class EnvCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
-        System.out.print(json ? toJson(settings, onlySet) + "\n" : toText(settings, onlySet));
-        if (!json) {
+        if (json) {
+            System.out.println(toJson(settings, onlySet));
+        } else {
+            System.out.print(toText(settings, onlySet, Terminal.width().orElse(Integer.MAX_VALUE)));
             settings.warnings().forEach(warning -> System.err.println("jccl env: " + warning));
         }
         return ExitCode.SUCCESS;
     }
 
-    static String toText(Settings settings, boolean onlySet) {
+    static String toText(Settings settings, boolean onlySet, int width) {
+        if (Registry.all().stream().noneMatch(setting -> isShown(settings, setting, onlySet))) {
+            return "Every setting has its default.\n";
+        }
         TextTable table = new TextTable("SETTING", "VALUE", "SOURCE", "MEANING");
         for (Setting<?> setting : Registry.all()) {
             if (isShown(settings, setting, onlySet)) {
@@ -61,7 +68,7 @@ final class EnvCommand implements Callable<Integer> {
                         setting.documentation());
             }
         }
-        return table.toString();
+        return table.wrapped(width);
     }
 
     static String toJson(Settings settings, boolean onlySet) {
@@ -127,6 +134,6 @@ final class EnvCommand implements Callable<Integer> {
 
     private static String text(Settings settings, Setting<?> setting) {
         String text = settings.text(setting);
-        return setting == LaunchSettings.RENDEZVOUS ? LaunchSettings.withoutSecret(text) : text;
+        return setting == LaunchSettings.RENDEZVOUS ? Secrets.hidden(text) : text;
     }
 }

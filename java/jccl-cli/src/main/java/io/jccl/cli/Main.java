@@ -1,5 +1,6 @@
 package io.jccl.cli;
 
+import io.jccl.JcclException;
 import io.jccl.cli.doctor.DoctorCommand;
 import io.jccl.cli.launch.RunCommand;
 import io.jccl.cli.output.ExitCode;
@@ -102,8 +103,9 @@ public final class Main {
         Locale.setDefault(Locale.ROOT); // programs read the numbers as well
         int status = execute(arguments);
         if (System.out.checkError()) {
-            System.err.println(
-                    whoAmI("jccl") + ": standard output cannot be written: its reader ended, or no space is left");
+            if (!Terminal.isPipe(Terminal.Stream.OUT)) { // whose reader ended, as head does when it has seen enough
+                System.err.println(whoAmI("jccl") + ": standard output cannot be written: no space is left");
+            }
             status = Math.max(status, ExitCode.FAILURE);
         }
         System.err.flush();
@@ -119,7 +121,7 @@ public final class Main {
         try {
             return commandLine().execute(arguments);
         } catch (Error e) { // a native library or a class that cannot be loaded, memory that is not there
-            System.err.println(whoAmI("jccl") + ": " + withName(e));
+            System.err.println(whoAmI("jccl") + ": " + described(e));
             if (LogConfiguration.isDebug()) {
                 e.printStackTrace();
             }
@@ -127,11 +129,10 @@ public final class Main {
         }
     }
 
-    /** The text of what was thrown, with the name of its class in front. */
-    private static String withName(Throwable thrown) {
-        String name = thrown.getClass().getSimpleName();
-        String text = Causes.describe(thrown);
-        return text.startsWith(name) ? text : name + ": " + text;
+    /** The text of an exception, with the name of its class in front where that is one of JCCL's, which pages explain. */
+    private static String described(Throwable thrown) {
+        String name = thrown instanceof JcclException ? thrown.getClass().getSimpleName() + ": " : "";
+        return name + Causes.describe(thrown);
     }
 
     /** The name of a command, and the rank of this process if it is one. */
@@ -182,7 +183,7 @@ public final class Main {
 
     private static int failure(Exception exception, CommandLine line, CommandLine.ParseResult result) {
         PrintWriter err = line.getErr();
-        err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": " + withName(exception));
+        err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": " + described(exception));
         if (LogConfiguration.isDebug()) {
             exception.printStackTrace(err);
         }

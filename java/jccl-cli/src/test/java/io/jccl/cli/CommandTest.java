@@ -46,6 +46,7 @@ class CommandTest {
                 "perf all_reduce --threads --csv /no/such/x | csv=/no/such/x: expected a file that can be written",
                 "perf all_reduce --json /proc | json=/proc: expected a file that can be written",
                 "perf all_reduce --compare /no/such/x | baseline=/no/such/x: cannot be read",
+                "perf all_reduce --plot x.png | plot=x.png: expected a name that ends in .svg",
                 "perf barrier --plot x.svg | plot=x.svg: expected a collective that has sizes",
                 "perf all_reduce --backend cuda | backend=cuda memory=direct: a backend works on its own memory; use --memory device",
                 "perf all_reduce --backend host --memory device | backend=host memory=device: a backend works on its own memory",
@@ -304,7 +305,8 @@ class CommandTest {
         assertThat(result.status()).isEqualTo(1);
         assertThat(result.err())
                 .contains(name + "=/dev/full: cannot be written (No space left on device; the file system is full;")
-                .contains("); name another with " + option);
+                .contains("); name another with " + option)
+                .doesNotContain("Exception");
     }
 
     @ParameterizedTest
@@ -317,6 +319,14 @@ class CommandTest {
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).isEqualTo(1);
         assertThat(Files.readString(directory.resolve("err"))).contains("standard output cannot be written");
+    }
+
+    @Test
+    void readerThatEndsIsNoComplaint() throws IOException, InterruptedException {
+        Process process = CommandProcess.builder(directory, List.of(), "env").start();
+        process.getInputStream().close();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(Files.readString(directory.resolve("err"))).isEmpty();
     }
 
     @Test

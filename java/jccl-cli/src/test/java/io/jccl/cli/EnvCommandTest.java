@@ -15,8 +15,15 @@ class EnvCommandTest {
     void aSetOfProcessorsIsShownAsAList() {
         Settings settings =
                 Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_CPU_AFFINITY", "0x10f"));
-        assertThat(EnvCommand.toText(settings, true)).contains("JCCL_CPU_AFFINITY", " 0-3,8 ");
+        assertThat(EnvCommand.toText(settings, true, 200)).contains("JCCL_CPU_AFFINITY", " 0-3,8 ");
         assertThat(EnvCommand.toJson(settings, true)).contains("\"value\" : \"0-3,8\"");
+    }
+
+    @Test
+    void nothingThatIsSetIsSaid() {
+        Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of());
+        assertThat(EnvCommand.toText(settings, true, 80)).isEqualTo("Every setting has its default.\n");
+        assertThat(EnvCommand.toText(settings, false, 80)).contains("JCCL_BUFFSIZE");
     }
 
     @ParameterizedTest
@@ -30,7 +37,7 @@ class EnvCommandTest {
     void theSecretOfARendezvousIsNotShown(String rendezvous, String shown) {
         Settings settings =
                 Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_RENDEZVOUS", rendezvous));
-        assertThat(EnvCommand.toText(settings, true))
+        assertThat(EnvCommand.toText(settings, true, 200))
                 .contains(" " + shown + " ")
                 .doesNotContain("hush");
         assertThat(EnvCommand.toJson(settings, true))

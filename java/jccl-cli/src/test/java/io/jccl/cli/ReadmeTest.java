@@ -11,11 +11,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ReadmeTest {
 
     @ParameterizedTest
-    @CsvSource({"1, AverageGradients", "2, AverageInPlace"})
-    void theExamplesAreThoseThatCompile(int position, String example) throws IOException {
-        String readme = Files.readString(Path.of("../../README.md"));
-        String block = readme.split("```java\n")[position].split("```")[0].strip();
-        String source = Files.readString(Path.of("src/test/java/io/jccl/cli/example/" + example + ".java"));
-        assertThat(block).isEqualTo(source.substring(source.indexOf('\n')).strip());
+    @CsvSource({"README.md, AverageGradients", "docs/concepts.md, AverageInPlace"})
+    void programsOfPagesAreThoseThatCompile(String page, String program) throws IOException {
+        String source = Files.readString(Path.of("src/test/java/io/jccl/cli/example/" + program + ".java"));
+        String body = source.substring(source.indexOf('\n')).strip();
+        assertThat(Files.readString(Path.of("../..").resolve(page))).contains("```java\n" + body + "\n```");
     }
 }

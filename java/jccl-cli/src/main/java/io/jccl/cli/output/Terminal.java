@@ -1,9 +1,12 @@
 package io.jccl.cli.output;
 
+import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /** What is known about the streams of this process: whether they are terminals, and whether colours are wanted. */
 public final class Terminal {
@@ -20,14 +23,45 @@ public final class Terminal {
 
     private Terminal() {}
 
-    /** Whether a stream of this process is a terminal; false where that cannot be known. */
+    /** Returns true if a stream of this process is a terminal; false where that cannot be known. */
     public static boolean isTerminal(Stream stream) {
+        String target = target(stream);
+        return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty") || target.equals("/dev/console");
+    }
+
+    /** Returns true if a stream of this process is a pipe or a socket; false where that cannot be known. */
+    public static boolean isPipe(Stream stream) {
+        String target = target(stream);
+        return target.startsWith("pipe:") || target.startsWith("socket:");
+    }
+
+    /** The file behind a stream; empty where that cannot be known. */
+    private static String target(Stream stream) {
         try {
-            String target = Files.readSymbolicLink(Path.of("/proc/self/fd/" + stream.ordinal()))
+            return Files.readSymbolicLink(Path.of("/proc/self/fd/" + stream.ordinal()))
                     .toString();
-            return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty") || target.equals("/dev/console");
         } catch (IOException | UnsupportedOperationException e) {
-            return false;
+            return "";
+        }
+    }
+
+    /** The width of the terminal that standard output is, in characters; empty if it is none or does not say. */
+    public static OptionalInt width() {
+        if (!isTerminal(Stream.OUT)) {
+            return OptionalInt.empty();
+        }
+        try {
+            Process stty = new ProcessBuilder("stty", "size")
+                    .redirectInput(new File(target(Stream.OUT)))
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            String[] size = new String(stty.getInputStream().readAllBytes(), StandardCharsets.US_ASCII)
+                    .strip()
+                    .split(" ");
+            int columns = size.length == 2 ? Integer.parseInt(size[1]) : 0;
+            return columns > 0 ? OptionalInt.of(columns) : OptionalInt.empty();
+        } catch (IOException | NumberFormatException e) { // no such program, as in a small image
+            return OptionalInt.empty();
         }
     }
 

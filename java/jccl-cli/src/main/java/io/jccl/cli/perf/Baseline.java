@@ -19,6 +19,7 @@ final class Baseline {
     private final double tolerancePercent;
     private final Map<Key, Medians> medians = new HashMap<>();
     private final List<String> regressions = new ArrayList<>();
+    private final StringBuilder table = new StringBuilder();
     private int compared;
 
     Baseline(EarlierRun run, double tolerancePercent) {
@@ -38,7 +39,25 @@ final class Baseline {
         if (before != null) {
             compare(row, "out of place", before.outOfPlaceUs, row.outOfPlace().p50Us());
             compare(row, "in place", before.inPlaceUs, row.inPlace().p50Us());
+            table.append(String.format("#%11d", row.bytes()))
+                    .append(cells(before.outOfPlaceUs, row.outOfPlace().p50Us()))
+                    .append(cells(before.inPlaceUs, row.inPlace().p50Us()))
+                    .append('\n');
         }
+    }
+
+    private static String cells(Double before, Double now) {
+        return before == null || now == null
+                ? String.format("  %10s %10s %6s", "-", "-", "-")
+                : String.format(
+                        Locale.ROOT, "  %10s %10s %6.2f", PerfTable.time(before), PerfTable.time(now), now / before);
+    }
+
+    /** What was compared: the medians of then and now, a line for each size. */
+    String table() {
+        String side = String.format("  %10s %10s %6s", "then", "now", "ratio");
+        return "# medians (us)" + " ".repeat(12) + "out of place" + " ".repeat(22) + "in place\n"
+                + String.format("#%11s", "size") + side + side + "\n" + table;
     }
 
     private void compare(PerfRow row, String placement, Double before, Double now) {

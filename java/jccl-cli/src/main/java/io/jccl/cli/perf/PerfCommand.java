@@ -9,6 +9,7 @@ import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.cli.doctor.HostLoad;
 import io.jccl.cli.launch.OwnJob;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
@@ -244,6 +245,9 @@ public final class PerfCommand implements Callable<Integer> {
         if (place.isPresent()) {
             return runRank(options, place.get());
         }
+        if (!options.outputs().earlier().isEmpty()) { // before the ranks make this host busy
+            HostLoad.warning().ifPresent(busy -> System.err.println("jccl perf: warning: " + busy));
+        }
         if (threads) {
             try (Reporters reporter = new Reporters(options, System.out, System.err)) {
                 return status(new RankThreads(options, size).run(reporter), reporter);
@@ -308,6 +312,11 @@ public final class PerfCommand implements Callable<Integer> {
         }
         PerfCollective parsed = PerfCollective.parse(collective);
         boolean sized = parsed.kind() != Collective.BARRIER;
+        require(
+                plot == null || plot.toString().matches("(?i).*\\.svg|(.*/)?[^./]*"),
+                "plot",
+                plot,
+                "a name that ends in .svg, the form that is drawn; a browser or rsvg-convert makes others of it");
         DataType elements = DataType.parse(type);
         ReduceOp combined = ReduceOp.parse(op);
         require(

@@ -80,7 +80,7 @@ final class PerfTable {
     }
 
     /** Microseconds with the digits that mean something. */
-    private static String time(double us) {
+    static String time(double us) {
         int decimals = us < 10 ? 3 : us < 1000 ? 2 : us < 100_000 ? 1 : 0;
         return String.format(Locale.ROOT, "%." + decimals + "f", us);
     }

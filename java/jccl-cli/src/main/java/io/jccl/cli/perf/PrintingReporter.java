@@ -100,6 +100,7 @@ final class PrintingReporter implements Reporter {
                     + ": has no line with this collective, type, operation, number of ranks and any of these sizes; "
                     + "nothing was compared");
         } else if (human != null) {
+            human.print(before.table());
             human.println("# compared with " + before.file() + ": " + before.compared() + " medians, "
                     + before.regressions().size() + " regressions");
         }

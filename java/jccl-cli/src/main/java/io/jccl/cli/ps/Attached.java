@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,9 @@ abstract class Attached implements AutoCloseable {
 
     /** How long a process of this host may take to say what it does itself. */
     private static final Duration PROCESS_LIMIT = Duration.ofSeconds(1);
+
+    /** The same where one job is asked for: a silent process of it is reported by the others of the job. */
+    private static final Duration PROCESS_LIMIT_OF_JOB = Duration.ofMillis(200);
 
     /** How long a process may take that asks all others. */
     private static final Duration JOB_LIMIT = Duration.ofSeconds(20);
@@ -102,20 +106,26 @@ abstract class Attached implements AutoCloseable {
 
         private final StatusDirectory directory;
         private final Optional<Long> pid;
+        private final String job;
 
-        /** @param pid the process to attach to; empty: all of the user */
-        Local(StatusDirectory directory, Optional<Long> pid) {
+        /**
+         * @param pid the process to attach to; empty: all of the user
+         * @param job the beginning of the name of the only job or communicator to ask; empty: all
+         */
+        Local(StatusDirectory directory, Optional<Long> pid, String job) {
             this.directory = directory;
             this.pid = pid;
+            this.job = job;
         }
 
-        /** All processes of this host say what they do; then one of each job asks the others of its job. */
+        /** All processes of this host say what they do; then one of each wanted job asks the others of its job. */
         @Override
         List<Answer> ask(Request request) throws IOException {
             List<StatusDirectory.Entry> entries = directory.entries();
             requireThere(entries);
             Request own = new Request(Request.Kind.PROCESS, request.communicator(), request.sequence(), "");
-            Map<StatusDirectory.Entry, StatusClient.Result> results = all(entries, own, PROCESS_LIMIT);
+            Map<StatusDirectory.Entry, StatusClient.Result> results =
+                    all(entries, own, job.isEmpty() ? PROCESS_LIMIT : PROCESS_LIMIT_OF_JOB);
             Map<StatusDirectory.Entry, Answer> living = new LinkedHashMap<>();
             for (Map.Entry<StatusDirectory.Entry, StatusClient.Result> one : results.entrySet()) {
                 one.getValue()
@@ -125,10 +135,24 @@ abstract class Attached implements AutoCloseable {
                                 () -> noteSilent(one.getKey(), one.getValue()));
             }
             List<Answer> answers = new ArrayList<>();
-            all(representatives(living), request, JOB_LIMIT).values().forEach(result -> result.answer()
+            all(representatives(wanted(living)), request, JOB_LIMIT).values().forEach(result -> result.answer()
                     .ifPresent(answers::add));
             answers.addAll(living.values());
             return pid.isPresent() ? JobOf.process(pid.get(), answers) : answers;
+        }
+
+        /** Those of the job that is asked for; all if none of it has answered, because another may know of it. */
+        private Map<StatusDirectory.Entry, Answer> wanted(Map<StatusDirectory.Entry, Answer> living) {
+            List<Answer> all = List.copyOf(living.values());
+            List<Answer> ofJob = pid.isPresent() ? JobOf.process(pid.get(), all) : JobOf.named(job, all);
+            Map<StatusDirectory.Entry, Answer> wanted = new LinkedHashMap<>();
+            Iterator<Answer> next = ofJob.iterator();
+            living.forEach((entry, answer) -> {
+                if (!Samples.of(List.of(next.next())).isEmpty()) {
+                    wanted.put(entry, answer);
+                }
+            });
+            return wanted.isEmpty() ? living : wanted;
         }
 
         private void requireThere(List<StatusDirectory.Entry> entries) throws IOException {
@@ -163,7 +187,7 @@ abstract class Attached implements AutoCloseable {
                     note("socket=" + entry.path() + " of a process that has ended cannot be removed: "
                             + Causes.describe(e));
                 }
-            } else {
+            } else if (job.isEmpty()) { // else it may be of another job
                 boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;
                 note("pid " + entry.pid() + " "
                         + Diagnosis.verb(stopped ? Absentee.Reason.STOPPED : reason, false)

@@ -107,7 +107,7 @@ public final class PsCommand implements Callable<Integer> {
         }
         try (Attached attached = attach()) {
             int status = look(attached);
-            while (watchSeconds != null) {
+            while (watchSeconds != null && !System.out.checkError()) { // whose reader may have ended
                 Thread.sleep((long) (watchSeconds * 1000));
                 status = look(attached);
             }
@@ -169,11 +169,11 @@ public final class PsCommand implements Callable<Integer> {
     private Attached attach() throws IOException {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
         if (target == null) {
-            return new Attached.Local(StatusDirectory.of(settings), Optional.empty());
+            return new Attached.Local(StatusDirectory.of(settings), Optional.empty(), job);
         }
         if (target.matches("[1-9][0-9]{0,9}")) {
             long pid = Long.parseLong(target);
-            return new Attached.Local(directoryOf(settings, pid), Optional.of(pid));
+            return new Attached.Local(directoryOf(settings, pid), Optional.of(pid), job);
         }
         Matcher address = ADDRESS.matcher(target);
         if (!address.matches() || Integer.parseInt(address.group(2)) > MAX_PORT) {

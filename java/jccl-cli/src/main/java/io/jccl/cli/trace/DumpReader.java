@@ -131,7 +131,7 @@ final class DumpReader {
                 text(clock, "id"),
                 time(clock, "nanos"),
                 time(clock, "wall_nanos"),
-                failure == null ? Optional.empty() : Optional.of(text(failure, "type") + ": " + text(failure, "text")),
+                failure == null ? Optional.empty() : Optional.of(text(failure, "text")),
                 all(root, "operations", DumpReader::operation),
                 all(root, "device_operations", DumpReader::operation),
                 all(root, "transfers", DumpReader::transfers),

@@ -19,4 +19,39 @@ class TextTableTest {
                         long name  1
                         """);
     }
+
+    private static final TextTable LONG =
+            new TextTable("NAME", "MEANING").row("a", "a sentence of several words that is longer than the width");
+
+    @Test
+    void lastColumnIsContinuedBelowItself() {
+        assertThat(LONG.wrapped(46))
+                .isEqualTo(
+                        """
+                        NAME  MEANING
+                        a     a sentence of several words that is
+                              longer than the width
+                        """);
+    }
+
+    @Test
+    void lastColumnIsBelowItsRowWhereLittleSpaceIsLeft() {
+        assertThat(LONG.wrapped(45))
+                .isEqualTo(
+                        """
+                        NAME
+                              MEANING
+                        a
+                              a sentence of several words that is
+                              longer than the width
+                        """);
+    }
+
+    @Test
+    void wordThatIsLongerThanTheWidthHasALineOfItsOwn() {
+        assertThat(new TextTable("N", "M")
+                        .row("a", "b " + "c".repeat(50) + " d")
+                        .wrapped(44))
+                .isEqualTo("N  M\na  b\n   " + "c".repeat(50) + "\n   d\n");
+    }
 }

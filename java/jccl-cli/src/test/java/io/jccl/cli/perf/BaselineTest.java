@@ -43,6 +43,15 @@ class BaselineTest {
     }
 
     @Test
+    void tableShowsTheMediansThatAreCompared() throws IOException {
+        Baseline baseline =
+                baseline(10, PerfTableTest.row("all_reduce", PerfTableTest.side(100, 0L), PerfRow.Side.absent(true)));
+        baseline.compare(PerfTableTest.row("all_reduce", PerfTableTest.side(150, 0L), PerfRow.Side.absent(true)));
+        assertThat(baseline.table())
+                .endsWith("#    1048576       90.00     135.00   1.50           -          -      -\n");
+    }
+
+    @Test
     void onlyRowsOfTheSameKindAreCompared() throws IOException {
         Baseline baseline =
                 baseline(10, PerfTableTest.row("broadcast", PerfTableTest.side(1, 0L), PerfTableTest.side(1, 0L)));

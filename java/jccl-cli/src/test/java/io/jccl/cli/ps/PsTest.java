@@ -51,7 +51,7 @@ class PsTest {
     }
 
     private static List<Diagnosed> look(Optional<Long> pid) throws Exception {
-        try (Attached attached = new Attached.Local(StatusDirectory.of(settings()), pid)) {
+        try (Attached attached = new Attached.Local(StatusDirectory.of(settings()), pid, "")) {
             return Look.at(attached, "").communicators();
         }
     }
@@ -230,7 +230,8 @@ class PsTest {
         Path dumps = folder.resolve("dumps");
         try (PsRanks ranks = PsRanks.start(folder, 2, 1, PsRankMain.Fault.ABSENT)) {
             ranks.await(1, "READY");
-            try (Attached attached = new Attached.Local(StatusDirectory.of(settings()), Optional.of(ranks.pid(0)))) {
+            try (Attached attached =
+                    new Attached.Local(StatusDirectory.of(settings()), Optional.of(ranks.pid(0)), "")) {
                 List<Answer> answers = attached.ask(new Request(Request.Kind.JOB, "", 0, dumps.toString()));
                 assertThat(answers.get(0).processes()).hasSize(2).allSatisfy(process -> assertThat(process.dumps())
                         .hasSize(1));
