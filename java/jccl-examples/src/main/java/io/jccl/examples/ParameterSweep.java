@@ -77,7 +77,7 @@ public final class ParameterSweep {
             try (Communicator team = comm.split(color, comm.rank()).orElseThrow()) {
                 results = trainAll(team, color, teams, points, steps);
             }
-            List<byte[]> all = comm.allGatherObject(results);
+            List<byte[]> all = comm.allGatherBytes(results);
             if (comm.rank() == 0) {
                 report(all);
             }
