@@ -65,7 +65,8 @@ final class SparkHome {
         if (!Files.isDirectory(entry)) {
             return entry;
         }
-        Path jar = HOME.resolveSibling("tests-" + entry.getFileName() + ".jar");
+        Path module = entry.getName(entry.getNameCount() - 3); // in the phase `test` the library is a folder, too
+        Path jar = HOME.resolveSibling("tests-" + module + "-" + entry.getFileName() + ".jar");
         int status = ToolProvider.findFirst("jar")
                 .orElseThrow()
                 .run(System.out, System.err, "--create", "--file", jar.toString(), "-C", entry.toString(), ".");
