@@ -14,10 +14,12 @@ import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
@@ -118,7 +120,8 @@ public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
             for (TransportKind transport : TransportKind.values()) {
                 transport(transport);
             }
-            counter(FAILURES, "1 once the communicator has failed", tags, CommunicatorMetrics::failures);
+            counter(FAILURES, "1 once the communicator has failed", tags, it -> it.metrics()
+                    .failures());
             gauge("segment", MemoryUsage::residentBytes);
             gauge("network", MemoryUsage::networkBytes);
             gauge("staging", MemoryUsage::stagingBytes);
@@ -126,52 +129,56 @@ public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
 
         private void collective(Collective collective) {
             Tags own = tags.and("collective", collective.label());
-            keep(FunctionTimer.builder(
-                            "jccl.operations",
-                            communicator,
-                            it -> of(it, collective).operations(),
-                            it -> of(it, collective).time().toNanos(),
-                            TimeUnit.NANOSECONDS)
-                    .description("Operations that ended well, and their time")
-                    .tags(own)
-                    .register(registry));
-            keep(FunctionCounter.builder("jccl.operations.bytes", communicator, it -> of(it, collective)
-                            .bytes())
-                    .description("Bytes of the larger buffer of this rank")
-                    .baseUnit(BaseUnits.BYTES)
-                    .tags(own)
-                    .register(registry));
+            timer(
+                    "jccl.operations",
+                    "Operations that ended well, and their time",
+                    own,
+                    it -> of(it, collective).operations(),
+                    it -> of(it, collective).time());
+            bytes("jccl.operations.bytes", "Bytes of the larger buffer of this rank", own, it -> of(it, collective)
+                    .bytes());
             counter(
                     "jccl.operations.in.place",
                     "Operations that read and wrote the buffers of other ranks",
                     own,
-                    it -> it.collectives().get(collective).inPlace());
+                    it -> of(it, collective).inPlace());
         }
 
         private void transport(TransportKind transport) {
             Tags own = tags.and("transport", transport.label());
-            keep(FunctionCounter.builder("jccl.transport.sent", communicator, it -> of(it, transport)
-                            .sentBytes())
-                    .description("Bytes sent, as they lay in slots")
-                    .baseUnit(BaseUnits.BYTES)
-                    .tags(own)
-                    .register(registry));
+            bytes("jccl.transport.sent", "Bytes sent, as they lay in slots", own, it -> of(it, transport)
+                    .sentBytes());
+            timer(
+                    "jccl.transport.long.waits",
+                    "Waits for other ranks of a millisecond or more",
+                    own,
+                    it -> of(it, transport).longWaits(),
+                    it -> of(it, transport).waited());
+        }
+
+        private void timer(
+                String name,
+                String description,
+                Tags own,
+                ToLongFunction<Communicator> count,
+                Function<Communicator, Duration> time) {
             keep(FunctionTimer.builder(
-                            "jccl.transport.long.waits",
-                            communicator,
-                            it -> of(it, transport).longWaits(),
-                            it -> of(it, transport).waited().toNanos(),
-                            TimeUnit.NANOSECONDS)
-                    .description("Waits for other ranks of a millisecond or more")
+                            name, communicator, count, it -> time.apply(it).toNanos(), TimeUnit.NANOSECONDS)
+                    .description(description)
                     .tags(own)
                     .register(registry));
         }
 
-        private void counter(String name, String description, Tags own, ToDoubleFunction<CommunicatorMetrics> value) {
-            keep(FunctionCounter.builder(name, communicator, it -> value.applyAsDouble(it.metrics()))
-                    .description(description)
-                    .tags(own)
-                    .register(registry));
+        private void counter(String name, String description, Tags own, ToDoubleFunction<Communicator> value) {
+            counter(FunctionCounter.builder(name, communicator, value), description, own);
+        }
+
+        private void bytes(String name, String description, Tags own, ToDoubleFunction<Communicator> value) {
+            counter(FunctionCounter.builder(name, communicator, value).baseUnit(BaseUnits.BYTES), description, own);
+        }
+
+        private void counter(FunctionCounter.Builder<Communicator> counter, String description, Tags own) {
+            keep(counter.description(description).tags(own).register(registry));
         }
 
         private void gauge(String area, ToLongFunction<MemoryUsage> bytes) {
