@@ -5,12 +5,20 @@
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_communicator.h"
 #include "io_jccl_nativelib_NativeDevice.h"
+#include "jni/java_constants.h"
 #include "jni/jni_support.h"
+
+#define JAVA(name) io_jccl_nativelib_NativeDevice_##name
 
 namespace {
 
 using namespace jccl;
 using namespace jccl::jni;
+
+static_assert(isLayout({JAVA(UUID_HIGH), JAVA(UUID_LOW), JAVA(CAPABILITY), JAVA(MULTIPROCESSORS), JAVA(MEMORY_BYTES),
+                        JAVA(PCI_DOMAIN), JAVA(PCI_BUS), JAVA(PCI_DEVICE), JAVA(SERVED_BY_MPS)},
+                       JAVA(DESCRIPTION_LENGTH)));
+static_assert(isLayout({JAVA(BUDGET_BLOCKS), JAVA(BUDGET_FREE)}, JAVA(BUDGET_LENGTH)));
 
 thread_local LastFailure lastFailure;
 
@@ -57,9 +65,17 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv
     if (lastFailure.codeOf(device::describeDevice(ordinal, properties)) != 0) return nullptr;
     int64_t uuid[2];
     std::memcpy(uuid, properties.uuid, sizeof uuid);
-    return newLongs(env, {uuid[0], uuid[1], properties.capability, properties.multiprocessors,
-                          static_cast<int64_t>(properties.memoryBytes), properties.pciDomain, properties.pciBus,
-                          properties.pciDevice, properties.servedByMps ? 1 : 0});
+    std::vector<int64_t> row(JAVA(DESCRIPTION_LENGTH));
+    row[JAVA(UUID_HIGH)] = uuid[0];
+    row[JAVA(UUID_LOW)] = uuid[1];
+    row[JAVA(CAPABILITY)] = properties.capability;
+    row[JAVA(MULTIPROCESSORS)] = properties.multiprocessors;
+    row[JAVA(MEMORY_BYTES)] = static_cast<int64_t>(properties.memoryBytes);
+    row[JAVA(PCI_DOMAIN)] = properties.pciDomain;
+    row[JAVA(PCI_BUS)] = properties.pciBus;
+    row[JAVA(PCI_DEVICE)] = properties.pciDevice;
+    row[JAVA(SERVED_BY_MPS)] = properties.servedByMps ? 1 : 0;
+    return newLongs(env, row);
   });
 }
 
@@ -69,7 +85,10 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNI
     int blocks = 0, free = 0;
     if (lastFailure.codeOf(device::DeviceCommunicator::blockBudget(ordinal, threads, blocks, free)) != 0)
       return nullptr;
-    return newLongs(env, {blocks, free});
+    std::vector<int64_t> row(JAVA(BUDGET_LENGTH));
+    row[JAVA(BUDGET_BLOCKS)] = blocks;
+    row[JAVA(BUDGET_FREE)] = free;
+    return newLongs(env, row);
   });
 }
 

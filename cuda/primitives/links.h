@@ -59,7 +59,7 @@ struct ActiveLink {
     simt::storeRelaxed(&ends[peer].step, step);
     simt::storeRelaxed(&ends[peer].cachedHead, cachedHead);
   }
-  JCCL_DEVICE bool hasProxy() const { return transport == TransportKind::Net; }
+  JCCL_DEVICE bool hasProxy() const { return isNetwork(transport); }
   // Whether the step's SIMPLE slot is published, and if so, whether for an operation with this check word.
   JCCL_DEVICE bool isPublished(const uint8_t* header, uint32_t check, bool& matches) const {
     const uint64_t word = simt::loadAcquire(reinterpret_cast<const uint64_t*>(header));

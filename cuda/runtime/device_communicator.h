@@ -58,10 +58,12 @@ struct DeviceCommunicatorConfig {
   bool descriptors = false;  // other processes get the segment as a file descriptor, where the driver has such
 };
 
-// An operation that was issued: its number, or why it was not. Of a group: the number of its last operation.
+// An operation that was issued, or the code of the failure. A group is described by its last operation.
 struct Issued {
   Code code = Code::Ok;
-  uint64_t number = 0;
+  uint64_t number = 0;    // 0 while a group keeps the operation
+  Choice choice{};        // with which it is executed
+  uint64_t sequence = 0;  // of the collective that was entered last
 };
 
 class DeviceCommunicator {
@@ -158,7 +160,7 @@ class DeviceCommunicator {
              int64_t timeoutNanos, Stream stream);
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
               int root, int64_t timeoutNanos, Stream stream);
-  Issued runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
+  Issued runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
   // Operations that run*() is given from here on are kept, with number 0, until endGroup puts all of them on the stream, in
   // their order and in as few launches as that takes; dropGroup forgets them.
   void beginGroup() { grouping_ = true; }

@@ -129,8 +129,8 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
     const StagedEnds reducing = static_cast<size_t>(c) < network.size() ? network[c] : StagedEnds();
     links[sends + size_] = links[recvs + size_] = kNoEnd;
     if (reducing.sendBlock != nullptr) {
-      links[sends + size_] = stagedEnd(reducing.sendBlock, nullptr, reducing.sendHead, TransportKind::Net);
-      links[recvs + size_] = stagedEnd(reducing.recvBlock, nullptr, reducing.recvHead, TransportKind::Net);
+      links[sends + size_] = stagedEnd(reducing.sendBlock, nullptr, reducing.sendHead, TransportKind::Plugin);
+      links[recvs + size_] = stagedEnd(reducing.recvBlock, nullptr, reducing.recvHead, TransportKind::Plugin);
     }
     for (int peer = 0; peer < size_; ++peer) {
       links[sends + peer] = links[recvs + peer] = kNoEnd;

@@ -159,10 +159,12 @@ Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* s
   return submit(std::move(one), timeoutNanos, stream);
 }
 
-Issued DeviceCommunicator::runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream) {
+Issued DeviceCommunicator::runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos,
+                                           Stream stream) {
   if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return {refuse(status)};
   DeviceOperation one;
   one.operation.code = {Collective::SendRecv, DataType::Int8, ReduceOp::Sum};
+  one.operation.choice = adjustChoice(choice, Collective::AllToAll);
   one.tasks = std::move(tasks);
   return submit(std::move(one), timeoutNanos, stream);
 }
@@ -446,7 +448,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     flights.back().arguments = std::move(arguments);
     std::move(flights.begin(), flights.end(), std::back_inserter(flights_));
   }
-  return {Code::Ok, issued_};
+  return {Code::Ok, issued_, operations.back().operation.choice, sequence_};
 }
 
 // Begins its record. A collective gets its sequence number.

@@ -40,7 +40,7 @@ void exchange(StagedRanks& ranks, size_t count) {
       tasks.push_back({PointToPointTask::Kind::Send, peer, reinterpret_cast<uint8_t*>(out.data()), bytes, 5});
       tasks.push_back({PointToPointTask::Kind::Recv, peer, reinterpret_cast<uint8_t*>(in.data()), bytes, 5});
     }
-    issued.push_back(ranks[rank].runPointToPoint(tasks, kLimitNanos, ranks[rank].ownStream()));
+    issued.push_back(ranks[rank].runPointToPoint({}, tasks, kLimitNanos, ranks[rank].ownStream()));
   }
   for (int rank = 0; rank < size; ++rank) {
     ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks[rank].lastError();
@@ -75,7 +75,8 @@ TEST(Forwarding, ManyRanksSendThroughOne) {
 
 // One message of so many bytes of ranks that are not beside their adapters.
 Issued sendOne(StagedRanks& ranks, int rank, PointToPointTask::Kind kind, int peer, std::vector<uint8_t>& data) {
-  return ranks[rank].runPointToPoint({{kind, peer, data.data(), data.size(), 5}}, kLimitNanos, ranks[rank].ownStream());
+  return ranks[rank].runPointToPoint({}, {{kind, peer, data.data(), data.size(), 5}}, kLimitNanos,
+                                     ranks[rank].ownStream());
 }
 
 TEST(Forwarding, AForwarderThatTakesPartInNothingMovesTheDataOfOthers) {

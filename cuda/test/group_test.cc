@@ -234,7 +234,7 @@ TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
       tasks.push_back({PointToPointTask::Kind::Recv, i, received[rank].data() + i * kBytes, kBytes, 77});
       if (rank % 2 != 0) send();
     }
-    EXPECT_EQ(communicator.runPointToPoint(tasks, kTimeoutNanos, nullptr).code, Code::Ok);
+    EXPECT_EQ(communicator.runPointToPoint({}, tasks, kTimeoutNanos, nullptr).code, Code::Ok);
     for (size_t i = 0; i < exchanges.size(); ++i) {
       EXPECT_EQ(run(rank, exchanges[i], device[rank].sends[i].data(), device[rank].recvs[i].data(), 1).code, Code::Ok);
     }

@@ -29,7 +29,7 @@ class StagedPair {
                       reinterpret_cast<uint64_t*>(memory.head),
                       kFirst,
                       kFirst,
-                      TransportKind::Net,
+                      TransportKind::Socket,
                       false,
                       false};
       pair_.kept.push_back(blocks_[end]);

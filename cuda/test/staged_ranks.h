@@ -271,7 +271,7 @@ class StagedRanks {
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;
       const bool here = hostOf(peer) == hostOf(rank);
-      expectOk(host.connect(peer, here ? TransportKind::P2p : TransportKind::Net, info[peer]));
+      expectOk(host.connect(peer, here ? TransportKind::P2p : TransportKind::Socket, info[peer]));
     }
     layOut(host.communicator());
   }
@@ -284,7 +284,7 @@ class StagedRanks {
       if (hostOf(peer) == hostOf(rank)) continue;
       std::vector<StagedEnds> ends;
       expectOk(host.stage(peer, device.stagedChannels(peer), ends));
-      expectOk(device.connectStaged(peer, TransportKind::Net, ends, host.memory()));
+      expectOk(device.connectStaged(peer, TransportKind::Socket, ends, host.memory()));
     }
     StagingActivity* activity = nullptr;
     expectOk(host.startStaging(device.controls(), &activity));
@@ -367,7 +367,7 @@ inline void exchangeAndSumUp(StagedRanks& ranks) {
     std::vector<PointToPointTask> tasks = {
         {PointToPointTask::Kind::Send, 1 - rank, reinterpret_cast<uint8_t*>(sent[rank].data()), 4 * kCount, 5},
         {PointToPointTask::Kind::Recv, 1 - rank, reinterpret_cast<uint8_t*>(received[rank].data()), 4 * kCount, 5}};
-    EXPECT_EQ(ranks[rank].runPointToPoint(tasks, kLimitNanos, nullptr).code, Code::Ok);
+    EXPECT_EQ(ranks[rank].runPointToPoint({}, tasks, kLimitNanos, nullptr).code, Code::Ok);
     for (int i = 0; i < 2; ++i) ranks.allReduce(rank, choiceOf(Algorithm::Ring, Protocol::LL), sums[rank]);
     issued.push_back(ranks[rank].endGroup(kLimitNanos, ranks[rank].ownStream()));
   }

@@ -134,7 +134,7 @@ Outcome receiveLinesOfProxy(uint64_t seed) {
   constexpr size_t kCount = (kLines * kLL128PayloadBytes - kLL128HeaderBytes) / sizeof(uint32_t);
   const auto valueOf = [](uint64_t step, size_t i) { return static_cast<uint32_t>(step * 1000 + i + 1); };
   DeviceRanks ranks(2);
-  ranks.channel(1, 0).recvs[0].transport = TransportKind::Net;
+  ranks.channel(1, 0).recvs[0].transport = TransportKind::Socket;
   std::vector<uint32_t> out(kSteps * kCount);
   emulator::Options options = trialOf(seed).options;
   options.splitLines = true;  // as it writes them, and as they are read

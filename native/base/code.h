@@ -3,7 +3,7 @@
 
 namespace jccl {
 
-// The values cross the JNI border: io.jccl.nativelib.NativeCommunicator names the same numbers.
+// io.jccl.nativelib.Code has the same numbers; jni/numbers.cc compares them.
 enum class Code : int {
   Ok = 0,
   Invalid = -1,    // an argument or the order of calls is wrong

@@ -1,6 +1,4 @@
-// The element types and reductions of the library, with the numbers that cross the JNI border.
-//
-// io.jccl.DataType and io.jccl.ReduceOp have the same members in the same order; a test holds the two sides together.
+// Element types and reductions of the library. Java knows their numbers; jni/numbers.cc compares them.
 #pragma once
 
 #include <cstddef>

@@ -177,7 +177,7 @@ void Channel::runCollNet(const Operation& operation, const Transfer& transfer) {
     }
     check.send(0, 0);
   }
-  const WaitPlace place{static_cast<int>(next), TransportKind::Net, WaitFor::CollNet, P, operation.sequence};
+  const WaitPlace place{static_cast<int>(next), TransportKind::Plugin, WaitFor::CollNet, P, operation.sequence};
   LeaderNetwork network(collNet_.own, waiter_, operation, inTransfer, outTransfer, place);
   if (operation.code.collective == Collective::AllReduce) {
     collNetAllReduce(in, out, network, plan);

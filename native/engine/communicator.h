@@ -77,8 +77,8 @@ class Communicator {
   // The peer's segment is at `base` in our address space: a thread of this process (P2p), or mapped (Shm).
   Status connectLocal(int peer, TransportKind transport, uint8_t* base);
   // The peer is behind a network; proxies work on the two memories, on the first perhaps only once it has been used.
-  Status connectNet(int peer, int channel, const ConnectionMemory& send, const ConnectionMemory& recv,
-                    FirstUse* firstUse = nullptr);
+  Status connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& send,
+                    const ConnectionMemory& recv, FirstUse* firstUse = nullptr);
   Status setProgress(ProgressEngine* progress);
   // The memory of a connected pair, for kernels of a GPU; then no operation may run over it here.
   StagedEnds connectionEnds(int peer, int channel);

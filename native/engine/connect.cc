@@ -34,21 +34,21 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
   return Status::ok();
 }
 
-Status Communicator::connectNet(int peer, int channel, const ConnectionMemory& sendMemory,
+Status Communicator::connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& sendMemory,
                                 const ConnectionMemory& recvMemory, FirstUse* firstUse) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank || channel < 0 || channel >= config_.channels) {
     return Status::invalid("peer=" + std::to_string(peer) + " channel=" + std::to_string(channel) +
                            ", expected another rank below size=" + std::to_string(config_.size) +
                            " and a channel below channels=" + std::to_string(config_.channels));
   }
-  transports_[peer] = TransportKind::Net;
+  transports_[peer] = network;
   SendConnection& send = channels_[channel]->sendTo(peer);
   send.memory = sendMemory;
   send.firstUse = firstUse;
-  send.transport = TransportKind::Net;
+  send.transport = network;
   RecvConnection& recv = channels_[channel]->recvFrom(peer);
   recv.memory = recvMemory;
-  recv.transport = TransportKind::Net;
+  recv.transport = network;
   return Status::ok();
 }
 

@@ -35,11 +35,6 @@ struct TransportUse {
   int64_t waitedNanos = 0;
 };
 
-constexpr const char* nameOf(WaitFor waitFor) {
-  constexpr const char* names[] = {"data", "credit", "buffer_exchange", "worker", "collnet"};
-  return names[static_cast<int>(waitFor)];
-}
-
 inline std::string describe(const ChannelWait& wait) {
   const WaitPlace& place = wait.place;
   return "channel=" + std::to_string(wait.channel) + " peer=" + std::to_string(place.peer) +

@@ -15,6 +15,7 @@
 namespace jccl {
 
 enum class OperationState : uint8_t { None = 0, Running = 1, Done = 2, Failed = 3 };
+inline constexpr int kOperationStateCount = 4;
 
 // A copy of a record, for readers. Times are CLOCK_MONOTONIC's nanoseconds, 0 where not known.
 struct HistoryRow {

@@ -157,15 +157,15 @@ Status HostCommunicator::probe(TransportKind transport, std::span<const uint8_t>
       std::shared_ptr<ShmSegment> view;
       return registry_->import(peer.shm, peer.segment, segment_->bytes(), {}, &view);
     }
-    case TransportKind::Net:
-    case TransportKind::Ib:
     case TransportKind::Plugin:
+    case TransportKind::Ib:
+    case TransportKind::Socket:
       return networks_.probe(transport, peer.networks);
     case TransportKind::None:
       break;
   }
   return Status::invalid("transport=" + std::to_string(static_cast<int>(transport)) +
-                         ", expected 0 (p2p), 1 (shm), 2 (net), 3 (ib) or 4 (plugin)");
+                         ", expected 0 (p2p), 1 (shm), 2 (plugin), 3 (ib) or 4 (socket)");
 }
 
 Status HostCommunicator::connect(int peer, TransportKind transport, std::span<const uint8_t> info) {
@@ -173,7 +173,7 @@ Status HostCommunicator::connect(int peer, TransportKind transport, std::span<co
   PeerInfo decoded;
   if (Status status = decode(info, decoded); !status) return status;
   peerProcesses_[peer] = decoded.shm;
-  if (Networks::isNetwork(transport)) return connectNet(peer, transport, decoded);
+  if (isNetwork(transport)) return connectNet(peer, transport, decoded);
   if (transport == TransportKind::P2p && !registry_->isThisProcess(decoded.shm)) return probe(transport, info);
   if (transport == TransportKind::P2p || transport == TransportKind::Shm) {
     return connectShared(peer, transport, decoded);
@@ -226,7 +226,7 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
         continue;
       }
       if (Status status = makeSlots(end); !status) return status;
-      if (kind != TransportKind::Net) end.maxExchangeBytes = shape.simpleSlotBytes();
+      if (kind != TransportKind::Socket) end.maxExchangeBytes = shape.simpleSlotBytes();
       end.deviceSlots = deviceSlots(peer, channel, sends);
       end.zeroCopySlots = zeroCopySlots_.emplace_back(new ZeroCopySlot[kSlots]).get();
     }
@@ -235,7 +235,8 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
       if (Status status = net_->sendConnection(peer, channel, ends[0], &firstUse); !status) return status;
     }
     if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
-    if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1], firstUse); !status) return status;
+    if (Status status = communicator_->connectNet(peer, kind, channel, ends[0], ends[1], firstUse); !status)
+      return status;
   }
   return communicator_->setProgress(net_);
 }
@@ -256,11 +257,11 @@ Status HostCommunicator::prepare() {
   if (Status planned = communicator_->checkPlan(); !planned) return planned;
   if (Status started = startForwarding(); !started) return started;
   networks_.keepOnly(net_);
-  if (network() == TransportKind::None || network() == TransportKind::Net) return Status::ok();
+  if (network() == TransportKind::None || network() == TransportKind::Socket) return Status::ok();
   std::vector<std::pair<int, int>> connections;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     for (const Channel::Need& need : communicator_->needs(channel)) {
-      const bool byNetwork = communicator_->transportOf(need.peer) == TransportKind::Net;
+      const bool byNetwork = isNetwork(communicator_->transportOf(need.peer));
       if (need.send && byNetwork && forwardedSends_.find(need.peer, channel) == nullptr) {
         connections.emplace_back(need.peer, channel);
       }
@@ -321,7 +322,7 @@ Status HostCommunicator::forwardFor(const NetDeviceMemory& slots, std::vector<Fo
 // Only what the network reaches; senders do without the rest.
 void HostCommunicator::offerForwarding() {
   NetTransport* network = nullptr;
-  for (const TransportKind kind : {TransportKind::Plugin, TransportKind::Ib, TransportKind::Net}) {
+  for (const TransportKind kind : {TransportKind::Plugin, TransportKind::Ib, TransportKind::Socket}) {
     if (network == nullptr) network = networks_.find(kind);
   }
   if (forwarder_ == nullptr || forwardingId_ != 0 || network == nullptr) return;

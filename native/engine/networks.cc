@@ -7,7 +7,7 @@
 namespace jccl {
 
 Status Networks::open(const NetConfig& config, const Offer& offer, const std::vector<std::string>& addresses) {
-  if (Status opened = open(TransportKind::Net, config, offer.sockets, addresses); !opened) return opened;
+  if (Status opened = open(TransportKind::Socket, config, offer.sockets, addresses); !opened) return opened;
   if (Status tried = openOptional(TransportKind::Ib, offer.ib, config, IbNet::open, addresses); !tried) return tried;
   return openOptional(TransportKind::Plugin, offer.plugin, config, PluginNet::open, addresses);
 }

@@ -24,14 +24,12 @@ class Networks {
   };
 
   // What is published of each, in the order of kKinds.
-  static constexpr std::array kKinds = {TransportKind::Net, TransportKind::Ib, TransportKind::Plugin};
+  static constexpr std::array kKinds = {TransportKind::Socket, TransportKind::Ib, TransportKind::Plugin};
   using Infos = std::array<std::span<const uint8_t>, kKinds.size()>;
-
-  static constexpr bool isNetwork(TransportKind kind) { return placeOf(kind) < kKinds.size(); }
 
   // Opens what is offered, and listens on the addresses.
   Status open(const NetConfig& config, const Offer& offer, const std::vector<std::string>& addresses);
-  bool isOpen() const { return find(TransportKind::Net) != nullptr; }
+  bool isOpen() const { return find(TransportKind::Socket) != nullptr; }
 
   // What peers need to connect; empty for a network that is not open.
   std::span<const uint8_t> info(TransportKind kind) const { return networks_[placeOf(kind)].info; }

@@ -10,7 +10,7 @@
 
 namespace jccl {
 
-// The numbers cross the JNI border; io.jccl.nativelib.NativeCommunicator names the same, and a test compares them.
+// Java knows the numbers of these enums and the layouts of packed values; jni/numbers.cc compares them.
 enum class Collective : uint8_t {
   AllReduce = 0,
   Reduce = 1,
@@ -73,11 +73,11 @@ struct OperationCode {
   DataType type;
   ReduceOp op;
 
-  static OperationCode decode(int32_t packed) {
+  static constexpr OperationCode decode(int32_t packed) {
     return {static_cast<Collective>(packed & 0xff), static_cast<DataType>(packed >> 8 & 0xff),
             static_cast<ReduceOp>(packed >> 16 & 0xff)};
   }
-  JCCL_FN int32_t encode() const {
+  JCCL_FN constexpr int32_t encode() const {
     return static_cast<int32_t>(collective) | static_cast<int32_t>(type) << 8 | static_cast<int32_t>(op) << 16;
   }
   bool valid() const {
@@ -102,12 +102,12 @@ struct Choice {
   uint16_t flags = 0;
   uint32_t chunkBytes = 0;  // 0: the engine's own choice
 
-  static Choice decode(int64_t packed) {
+  static constexpr Choice decode(int64_t packed) {
     return {static_cast<Algorithm>(packed & 0xf), static_cast<Protocol>(packed >> 4 & 0xf),
             static_cast<uint8_t>(packed >> 8 & 0xff), static_cast<uint16_t>(packed >> 16 & 0xffff),
             static_cast<uint32_t>(packed >> 32 & 0xffffffff)};
   }
-  int64_t encode() const {
+  constexpr int64_t encode() const {
     return static_cast<int64_t>(algorithm) | static_cast<int64_t>(protocol) << 4 | static_cast<int64_t>(channels) << 8 |
            static_cast<int64_t>(flags) << 16 | static_cast<int64_t>(chunkBytes) << 32;
   }
@@ -135,7 +135,7 @@ struct Operation {
   Choice choice;
   const uint8_t* send = nullptr;
   uint8_t* recv = nullptr;
-  size_t count = 0;  // in the units of the collective (see NativeCommunicator.run)
+  size_t count = 0;  // in the units of the collective (see NativeEngine.run in Java)
   int root = 0;
   // The v-forms: elements and displacements by rank; null for equal parts.
   const int64_t* counts = nullptr;

@@ -27,7 +27,7 @@ constexpr size_t kMaxLL128Bytes = 1024;
 
 // Both ends decide alike, by the size of the message.
 Protocol protocolOf(const PointToPointTask& task, const ConnectionMemory& memory, TransportKind transport) {
-  if (transport == TransportKind::Net) return Protocol::Simple;
+  if (isNetwork(transport)) return Protocol::Simple;
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128}) {
     const size_t max = protocol == Protocol::LL ? kMaxLLBytes : kMaxLL128Bytes;
     if (task.bytes <= max && task.bytes <= memory.shape.payloadCapacity(protocol)) return protocol;

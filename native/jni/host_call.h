@@ -11,7 +11,7 @@ namespace jccl::jni {
 
 inline HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
 
-// Why this thread's last call that was no operation failed; lastError(0) has it.
+// The reason why this thread's last call failed that was no operation; lastError(0) returns it.
 inline thread_local LastFailure lastFailure;
 
 // A call that changes it: what is logged meanwhile is of its communicator.

@@ -2,11 +2,17 @@
 #include "io_jccl_nativelib_NativeCollNet.h"
 #include "jni/host_call.h"
 #include "jni/jni_support.h"
+#include "jni/rows.h"
+
+#define JAVA(name) io_jccl_nativelib_NativeCollNet_##name
 
 namespace {
 
 using namespace jccl;
 using namespace jccl::jni;
+
+static_assert(isLayout({JAVA(COMMON_GROUPS), JAVA(COMMON_GATHERS), JAVA(COMMON_MEGABITS), JAVA(COMMON_LATENCY_NANOS)},
+                       JAVA(COMMON_LENGTH)));
 
 // Null elements are empty.
 bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>& out) {
@@ -42,9 +48,12 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_common(JNIEnv*
     if (!copyAll(env, offers, all)) return nullptr;
     const HostCall host(handle);
     if (host.codeOf(CollNetOffer::common(all, &common)) != 0) return nullptr;
-    static_assert(io_jccl_nativelib_NativeCollNet_COMMON_LENGTH == 4);
-    return newLongs(env, {common.devices, common.gathers ? 1 : 0, static_cast<int64_t>(common.speedMbps),
-                          static_cast<int64_t>(common.latencyMicros * 1000)});
+    std::vector<int64_t> row(JAVA(COMMON_LENGTH));
+    row[JAVA(COMMON_GROUPS)] = common.devices;
+    row[JAVA(COMMON_GATHERS)] = common.gathers ? 1 : 0;
+    row[JAVA(COMMON_MEGABITS)] = static_cast<int64_t>(common.speedMbps);
+    row[JAVA(COMMON_LATENCY_NANOS)] = static_cast<int64_t>(common.latencyMicros * 1000);
+    return newLongs(env, row);
   });
 }
 
@@ -96,10 +105,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
     if (!copyAll(env, offers, all) || host.codeOf(CollNetOffer::common(all, &common)) != 0) return nullptr;
     if (host.codeOf(host->stageCollNet(groups, common, ranksOfHost, ends)) != 0) return nullptr;
     std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host->stagedCollNet())};
-    for (const StagedEnds& one : ends) {
-      const void* const places[] = {one.sendBlock, one.sendHead, one.recvBlock, one.recvHead};
-      for (const void* place : places) rows.push_back(reinterpret_cast<int64_t>(place));
-    }
+    appendStaged(ends, rows);
     return newLongs(env, rows);
   });
 }

@@ -1,10 +1,17 @@
 // Natives of io.jccl.nativelib.NativeLog.
 #include "base/log.h"
 
+#include "io_jccl_nativelib_LogDrain.h"
 #include "io_jccl_nativelib_NativeLog.h"
 #include "jni/jni_support.h"
 
 using jccl::LogLevel;
+
+#define LEVEL(name) io_jccl_nativelib_LogDrain_##name
+
+static_assert(LEVEL(TRACE) == static_cast<int>(LogLevel::Trace) && LEVEL(DEBUG) == static_cast<int>(LogLevel::Debug));
+static_assert(LEVEL(INFO) == static_cast<int>(LogLevel::Info) && LEVEL(WARN) == static_cast<int>(LogLevel::Warn));
+static_assert(LEVEL(ERROR) == static_cast<int>(LogLevel::Error));
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeLog_take(JNIEnv* env, jclass) {
   return jccl::jni::guarded<jstring>(nullptr, [&]() -> jstring {

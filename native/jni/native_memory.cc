@@ -37,6 +37,34 @@ JNIEXPORT jobject JNICALL Java_io_jccl_nativelib_NativeMemory_newDirectBuffer(JN
   return jccl::jni::guarded<jobject>(nullptr, [&] { return env->NewDirectByteBuffer(pointer<void*>(address), bytes); });
 }
 
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMemory_addressOf(JNIEnv* env, jclass, jobject buffer) {
+  return buffer == nullptr ? 0 : reinterpret_cast<jlong>(env->GetDirectBufferAddress(buffer));
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMemory_allocateShared(JNIEnv*, jclass, jlong bytes) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    void* memory = nullptr;
+    const Status status = bytes < 0 ? Status::invalid("bytes=" + std::to_string(bytes) + ", expected at least 0")
+                                    : SharedHeap::ofThisProcess().allocate(static_cast<size_t>(bytes), memory);
+    lastFailure.set(status);
+    return reinterpret_cast<jlong>(memory);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeMemory_retireShared(JNIEnv*, jclass, jlong memory) {
+  return guardedCode([&] {
+    const Status status = SharedHeap::ofThisProcess().retire(reinterpret_cast<void*>(memory));
+    return lastFailure.codeOf(status);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeMemory_freeShared(JNIEnv*, jclass, jlong memory) {
+  return guardedCode([&] {
+    const Status status = SharedHeap::ofThisProcess().free(reinterpret_cast<void*>(memory));
+    return lastFailure.codeOf(status);
+  });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMemory_register(JNIEnv*, jclass, jlong address, jlong bytes) {
   return guarded<jlong>(0, [&]() -> jlong {
     uint64_t id = 0;

@@ -1,4 +1,4 @@
-// Point-to-point tasks as they cross the border: NativeCommunicator.TASK_LENGTH numbers each.
+// Sends and receives as Java passes them, in rows of Rows.TASK_LENGTH.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,20 @@
 #include <vector>
 
 #include "engine/exchange_tasks.h"
-#include "io_jccl_nativelib_NativeCommunicator.h"
+#include "jni/java_constants.h"
 
 namespace jccl::jni {
 
-static_assert(io_jccl_nativelib_NativeCommunicator_TASK_SEND == static_cast<int>(PointToPointTask::Kind::Send));
-static_assert(io_jccl_nativelib_NativeCommunicator_TASK_RECV == static_cast<int>(PointToPointTask::Kind::Recv));
+static_assert(JCCL_ROW(TASK_SEND) == static_cast<int>(PointToPointTask::Kind::Send));
+static_assert(JCCL_ROW(TASK_RECV) == static_cast<int>(PointToPointTask::Kind::Recv));
+static_assert(isLayout({JCCL_ROW(TASK_KIND), JCCL_ROW(TASK_PEER), JCCL_ROW(TASK_TYPE), JCCL_ROW(TASK_ADDRESS),
+                        JCCL_ROW(TASK_COUNT)},
+                       JCCL_ROW(TASK_LENGTH)));
 
 inline Status readTask(int64_t kind, int64_t peer, int64_t type, int64_t address, int64_t count,
                        PointToPointTask& task) {
-  if ((kind != io_jccl_nativelib_NativeCommunicator_TASK_SEND &&
-       kind != io_jccl_nativelib_NativeCommunicator_TASK_RECV) ||
-      type < 0 || type >= kDataTypeCount || count < 0 || peer < 0 || peer > INT32_MAX) {
+  if ((kind != JCCL_ROW(TASK_SEND) && kind != JCCL_ROW(TASK_RECV)) || type < 0 || type >= kDataTypeCount || count < 0 ||
+      peer < 0 || peer > INT32_MAX) {
     return Status::invalid("kind=" + std::to_string(kind) + " peer=" + std::to_string(peer) +
                            " type=" + std::to_string(type) + " count=" + std::to_string(count) +
                            ", expected kind 0 or 1, a rank, a known type, count >= 0");
@@ -30,14 +32,15 @@ inline Status readTask(int64_t kind, int64_t peer, int64_t type, int64_t address
 }
 
 inline Status readTasks(const std::vector<int64_t>& values, std::vector<PointToPointTask>& tasks) {
-  constexpr size_t kLength = io_jccl_nativelib_NativeCommunicator_TASK_LENGTH;
+  constexpr size_t kLength = JCCL_ROW(TASK_LENGTH);
   if (values.size() % kLength != 0) {
     return Status::invalid("tasksLength=" + std::to_string(values.size()) + ", expected a multiple of " +
                            std::to_string(kLength));
   }
   for (size_t at = 0; at < values.size(); at += kLength) {
-    const Status read =
-        readTask(values[at], values[at + 1], values[at + 2], values[at + 3], values[at + 4], tasks.emplace_back());
+    const int64_t* row = &values[at];
+    const Status read = readTask(row[JCCL_ROW(TASK_KIND)], row[JCCL_ROW(TASK_PEER)], row[JCCL_ROW(TASK_TYPE)],
+                                 row[JCCL_ROW(TASK_ADDRESS)], row[JCCL_ROW(TASK_COUNT)], tasks.emplace_back());
     if (!read) return Status::invalid("task=" + std::to_string(at / kLength) + " " + read.message());
   }
   return Status::ok();

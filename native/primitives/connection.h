@@ -68,7 +68,7 @@ struct SendConnection {
   ZeroCopySends zeroCopySends;  // behind a network
   uint64_t sentBytes = 0;       // as they lie in the slots; read by any thread
 
-  bool isNet() const { return transport == TransportKind::Net; }
+  bool isNet() const { return isNetwork(transport); }
 
   // Whether the next slot may be written.
   bool hasCredit() {
@@ -127,7 +127,7 @@ struct RecvConnection {
   int peer = -1;
   TransportKind transport = TransportKind::None;
 
-  bool isNet() const { return transport == TransportKind::Net; }
+  bool isNet() const { return isNetwork(transport); }
 
   // Whether the next step is there, with protocol SIMPLE.
   bool isPublished() const { return memory.slotHeader(step)->published.load(std::memory_order_acquire) == step + 1; }

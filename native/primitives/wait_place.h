@@ -3,12 +3,18 @@
 
 #include <cstdint>
 
+#include "base/function.h"
 #include "primitives/layout.h"
 
 namespace jccl {
 
-// Net stands for every network while data moves; which one it is matters only where connections are made.
-enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, Ib = 3, Plugin = 4, None = 255 };
+// None: no connection has been made.
+enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Plugin = 2, Ib = 3, Socket = 4, None = 255 };
+inline constexpr int kTransportKinds = 5;  // without None
+
+JCCL_FN constexpr bool isNetwork(TransportKind kind) {
+  return kind == TransportKind::Plugin || kind == TransportKind::Ib || kind == TransportKind::Socket;
+}
 
 constexpr const char* nameOf(TransportKind kind) {
   switch (kind) {
@@ -16,19 +22,27 @@ constexpr const char* nameOf(TransportKind kind) {
       return "p2p";
     case TransportKind::Shm:
       return "shm";
-    case TransportKind::Net:
-      return "net";
-    case TransportKind::Ib:
-      return "ib";
     case TransportKind::Plugin:
       return "plugin";
+    case TransportKind::Ib:
+      return "ib";
+    case TransportKind::Socket:
+      return "socket";
     case TransportKind::None:
       break;
   }
   return "none";
 }
 
-enum class WaitFor : uint8_t { Data = 0, Credit = 1, BufferExchange = 2, Worker = 3, CollNet = 4 };
+// CollNet: the end of a reduction that the network does.
+enum class WaitFor : uint8_t { Credit = 0, Data = 1, BufferExchange = 2, CollNet = 3 };
+inline constexpr int kWaitForCount = 4;
+
+constexpr const char* nameOf(WaitFor waitFor) {
+  constexpr const char* names[kWaitForCount] = {"credit", "data", "buffer_exchange", "collnet"};
+  const auto index = static_cast<unsigned>(waitFor);
+  return index < kWaitForCount ? names[index] : "unknown";
+}
 
 struct WaitPlace {
   int peer;
@@ -37,8 +51,6 @@ struct WaitPlace {
   Protocol protocol;
   uint64_t step;
 };
-
-inline constexpr int kTransportKinds = 5;  // without None
 
 // What the long waits of an operation took; short ones read no clock.
 struct LongWaits {

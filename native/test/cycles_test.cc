@@ -224,7 +224,7 @@ TEST_P(Cycles, LeaveNothingBehind) {
 
 TEST(CyclesCount, WhatIsStillOpen) {
   const Held before = held();
-  Cycle open({"sockets", TransportKind::Net}, 1);
+  Cycle open({"sockets", TransportKind::Socket}, 1);
   const Held now = held();
   EXPECT_GT(now.descriptors, before.descriptors);
   EXPECT_GE(now.threads, before.threads + kRanks);  // each has one for its network
@@ -234,7 +234,7 @@ TEST(CyclesCount, WhatIsStillOpen) {
 }
 
 constexpr auto kP2p = TransportKind::P2p;
-constexpr auto kNet = TransportKind::Net;
+constexpr auto kNet = TransportKind::Socket;
 constexpr auto kIb = TransportKind::Ib;
 constexpr auto kPlugin = TransportKind::Plugin;
 INSTANTIATE_TEST_SUITE_P(

@@ -129,7 +129,7 @@ class Job {
 
   void connect(size_t rank, const std::vector<std::vector<uint8_t>>& info) {
     const int self = static_cast<int>(rank);
-    const TransportKind network = over_ == Over::Plugin ? TransportKind::Plugin : TransportKind::Net;
+    const TransportKind network = over_ == Over::Plugin ? TransportKind::Plugin : TransportKind::Socket;
     for (int peer = 0; peer < scenario_.ranks; ++peer) {
       if (peer == self) continue;
       const bool together = scenario_.hosts[rank] == scenario_.hosts[peer];

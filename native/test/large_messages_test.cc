@@ -48,7 +48,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
     simulated_ = std::make_unique<FaultyNetwork>(faults);
     const TransportKind kind = network() == "verbs"    ? TransportKind::Ib
                                : network() == "plugin" ? TransportKind::Plugin
-                                                       : TransportKind::Net;
+                                                       : TransportKind::Socket;
     return NetRanks(hosts, kind, [this](HostCommunicatorConfig& config) {
       config.usesIb = network() == "verbs";
       if (network() == "simulated") config.makeNet = simulated_->maker();

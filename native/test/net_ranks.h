@@ -25,7 +25,7 @@ struct Variant {
 // Ranks of one process on simulated hosts: ranks of the same one share memory, the network joins the others.
 class NetRanks {
  public:
-  explicit NetRanks(const std::vector<int>& hosts, TransportKind network = TransportKind::Net,
+  explicit NetRanks(const std::vector<int>& hosts, TransportKind network = TransportKind::Socket,
                     const std::function<void(HostCommunicatorConfig&)>& adjust = {}) {
     const size_t size = hosts.size();
     std::vector<std::vector<uint8_t>> info(size);

@@ -125,7 +125,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   Consumer consumer(kShape);
   RecvConnection connection;
   connection.memory = consumer.memory();
-  connection.transport = TransportKind::Net;
+  connection.transport = TransportKind::Socket;
   SlotHeader* header = connection.memory.slotHeader(0);
   const auto fill = [&](uint64_t word) {
     for (size_t at = 0; at + sizeof word <= sizeof(SlotHeader); at += sizeof word) {

@@ -148,7 +148,7 @@ TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
   Communicator communicator(config, segment.base());
   EchoingNetwork network(communicator.segmentShape().connection);
-  ASSERT_TRUE(communicator.connectNet(1, 0, network.out(), network.in()).isOk());
+  ASSERT_TRUE(communicator.connectNet(1, TransportKind::Socket, 0, network.out(), network.in()).isOk());
   ASSERT_TRUE(communicator.setProgress(&network).isOk());
   ASSERT_TRUE(communicator.setRing(0, {0, 1}).isOk());
 

@@ -7,16 +7,21 @@ package io.jccl;
  * @param channel its channel
  * @param peer the rank that it waits for
  * @param transport what joins the two
- * @param receiving whether it waits for data; otherwise it waits for credit to send
+ * @param waitFor what it waits for
  * @param protocol the protocol in use
  * @param step the step of the connection that it waits for
  */
 public record ChannelWait(
-        int rank, int channel, int peer, TransportKind transport, boolean receiving, Protocol protocol, long step) {
+        int rank, int channel, int peer, TransportKind transport, WaitFor waitFor, Protocol protocol, long step) {
 
     /** The row as one line of text: {@code rank=0 channel=1 waits for data from peer=3 over shm, ll128 step=912}. */
     public String describe() {
-        return "rank=" + rank + " channel=" + channel + " waits for " + (receiving ? "data from" : "credit to send to")
-                + " peer=" + peer + " over " + transport.label() + ", " + protocol.label() + " step=" + step;
+        return "rank=" + rank + " channel=" + channel + " waits for " + waitFor.describe(peer) + " over "
+                + transport.label() + ", " + protocol.label() + " step=" + step;
+    }
+
+    /** Returns true unless the rank waits for credit to send. */
+    public boolean receiving() {
+        return waitFor != WaitFor.CREDIT;
     }
 }

@@ -1,10 +1,11 @@
 package io.jccl.benchmarks;
 
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
+import io.jccl.nativelib.EngineConfig;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeMemory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -41,24 +42,22 @@ public class NativeCallBenchmark {
 
     @Setup(Level.Trial)
     public void setUp() {
-        long[] config = new long[NativeCommunicator.CONFIG_LENGTH];
-        config[NativeCommunicator.SIZE] = 1;
-        config[NativeCommunicator.CHANNELS] = 1;
-        config[NativeCommunicator.LOCAL_RANKS] = 1;
-        config[NativeCommunicator.IB_ROCE_VERSION] = 1;
-        config[NativeCommunicator.IB_QUEUE_PAIRS] = 1;
-        config[NativeCommunicator.COMM_ID_HI] = 1;
-        String[] texts = new String[NativeCommunicator.TEXTS_LENGTH];
-        Arrays.fill(texts, "");
-        engine = NativeEngine.create(config, texts);
+        EngineConfig config = new EngineConfig();
+        config.set(EngineConfig.SIZE, 1);
+        config.set(EngineConfig.CHANNELS, 1);
+        config.set(EngineConfig.LOCAL_RANKS, 1);
+        config.set(EngineConfig.IB_ROCE_VERSION, 1);
+        config.set(EngineConfig.IB_QUEUE_PAIRS, 1);
+        config.set(EngineConfig.COMM_ID_HI, 1);
+        engine = NativeEngine.create(config);
         engine.connectInfo(List.of());
         engine.setRing(0, new int[] {0});
         engine.setTree(0, -1, new int[0]);
         engine.prepare();
         memory = ByteBuffer.allocateDirect(256).order(ByteOrder.nativeOrder());
-        send = NativeCommunicator.directAddress(memory);
+        send = NativeMemory.directAddress(memory);
         recv = send + 128;
-        if (allReduce8Bytes() < NativeCommunicator.OK) {
+        if (allReduce8Bytes() < Code.OK) {
             throw new IllegalStateException("the all-reduce failed: " + engine.lastError());
         }
     }
@@ -71,7 +70,7 @@ public class NativeCallBenchmark {
     /** As good as empty: it reads one address. */
     @Benchmark
     public long emptyNativeCall() {
-        return NativeCommunicator.directAddress(memory);
+        return NativeMemory.directAddress(memory);
     }
 
     @Benchmark

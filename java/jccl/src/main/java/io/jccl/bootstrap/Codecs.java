@@ -7,6 +7,7 @@ import io.jccl.Protocol;
 import io.jccl.RankOperation;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.WaitFor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -47,7 +48,7 @@ public final class Codecs {
         out.u8(n);
         for (ChannelWait wait : status.waits().subList(0, n)) {
             out.i32(wait.rank() - rank).i32(wait.channel()).i32(wait.peer() - rank);
-            out.u8(ordinal(wait.transport())).u8(wait.receiving() ? 1 : 0).u8(ordinal(wait.protocol()));
+            out.u8(ordinal(wait.transport())).u8(ordinal(wait.waitFor())).u8(ordinal(wait.protocol()));
             out.i64(wait.step());
         }
         status.trail().write(out);
@@ -96,8 +97,8 @@ public final class Codecs {
         int channel = in.i32();
         int peer = readRank(in, "peer", before, -1, size);
         TransportKind transport = in.constant(TransportKind.class);
-        boolean receiving = in.flag();
-        return new ChannelWait(rank, channel, peer, transport, receiving, in.constant(Protocol.class), in.i64());
+        WaitFor waitFor = in.constant(WaitFor.class);
+        return new ChannelWait(rank, channel, peer, transport, waitFor, in.constant(Protocol.class), in.i64());
     }
 
     private static OperationRecord readRecord(WireReader in, int size, int before) {

@@ -12,10 +12,10 @@ import io.jccl.config.RecorderSettings;
 import io.jccl.config.Settings;
 import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.init.EngineConnector.Connections;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.DeviceEngine;
-import io.jccl.nativelib.NativeCommunicator;
-import io.jccl.nativelib.NativeDeviceCommunicator;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.Rows;
 import io.jccl.plan.Plan;
 import io.jccl.plan.TreeLinks;
 import io.jccl.planning.CommunicatorPlan;
@@ -208,8 +208,7 @@ final class DeviceConnector {
         for (PeerTransport one : connections.transports()) {
             int peer = one.peer();
             if (missing[rank][peer] || missing[peer][rank]) {
-                boolean gpuDirect =
-                        engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
+                boolean gpuDirect = engine.connectStaged(peer, staging.get(), one.kind());
                 String how = one.kind().label() + (gpuDirect ? " (SIMPLE by GPUDirect RDMA)" : "");
                 String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
                 staged.computeIfAbsent(how + ", " + reason, key -> new ArrayList<>())
@@ -274,7 +273,7 @@ final class DeviceConnector {
                         "rank={}: does not send through the GPU of rank={} (PXN), connections={}: {}",
                         rank,
                         forwarder,
-                        requests.length / NativeCommunicator.REQUEST_LENGTH,
+                        requests.length / Rows.REQUEST_LENGTH,
                         reach.obstacles().getOrDefault(forwarder, "its memory is not reached"));
             } else {
                 byte[] info = identities.get(forwarder).connectInfo();
@@ -299,8 +298,7 @@ final class DeviceConnector {
         byte[] passed = new byte[Protocol.values().length];
         StringBuilder reasons = new StringBuilder();
         for (Protocol protocol : carried()) {
-            Optional<String> failure =
-                    engine.selfTest(protocol.ordinal(), context.left().toNanos());
+            Optional<String> failure = engine.selfTest(protocol, context.left().toNanos());
             passed[protocol.ordinal()] = (byte) (failure.isEmpty() ? 1 : 0);
             failure.ifPresent(reason ->
                     reasons.append(protocol.label()).append(": ").append(reason).append(beside()));
@@ -408,25 +406,23 @@ final class DeviceConnector {
         return max == 0 ? fewest : Math.min(max, fewest);
     }
 
-    private long[] config(int ordinal, int channels, boolean descriptors) {
-        long[] config = new long[NativeDeviceCommunicator.CONFIG_LENGTH];
-        config[NativeDeviceCommunicator.RANK] = rank;
-        config[NativeDeviceCommunicator.SIZE] = context.size();
-        config[NativeDeviceCommunicator.CHANNELS] = channels;
-        config[NativeDeviceCommunicator.DEVICE] = ordinal;
-        config[NativeDeviceCommunicator.THREADS] = PeerDevice.threads(settings);
-        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] =
-                SlotBytes.memory(settings.getForDevices(MemorySettings.BUFFSIZE));
-        config[NativeDeviceCommunicator.LL_SLOT_BYTES] =
-                SlotBytes.memory(settings.getForDevices(MemorySettings.LL_BUFFSIZE));
-        config[NativeDeviceCommunicator.LL128_SLOT_BYTES] =
-                SlotBytes.memory(settings.getForDevices(MemorySettings.LL128_BUFFSIZE));
+    private DeviceConfig config(int ordinal, int channels, boolean descriptors) {
+        DeviceConfig config = new DeviceConfig();
+        config.set(DeviceConfig.RANK, rank);
+        config.set(DeviceConfig.SIZE, context.size());
+        config.set(DeviceConfig.CHANNELS, channels);
+        config.set(DeviceConfig.DEVICE, ordinal);
+        config.set(DeviceConfig.THREADS, PeerDevice.threads(settings));
+        config.set(DeviceConfig.SIMPLE_SLOT_BYTES, SlotBytes.memory(settings.getForDevices(MemorySettings.BUFFSIZE)));
+        config.set(DeviceConfig.LL_SLOT_BYTES, SlotBytes.memory(settings.getForDevices(MemorySettings.LL_BUFFSIZE)));
+        config.set(
+                DeviceConfig.LL128_SLOT_BYTES, SlotBytes.memory(settings.getForDevices(MemorySettings.LL128_BUFFSIZE)));
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
-        config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
-        config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();
-        config[NativeDeviceCommunicator.NVLS_SLOT_BYTES] = settings.get(AlgorithmSettings.NVLS_CHUNKSIZE);
-        config[NativeDeviceCommunicator.DESCRIPTORS] = descriptors ? 1 : 0;
-        config[NativeDeviceCommunicator.RECORDED_OPERATIONS] = settings.get(RecorderSettings.RECORDER_OPERATIONS);
+        config.set(DeviceConfig.COMM_ID_HI, id.getLong());
+        config.set(DeviceConfig.COMM_ID_LO, id.getLong());
+        config.set(DeviceConfig.NVLS_SLOT_BYTES, settings.get(AlgorithmSettings.NVLS_CHUNKSIZE));
+        config.set(DeviceConfig.DESCRIPTORS, descriptors);
+        config.set(DeviceConfig.RECORDED_OPERATIONS, settings.get(RecorderSettings.RECORDER_OPERATIONS));
         return config;
     }
 }

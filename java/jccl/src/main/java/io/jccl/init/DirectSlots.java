@@ -1,5 +1,6 @@
 package io.jccl.init;
 
+import io.jccl.nativelib.Rows;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedDevices;
 import io.jccl.plan.PlannedDevices.NetworkPath;
@@ -8,6 +9,7 @@ import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -150,7 +152,7 @@ final class DirectSlots {
     /** As the native engine takes them. */
     static int[] rows(List<Use> uses) {
         return uses.stream()
-                .flatMapToInt(use -> IntStream.of(use.peer(), use.channel(), use.sends() ? 1 : 0, use.device()))
+                .flatMapToInt(use -> Arrays.stream(Rows.slotUse(use.peer(), use.channel(), use.sends(), use.device())))
                 .toArray();
     }
 }

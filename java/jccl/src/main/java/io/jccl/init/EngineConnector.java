@@ -6,7 +6,9 @@ import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.config.IbSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.Engine;
+import io.jccl.nativelib.EngineConfig;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.Rows;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedDevices;
 import io.jccl.plan.PlannedDevices.NetworkPath;
@@ -19,6 +21,7 @@ import io.jccl.transport.TransportSelector;
 import java.io.File;
 import java.net.InetAddress;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -38,7 +41,7 @@ final class EngineConnector {
     private final InitContext context;
     private final Peers peers;
     private final NetPlugin.Choice plugin;
-    private final String[] texts;
+    private final EngineConfig texts;
 
     /**
      * @param communicator its name
@@ -49,7 +52,7 @@ final class EngineConnector {
         this.context = context;
         this.peers = peers;
         this.plugin = plugin;
-        this.texts = EngineConfig.texts(context.settings(), communicator, plugin.plugin(), topology);
+        this.texts = EngineSettings.texts(context.settings(), communicator, plugin.plugin(), topology);
     }
 
     /**
@@ -63,11 +66,11 @@ final class EngineConnector {
 
     /** An engine without connections. */
     NativeEngine create(int channels) {
-        return NativeEngine.create(config(channels), texts);
+        return NativeEngine.create(config(channels));
     }
 
-    private long[] config(int channels) {
-        return EngineConfig.of(context.settings(), context.membership(), channels, peers);
+    private EngineConfig config(int channels) {
+        return EngineSettings.of(texts, context.settings(), context.membership(), channels, peers);
     }
 
     /** Agrees on transports, connects to every peer, sets rings and trees, and makes the engine ready. */
@@ -92,7 +95,7 @@ final class EngineConnector {
             int channels,
             Consumer<NativeEngine> beforeIntroduction,
             BiConsumer<NativeEngine, List<PeerIdentity>> beforeConnecting) {
-        NativeEngine engine = NativeEngine.create(EngineConfig.forStaging(config(channels), context.settings()), texts);
+        NativeEngine engine = NativeEngine.create(EngineSettings.forStaging(config(channels), context.settings()));
         boolean connected = false;
         try {
             beforeIntroduction.accept(engine);
@@ -149,7 +152,7 @@ final class EngineConnector {
                 context.settings().get(TransportSettings.TRANSPORT),
                 disabled,
                 unmentioned,
-                (kind, peer) -> engine.obstacle(peer.rank(), kind, peer.connectInfo()));
+                (kind, peer) -> engine.obstacle(kind, peer.connectInfo()));
         List<PeerTransport> mine = new ArrayList<>();
         for (PeerIdentity peer : identities) {
             if (peer.rank() != context.rank()) {
@@ -216,6 +219,6 @@ final class EngineConnector {
     private static IntStream paths(Plan plan, int channel, int like, int rank) {
         Stream<NetworkPath> others = Stream.of(PlannedDevices.ofOthers(plan, like, rank));
         return Stream.concat(PlannedDevices.of(plan, like, rank).stream(), others)
-                .flatMapToInt(path -> IntStream.of(channel, path.from(), path.to(), path.out(), path.in()));
+                .flatMapToInt(path -> Arrays.stream(Rows.path(channel, path.from(), path.to(), path.out(), path.in())));
     }
 }

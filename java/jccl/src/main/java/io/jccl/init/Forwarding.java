@@ -4,7 +4,9 @@ import io.jccl.TransportException;
 import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
+import io.jccl.nativelib.Rows;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -94,8 +96,8 @@ final class Forwarding {
     /** The same as the native engine takes it. */
     int[] rows(int forwarder) {
         return by(forwarder).stream()
-                .flatMapToInt(
-                        one -> IntStream.of(one.from(), one.to(), one.channel(), one.device(), one.ahead() ? 1 : 0))
+                .flatMapToInt(one ->
+                        Arrays.stream(Rows.forwarded(one.from(), one.to(), one.channel(), one.device(), one.ahead())))
                 .toArray();
     }
 
@@ -111,8 +113,8 @@ final class Forwarding {
         List<Connection> connections = by(forwarder);
         return IntStream.range(0, connections.size())
                 .filter(i -> connections.get(i).from() == rank)
-                .flatMap(i ->
-                        IntStream.of(connections.get(i).to(), connections.get(i).channel(), i))
+                .flatMap(i -> Arrays.stream(
+                        Rows.request(connections.get(i).to(), connections.get(i).channel(), i)))
                 .toArray();
     }
 }

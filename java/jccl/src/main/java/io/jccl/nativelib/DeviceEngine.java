@@ -1,6 +1,9 @@
 package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import java.lang.annotation.Native;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -8,38 +11,67 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A communicator's runtime on a GPU. One thread at a time initialises it and issues operations. {@link #destroy} ends
- * what is in flight; operations after it return {@link NativeCommunicator#ABORTED}.
+ * Engine of a communicator for memory of a GPU.
+ *
+ * <p><b>Order.</b> {@link #create}, rings, trees and chains of every channel, {@link #setStaged} and {@link #setForwarded},
+ * {@link #connectInfo}, {@link #connect} and {@link #connectStaged} for every peer, {@link #prepare}, then operations, which are
+ * put on a stream and return at once.
+ *
+ * <p><b>Threads.</b> One thread at a time initialises the engine and issues operations. Any thread may ask for the history, the
+ * waits and the memory, and may {@link #query} and {@link #abort}. {@link #destroy} ends operations in flight; operations that
+ * are issued after it return {@link Code#ABORTED}.
  */
 public final class DeviceEngine extends Engine {
 
     private static final Logger LOG = LoggerFactory.getLogger(DeviceEngine.class);
 
-    /** Those that operations were issued on; 0 is the device's default stream. */
+    // Answers of query.
+
+    /** The operation is not over. */
+    @Native
+    public static final int PENDING = 0;
+    /** The operation ended well. */
+    @Native
+    public static final int DONE = 1;
+
+    /** Bit of an operation's number that is set if {@link #takeNotice} has a text. */
+    @Native
+    private static final long NOTICE = 1L << 62;
+
+    private static final byte UNKNOWN = 0;
+    private static final byte NO = 1;
+    private static final byte YES = 2;
+
+    /** Answers of {@link #executesByNvls}, which depend on the operation only, by {@link #place}. Any thread may write the same. */
+    private static final byte[] BY_NVLS = new byte[1 << 12];
+
+    /** Streams that operations were issued on; 0 is the default stream of the device. */
     private final Set<Long> streams = new HashSet<>();
 
+    private final long[] issued = new long[Rows.ISSUED_LENGTH]; // of the operation issued last
     private long lastStream = -1;
+    private long ownStream; // 0: not known yet
 
     private DeviceEngine(long handle) {
         super(handle);
     }
 
     /**
-     * Creates the runtime of a communicator.
+     * Creates an engine without connections.
      *
-     * @param config the values at the indexes that {@link NativeDeviceCommunicator} names
-     * @throws DeviceException if it cannot be made; says why
+     * @throws DeviceException if that fails; the message has the reason
      */
-    public static DeviceEngine create(long[] config) {
+    public static DeviceEngine create(DeviceConfig config) {
         CudaLoader.load();
-        long handle = NativeDeviceCommunicator.create(config);
+        long handle = create(config.numbers);
         if (handle == 0) {
-            throw new DeviceException("device=" + config[NativeDeviceCommunicator.DEVICE]
-                    + ": the communicator's part on the GPU cannot be made: " + NativeDeviceCommunicator.lastError(0));
+            throw new DeviceException("device=" + config.numbers[DeviceConfig.DEVICE]
+                    + ": the communicator's part on the GPU cannot be made: " + lastError(0));
         }
         return new DeviceEngine(handle);
     }
@@ -47,13 +79,13 @@ public final class DeviceEngine extends Engine {
     /**
      * Blocks of a device.
      *
-     * @param blocks how many can be on it at the same time, for all ranks that share it
-     * @param free how many of them no communicator of this process has
+     * @param blocks count of blocks that can be resident at the same time, for all ranks that share the device
+     * @param free count of blocks that no communicator of this process has taken
      */
     public record BlockBudget(int blocks, int free) {}
 
     /**
-     * How many blocks of so many threads a device has.
+     * Returns the blocks of {@code threads} threads that a device has.
      *
      * @throws DeviceException if the device cannot be queried
      */
@@ -63,24 +95,24 @@ public final class DeviceEngine extends Engine {
         if (row == null) {
             throw NativeDevice.failed("device=" + device);
         }
-        return new BlockBudget((int) row[0], (int) row[1]);
+        return new BlockBudget((int) row[NativeDevice.BUDGET_BLOCKS], (int) row[NativeDevice.BUDGET_FREE]);
     }
 
     /**
-     * What a device is.
+     * Properties of a device.
      *
-     * @param uuid the same for the same device in every process
+     * @param uuid equal for the same device in every process
      * @param capability compute capability times ten
-     * @param multiprocessors how many it has
-     * @param memoryBytes all of its memory
+     * @param multiprocessors count of multiprocessors
+     * @param memoryBytes size of all memory of the device
      * @param busId as the kernel spells it, such as {@code 0000:07:00.0}
-     * @param servedByMps whether an MPS server runs this process's kernels together with those of others
+     * @param servedByMps true if an MPS server runs the kernels of this process together with those of other processes
      */
     public record Description(
             String uuid, int capability, int multiprocessors, long memoryBytes, String busId, boolean servedByMps) {}
 
     /**
-     * Queries what a device is.
+     * Returns the properties of a device.
      *
      * @throws DeviceException if there is no such device
      */
@@ -91,328 +123,368 @@ public final class DeviceEngine extends Engine {
                     + ", the devices that this process can see (CUDA_VISIBLE_DEVICES)");
         }
         long[] row = NativeDevice.describe(device);
-        if (row == null || row.length != NativeDevice.DESCRIPTION_LENGTH) {
+        if (row == null) {
             throw NativeDevice.failed("device=" + device);
         }
         return new Description(
-                Long.toHexString(row[0]) + "-" + Long.toHexString(row[1]),
-                (int) row[2],
-                (int) row[3],
-                row[4],
-                String.format("%04x:%02x:%02x.0", row[5], row[6], row[7]),
-                row[8] != 0);
+                Long.toHexString(row[NativeDevice.UUID_HIGH]) + "-" + Long.toHexString(row[NativeDevice.UUID_LOW]),
+                (int) row[NativeDevice.CAPABILITY],
+                (int) row[NativeDevice.MULTIPROCESSORS],
+                row[NativeDevice.MEMORY_BYTES],
+                String.format(
+                        "%04x:%02x:%02x.0",
+                        row[NativeDevice.PCI_DOMAIN], row[NativeDevice.PCI_BUS], row[NativeDevice.PCI_DEVICE]),
+                row[NativeDevice.SERVED_BY_MPS] != 0);
     }
 
     @Override
     public void setRing(int channel, int[] order) {
-        require("ring of channel=" + channel, NativeDeviceCommunicator.setRing(handle, channel, order));
+        require("ring of channel=" + channel, setRing(handle, channel, order));
     }
 
     @Override
     public void setTree(int channel, int up, int[] down) {
-        require("tree of channel=" + channel, NativeDeviceCommunicator.setTree(handle, channel, up, down));
+        require("tree of channel=" + channel, setTree(handle, channel, up, down));
     }
 
     /**
-     * This rank's place in the chain of its host to a network that may reduce, on a channel; before {@link #connectInfo}. -1:
-     * nobody.
+     * Sets this rank's place in the chain of its host to a network that reduces, on a channel. A rank that does not exist is -1.
      *
-     * @param up the next rank towards the leader
-     * @param down the next one away from it
-     * @param after of a leader, the leader of the next host
-     * @param before and of the one before
-     * @param ranks how many there are from this one on, away from the leader
-     * @param place of this one among them by their numbers
+     * @param up next rank towards the leader
+     * @param down next rank away from the leader
+     * @param after for a leader, the leader of the next host
+     * @param before for a leader, the leader of the previous host
+     * @param ranks count of ranks from this rank on, away from the leader
+     * @param place position of this rank among these ranks, in the order of their numbers
      */
     public void setChain(int channel, int up, int down, int after, int before, int ranks, int place) {
-        require(
-                "chain of channel=" + channel,
-                NativeDeviceCommunicator.setChain(handle, channel, up, down, after, before, ranks, place));
+        require("chain of channel=" + channel, setChain(handle, channel, up, down, after, before, ranks, place));
     }
 
     /**
-     * This rank's place in the tree of its host to a network that may reduce, on a channel whose chain is set; before
-     * {@link #connectInfo}. The leader is its root.
+     * Sets this rank's place in the tree of its host to a network that reduces, on a channel whose chain is set. The leader is
+     * the root of the tree.
      *
-     * @param up the rank above it, -1 for the leader
-     * @param down the ranks below it
+     * @param up parent, -1 for the leader
+     * @param down children
      */
     public void setHostTree(int channel, int up, int[] down) {
-        require(
-                "tree of the host, channel=" + channel,
-                NativeDeviceCommunicator.setHostTree(handle, channel, up, down));
+        require("tree of the host, channel=" + channel, setHostTree(handle, channel, up, down));
     }
 
     /**
-     * A network reduces on the first channels; before {@link #prepare}.
+     * Lets a network reduce on the first channels. Before {@link #prepare}.
      *
-     * @param staging the host's engine that has connected its groups
-     * @param groups how many
+     * @param staging the host's engine, which has connected its groups
+     * @param groups count of the groups
      * @param offers of the plug-ins of all ranks
-     * @param ranksOfHost how many ranks each host has, with numbers that follow each other, or 0
-     * @return why it failed, or nothing
+     * @param ranksOfHost count of ranks of each host, if it is the same on all hosts and their numbers follow each other; else 0
+     * @return the reason of a failure, or empty
      */
     public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers, int ranksOfHost) {
         Optional<long[]> rows = staging.stageCollNet(groups, offers, ranksOfHost);
         return rows.isEmpty()
                 ? Optional.of(NativeEngine.callError())
-                : failure(NativeDeviceCommunicator.connectCollNet(handle, rows.get(), staging.shareMemory()));
+                : failure(connectCollNet(handle, rows.get(), staging.shareMemory()));
     }
 
-    /** It does not, after all. */
+    /** Stops using the network that reduces. */
     public void dropCollNet() {
-        NativeDeviceCommunicator.dropCollNet(handle);
+        dropCollNet(handle);
     }
 
-    /** What the peers need to connect to this rank. */
+    /** Allocates the memory of the connections, and returns what the peers need to connect to this rank. */
     public byte[] connectInfo() {
-        byte[] info = NativeDeviceCommunicator.connectInfo(handle);
+        byte[] info = connectInfo(handle);
         if (info == null) {
             throw new DeviceException("the memory of connections cannot be had: " + lastError());
         }
         return info;
     }
 
-    /** A peer is on another host, and is connected by {@link #connectStaged}; before {@link #connectInfo}. */
+    /** Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects it. Before {@link #connectInfo}. */
     public void setStaged(int peer) {
-        require("peer=" + peer, NativeDeviceCommunicator.setStaged(handle, peer));
+        require("peer=" + peer, setStaged(handle, peer));
     }
 
-    /** The descriptor of this rank's memory, for other processes; after {@link #connectInfo}. The caller closes it. */
+    /** Returns the descriptor of the memory that {@link #connectInfo} allocated, if it has one. The caller closes it. */
     public OptionalInt takeDescriptor() {
-        int descriptor = NativeDeviceCommunicator.takeDescriptor(handle);
+        return descriptor(takeDescriptor(handle));
+    }
+
+    private static OptionalInt descriptor(int descriptor) {
         return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
     }
 
-    /** How other processes get this rank's memory, and why not by a better path; after {@link #connectInfo}. */
+    /** Describes how other processes get this rank's memory, and why no better way works. After {@link #connectInfo}. */
     public String handleExchange() {
-        return NativeDeviceCommunicator.handleExchange(handle);
+        return handleExchange(handle);
     }
 
-    /** Whether {@link #connect} was refused a descriptor, where an older mechanism may still work. */
+    /** Returns true if {@link #connect} was refused a descriptor; an older mechanism may still work. */
     public boolean refusedDescriptor() {
-        return NativeDeviceCommunicator.refusedDescriptor(handle);
+        return refusedDescriptor(handle);
     }
 
     /** Begins again at {@link #connectInfo}, without descriptors. */
     public void renounceDescriptors(String why) {
-        NativeDeviceCommunicator.renounceDescriptors(handle, why);
+        renounceDescriptors(handle, why);
     }
 
     /**
      * Connects to a peer by its own memory, in both directions and on all channels.
      *
-     * @param descriptor of the peer's memory, if it has one and it could be had; is closed
-     * @return why that cannot be reached, or nothing
+     * @param descriptor of the peer's memory, if this process received one; the call closes it
+     * @return the reason why that memory cannot be reached, or empty
      */
     public Optional<String> connect(int peer, byte[] info, OptionalInt descriptor) {
-        return failure(NativeDeviceCommunicator.connect(handle, peer, info, descriptor.orElse(-1)));
+        return failure(connect(handle, peer, info, descriptor.orElse(-1)));
     }
 
-    /** The channels on which kernels use connections with a peer, once the rings and trees are set. */
+    /** Returns the channels on which kernels use connections with a peer, once rings and trees are set. */
     public int[] stagedChannels(int peer) {
-        return NativeDeviceCommunicator.stagedChannels(handle, peer);
+        return stagedChannels(handle, peer);
     }
 
-    /** Makes memory of the GPU for the slots of so many connections over adapters; nothing where there is not enough. */
+    /** Allocates memory of the GPU for the SIMPLE slots of connections over adapters; empty if there is too little. */
     public Optional<DeviceSlots> makeDeviceSlots(int connections) {
-        return Optional.ofNullable(NativeDeviceCommunicator.makeDeviceSlots(handle, connections))
-                .map(DeviceSlots::new);
+        return Optional.ofNullable(makeDeviceSlots(handle, connections)).map(DeviceSlots::new);
     }
 
-    /** How many connections this rank forwards for others of its host; before {@link #connectInfo}. */
+    /** Sets the count of connections that this rank forwards for ranks of its host. Before {@link #connectInfo}. */
     public void setForwarded(int connections) {
-        NativeDeviceCommunicator.setForwarded(handle, connections);
+        setForwarded(handle, connections);
     }
 
-    /** Memory of this rank's GPU for the slots of these connections; nothing where it cannot be had. */
+    /** Returns the slots of these connections in memory of this rank's GPU; empty if they cannot be had. */
     public Optional<DeviceSlots> forwardedSlots() {
-        return Optional.ofNullable(NativeDeviceCommunicator.forwardedSlots(handle))
-                .map(DeviceSlots::new);
+        return Optional.ofNullable(forwardedSlots(handle)).map(DeviceSlots::new);
     }
 
-    /** The address of the same memory of a peer's, as this rank's GPU reaches it; 0 where it does not. */
+    /** Returns the address of a peer's forwarded slots, as this rank's GPU reaches them; 0 if it does not reach them. */
     public long forwardedSlotsOf(int peer) {
-        return NativeDeviceCommunicator.forwardedSlotsOf(handle, peer);
+        return forwardedSlotsOf(handle, peer);
     }
 
     /**
      * Connects to a peer by memory of the host.
      *
-     * @param staging the host's engine that is connected to the peer, and that nothing else uses
-     * @param network whether a network is between them
-     * @return whether adapters reach slots in memory of the GPU on the path to the peer or from it
+     * @param staging the host's engine, which is connected to the peer and which nothing else uses
+     * @param transport of that engine to the peer
+     * @return true if adapters reach slots in memory of the GPU on the path to the peer or from it
      */
-    public boolean connectStaged(int peer, NativeEngine staging, boolean network) {
+    public boolean connectStaged(int peer, NativeEngine staging, TransportKind transport) {
         long[] rows = staging.stage(peer, stagedChannels(peer));
         require(
                 "peer=" + peer + " staged",
-                NativeDeviceCommunicator.connectStaged(handle, peer, network, rows, staging.shareMemory()));
-        return IntStream.range(0, rows.length)
-                .anyMatch(i -> i % (NativeCommunicator.STAGED_ENDS_LENGTH / 2) == 2 && rows[i] != 0);
+                connectStaged(handle, peer, Numbers.of(transport), rows, staging.shareMemory()));
+        return IntStream.range(0, rows.length / Rows.STAGED_LENGTH)
+                .map(row -> row * Rows.STAGED_LENGTH)
+                .anyMatch(at -> rows[at + Rows.STAGED_SEND_SLOTS] != 0 || rows[at + Rows.STAGED_RECV_SLOTS] != 0);
     }
 
     /**
-     * Makes it ready for operations.
+     * Makes the engine ready for operations.
      *
-     * @param inPlace whether all ranks are threads of this process that reach each other's memory
-     * @param staging the host's engine behind {@link #connectStaged}, if any peer has one
+     * @param inPlace true if all ranks are threads of this process that reach each other's memory
+     * @param staging the host's engine of {@link #connectStaged}, if any peer has one
      */
     public void prepare(boolean inPlace, Optional<NativeEngine> staging) {
-        long controls = NativeDeviceCommunicator.controls(handle);
+        long controls = controls(handle);
         long activity = staging.map(it -> it.startStaging(controls)).orElse(0L);
-        require("prepare", NativeDeviceCommunicator.prepare(handle, inPlace, activity));
+        require("prepare", prepare(handle, inPlace, activity));
     }
 
     /**
-     * Sends known data over every connection with one protocol; all ranks call this together.
+     * Sends known data over every connection with one protocol. All ranks call this together.
      *
-     * @return why it failed, or nothing
+     * @return the reason of a failure, or empty
      */
-    public Optional<String> selfTest(int protocol, long timeoutNanos) {
-        return failure(NativeDeviceCommunicator.selfTest(handle, protocol, timeoutNanos));
+    public Optional<String> selfTest(Protocol protocol, long timeoutNanos) {
+        return failure(selfTest(handle, Numbers.of(protocol), timeoutNanos));
     }
 
-    /** Makes a multicast object for NVLS: what the others need to join, or nothing, and {@link #lastError} says why. */
+    /**
+     * Makes a multicast object for NVLS. After {@link #prepare}. Then all ranks join it; when all have joined, all bind memory;
+     * when all have bound memory, all test it together. If any rank fails, all ranks drop it.
+     *
+     * @return what the others need to join; empty on failure, and {@link #lastError} has the reason
+     */
     public Optional<byte[]> createMulticast() {
-        return Optional.ofNullable(NativeDeviceCommunicator.createMulticast(handle));
+        return Optional.ofNullable(createMulticast(handle));
     }
 
-    /** The descriptor of the object for other processes; the caller closes it. */
+    /** Returns the descriptor of the multicast object for other processes, if it has one. The caller closes it. */
     public OptionalInt takeMulticastDescriptor() {
-        int descriptor = NativeDeviceCommunicator.takeMulticastDescriptor(handle);
-        return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
+        return descriptor(takeMulticastDescriptor(handle));
     }
 
     /**
      * Joins the multicast object of a rank.
      *
-     * @param descriptor what this process got for it, if another made it; is closed
-     * @return why it failed, or nothing
+     * @param descriptor of the object, if another process made it; the call closes it
+     * @return the reason of a failure, or empty
      */
     public Optional<String> joinMulticast(byte[] info, OptionalInt descriptor) {
-        return failure(NativeDeviceCommunicator.joinMulticast(handle, info, descriptor.orElse(-1)));
+        return failure(joinMulticast(handle, info, descriptor.orElse(-1)));
     }
 
-    /** Binds memory once all ranks have joined; why it failed, or nothing. */
+    /** Binds memory to the multicast object; returns the reason of a failure, or empty. */
     public Optional<String> bindMulticast() {
-        return failure(NativeDeviceCommunicator.bindMulticast(handle));
+        return failure(bindMulticast(handle));
     }
 
-    /** Sends known data through the switch once all ranks have bound memory, together; why it failed, or nothing. */
+    /** Sends known data through the switch, together with all ranks; returns the reason of a failure, or empty. */
     public Optional<String> testMulticast(long timeoutNanos) {
-        return failure(NativeDeviceCommunicator.testMulticast(handle, timeoutNanos));
+        return failure(testMulticast(handle, timeoutNanos));
     }
 
-    /** Gives the multicast object back. */
+    /** Frees the multicast object. */
     public void dropMulticast() {
-        NativeDeviceCommunicator.dropMulticast(handle);
+        dropMulticast(handle);
     }
 
     /**
-     * Begins to register a buffer; see {@link NativeDeviceCommunicator#describeBuffer}.
+     * Begins to register a buffer, on which ranks of several processes work in place after {@link #useBuffer}. All ranks do this
+     * together, when their operations are over. Each then opens the buffers of all others; when all have succeeded, all use them,
+     * else all drop them.
      *
-     * @return what the others need to open it, or nothing, and {@link #lastError} says why
+     * @return what the others need to open the buffer; empty on failure, and {@link #lastError} has the reason
      */
     public Optional<byte[]> describeBuffer(long address, long bytes) {
-        return Optional.ofNullable(answer(null, () -> NativeDeviceCommunicator.describeBuffer(handle, address, bytes)));
+        return Optional.ofNullable(answer(null, () -> describeBuffer(handle, address, bytes)));
     }
 
-    /** Descriptors for other processes, -1 where there is none: of the buffer, and of this rank's access page. */
+    /**
+     * Returns descriptors for other processes, which the caller closes: of the buffer, and of this rank's access page; -1 for one
+     * that does not exist.
+     */
     public int[] takeBufferDescriptors() {
-        return answer(new int[] {-1, -1}, () -> NativeDeviceCommunicator.takeBufferDescriptors(handle));
+        return answer(new int[] {-1, -1}, () -> takeBufferDescriptors(handle));
     }
 
-    /** Opens a peer's: its address in this process, or a code; the descriptors are closed. */
+    /**
+     * Opens the buffer of a peer.
+     *
+     * @param buffer descriptor of the buffer, or -1; the call closes it
+     * @param page descriptor of the peer's access page, or -1; the call closes it
+     * @return address of the peer's buffer in this process, or a code below {@link Code#OK}
+     */
     public long openBuffer(int peer, byte[] info, int buffer, int page, long timeoutNanos) {
-        return issue(() -> NativeDeviceCommunicator.openBuffer(handle, peer, info, buffer, page, timeoutNanos));
+        return issue(() -> openBuffer(handle, peer, info, buffer, page, timeoutNanos));
     }
 
-    /** Uses it from here on: its number, or a code. */
+    /**
+     * Uses the buffer from now on.
+     *
+     * @param there by peer, the address that its {@link #openBuffer} returned for this rank
+     * @return number of the buffer, or a code below {@link Code#OK}
+     */
     public long useBuffer(long[] there) {
-        return issue(() -> NativeDeviceCommunicator.useBuffer(handle, there));
+        return issue(() -> useBuffer(handle, there));
     }
 
     /** Forgets what was described and opened. */
     public void dropBuffer(long timeoutNanos) {
-        issue(() -> NativeDeviceCommunicator.dropBuffer(handle, timeoutNanos));
+        issue(() -> dropBuffer(handle, timeoutNanos));
     }
 
-    /** Closes what was opened for a buffer; why it failed, or nothing. */
+    /** Closes what was opened for a buffer, which may be freed when all ranks have closed; returns the reason of a failure. */
     public Optional<String> closeBuffer(long number, long timeoutNanos) {
-        return failure((int)
-                ask(NativeCommunicator.OK, () -> NativeDeviceCommunicator.closeBuffer(handle, number, timeoutNanos)));
+        return failure((int) ask(Code.OK, () -> closeBuffer(handle, number, timeoutNanos)));
     }
 
-    /** Whether NVLS executes an operation of this signature, where there is a multicast object. */
+    /** Returns true if NVLS can execute an operation, packed by {@code Signatures}, on a communicator with a multicast object. */
     public boolean nvlsExecutes(int operation) {
-        return NativeDeviceCommunicator.nvlsExecutes(operation);
+        int place = place(operation);
+        if (BY_NVLS[place] == UNKNOWN) {
+            BY_NVLS[place] = executesByNvls(operation) ? YES : NO;
+        }
+        return BY_NVLS[place] == YES;
+    }
+
+    /** Packs the parts of an operation, each below 16, more densely. */
+    private static int place(int operation) {
+        return operation & 0xf | operation >> 4 & 0xf0 | operation >> 8 & 0xf00;
     }
 
     private Optional<String> failure(int code) {
-        return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
+        return code == Code.OK ? Optional.empty() : Optional.of(lastError());
     }
 
     private void require(String what, int code) {
-        if (code != NativeCommunicator.OK) {
+        if (code != Code.OK) {
             throw new DeviceException(what + ": " + lastError());
         }
     }
 
-    /** Puts one collective on a stream; see {@link NativeDeviceCommunicator#run}. */
+    /**
+     * Puts one collective on a stream; the arguments are those of {@link NativeEngine#run} with addresses of the device.
+     *
+     * @param stream a {@code cudaStream_t}
+     * @return number of the operation for {@link #query}, or a code below {@link Code#OK}. {@link #issuedChoice} and
+     *     {@link #issuedSequence} have more of it
+     */
     public long run(
             int operation, long choice, long send, long recv, long count, int root, long timeoutNanos, long stream) {
         return issueOn(
-                stream,
-                () -> NativeDeviceCommunicator.run(
-                        handle, operation, choice, send, recv, count, root, timeoutNanos, stream));
+                stream, () -> run(handle, operation, choice, send, recv, count, root, timeoutNanos, stream, issued));
     }
 
-    /** Puts one collective with a count per rank on a stream. */
+    /** Puts one collective with a count for each rank on a stream; see {@link #run} and {@link NativeEngine#runV}. */
     public long runV(
             int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos, long stream) {
         return issueOn(
-                stream,
-                () -> NativeDeviceCommunicator.runV(
-                        handle, operation, choice, send, recv, counts, root, timeoutNanos, stream));
+                stream, () -> runV(handle, operation, choice, send, recv, counts, root, timeoutNanos, stream, issued));
     }
 
-    /** Puts point-to-point transfers on a stream, which run together. */
-    public long runPointToPoint(long[] tasks, long timeoutNanos, long stream) {
-        return issueOn(stream, () -> NativeDeviceCommunicator.runPointToPoint(handle, tasks, timeoutNanos, stream));
+    /** Puts sends and receives on a stream, which run together; see {@link #run} and {@link NativeEngine#runPointToPoint}. */
+    public long runPointToPoint(long choice, long[] tasks, long timeoutNanos, long stream) {
+        return issueOn(stream, () -> runPointToPoint(handle, choice, tasks, timeoutNanos, stream, issued));
     }
 
     /**
-     * Puts several operations on a stream as one group; see {@link NativeDeviceCommunicator#endGroup}.
+     * Puts several operations on a stream as one group, in their order and in as few launches as possible.
      *
-     * @param operations calls {@code run …} and returns the number or code of the last call; a code below
-     *     {@link NativeCommunicator#OK} ends the group, and nothing is issued
+     * @param operations calls {@code run …} methods, which only keep their operation; returns the result of the last call. A code
+     *     below {@link Code#OK} ends the group, and nothing is issued
+     * @return as {@link #run}, of the last operation
      */
     public long runGroup(LongSupplier operations, long timeoutNanos, long stream) {
         return issueOn(stream, () -> {
-            NativeDeviceCommunicator.beginGroup(handle);
+            beginGroup(handle);
             boolean whole = false;
             try {
                 long outcome = operations.getAsLong();
-                whole = outcome >= NativeCommunicator.OK;
-                return whole ? NativeDeviceCommunicator.endGroup(handle, timeoutNanos, stream) : outcome;
+                whole = outcome >= Code.OK;
+                return whole ? endGroup(handle, timeoutNanos, stream, issued) : outcome;
             } finally {
                 if (!whole) {
-                    NativeDeviceCommunicator.dropGroup(handle);
+                    dropGroup(handle);
                 }
             }
         });
     }
 
-    /** What became of an operation: see {@link NativeDeviceCommunicator#query}. */
+    /** Returns the choice, packed, with which the operation issued last is executed. For the thread that issues. */
+    public long issuedChoice() {
+        return issued[Rows.ISSUED_CHOICE];
+    }
+
+    /** Returns the number of the collective that was entered last when the last operation was issued. For the thread that issues. */
+    public long issuedSequence() {
+        return issued[Rows.ISSUED_SEQUENCE];
+    }
+
+    /** Returns {@link #PENDING}, {@link #DONE}, or the code that an operation ended with. */
     public int query(long number) {
-        return (int) issue(() -> NativeDeviceCommunicator.query(handle, number));
+        return (int) issue(() -> query(handle, number));
     }
 
     private long issueOn(long stream, LongSupplier call) {
         long outcome = issue(call);
-        if (outcome > 0 && (outcome & NativeDeviceCommunicator.NOTICE) != 0) {
-            outcome &= ~NativeDeviceCommunicator.NOTICE;
+        if (outcome > 0 && (outcome & NOTICE) != 0) {
+            outcome &= ~NOTICE;
             ask(0, this::warnOfNotice);
         }
         if (stream != lastStream) {
@@ -425,7 +497,7 @@ public final class DeviceEngine extends Engine {
     }
 
     private long warnOfCrowding() {
-        String crowding = NativeDeviceCommunicator.crowding(handle);
+        String crowding = crowding(handle);
         if (crowding != null) {
             LOG.warn("{}", crowding);
         }
@@ -433,76 +505,220 @@ public final class DeviceEngine extends Engine {
     }
 
     private long warnOfNotice() {
-        LOG.warn("{}", NativeDeviceCommunicator.takeNotice(handle));
+        LOG.warn("{}", takeNotice(handle));
         return 0;
     }
 
     private long issue(LongSupplier call) {
-        return ask(NativeCommunicator.ABORTED, call);
+        return ask(Code.ABORTED, call);
     }
 
-    /** The nearest choice that fits the runtime; see {@link NativeCommunicator#run}. */
+    /** Returns the nearest choice that this engine can execute, packed. */
     public long adjustChoice(int operation, long choice) {
-        return ask(choice, () -> NativeDeviceCommunicator.adjustChoice(handle, operation, choice));
+        return ask(choice, () -> adjustChoice(handle, operation, choice));
     }
 
-    /** The stream of operations whose caller names none. */
+    /** Returns the stream of operations whose caller names none. For the thread that issues. */
     public long ownStream() {
-        return NativeDeviceCommunicator.ownStream(handle);
+        if (ownStream == 0) {
+            ownStream = ownStream(handle);
+        }
+        return ownStream;
     }
 
-    /** The sequence number of the collective that failed first, 0 if none has. */
+    /** Returns the sequence number of the collective that failed first, 0 if none has. */
     public long failedSequence() {
-        return ask(0, () -> NativeDeviceCommunicator.failedSequence(handle));
+        return ask(0, () -> failedSequence(handle));
     }
 
-    /** The memory that it holds on the device. */
+    /** Returns the bytes of memory of the device that this engine holds. */
     public long deviceBytes() {
-        return ask(0, () -> NativeDeviceCommunicator.deviceBytes(handle));
+        return ask(0, () -> deviceBytes(handle));
     }
 
     @Override
     void abortNow(int code) {
-        NativeDeviceCommunicator.abort(handle, code);
+        abort(handle, code);
     }
 
     @Override
     String error() {
-        return NativeDeviceCommunicator.lastError(handle);
+        return lastError(handle);
     }
 
     @Override
     long[] waits() {
-        return NativeDeviceCommunicator.waiting(handle);
+        return waiting(handle);
     }
 
     @Override
     long[] record(long sequence) {
-        return NativeDeviceCommunicator.history(handle, sequence);
+        return history(handle, sequence);
     }
 
     @Override
     long[] transfersRecord(long number) {
-        return NativeDeviceCommunicator.transfers(handle, number);
+        return transfers(handle, number);
     }
 
     @Override
     long transfersBegun() {
-        return NativeDeviceCommunicator.lastTransfers(handle);
+        return lastTransfers(handle);
     }
 
     @Override
     long entered() {
-        return NativeDeviceCommunicator.lastEntered(handle);
+        return lastEntered(handle);
     }
 
     @Override
     long done() {
-        return NativeDeviceCommunicator.lastDone(handle);
+        return lastDone(handle);
     }
 
     @Override
     void free() {
-        NativeDeviceCommunicator.destroy(handle);
+        destroy(handle);
     }
+
+    // Natives that return an int return a code, unless their name says what they return.
+
+    private static native long create(long[] config);
+
+    private static native int setRing(long handle, int channel, int[] order);
+
+    private static native int setTree(long handle, int channel, int up, int[] down);
+
+    private static native int setChain(
+            long handle, int channel, int up, int down, int after, int before, int ranks, int place);
+
+    private static native int setHostTree(long handle, int channel, int up, int[] down);
+
+    private static native int connectCollNet(long handle, long[] rows, long memory);
+
+    private static native void dropCollNet(long handle);
+
+    private static native byte[] connectInfo(long handle);
+
+    private static native int setStaged(long handle, int peer);
+
+    private static native int takeDescriptor(long handle);
+
+    private static native String handleExchange(long handle);
+
+    private static native boolean refusedDescriptor(long handle);
+
+    private static native void renounceDescriptors(long handle, String why);
+
+    private static native int connect(long handle, int peer, byte[] info, int descriptor);
+
+    private static native int[] stagedChannels(long handle, int peer);
+
+    private static native long[] makeDeviceSlots(long handle, int connections);
+
+    private static native void setForwarded(long handle, int connections);
+
+    private static native long[] forwardedSlots(long handle);
+
+    private static native long forwardedSlotsOf(long handle, int peer);
+
+    private static native int connectStaged(long handle, int peer, int transport, long[] rows, long memory);
+
+    private static native long controls(long handle);
+
+    private static native int prepare(long handle, boolean inPlace, long activity);
+
+    private static native int selfTest(long handle, int protocol, long timeoutNanos);
+
+    private static native byte[] createMulticast(long handle);
+
+    private static native int takeMulticastDescriptor(long handle);
+
+    private static native int joinMulticast(long handle, byte[] info, int descriptor);
+
+    private static native int bindMulticast(long handle);
+
+    private static native int testMulticast(long handle, long timeoutNanos);
+
+    private static native void dropMulticast(long handle);
+
+    private static native byte[] describeBuffer(long handle, long address, long bytes);
+
+    private static native int[] takeBufferDescriptors(long handle);
+
+    private static native long openBuffer(long handle, int peer, byte[] info, int buffer, int page, long timeoutNanos);
+
+    private static native long useBuffer(long handle, long[] there);
+
+    private static native int dropBuffer(long handle, long timeoutNanos);
+
+    private static native int closeBuffer(long handle, long number, long timeoutNanos);
+
+    private static native boolean executesByNvls(int operation);
+
+    // More than eight parameters: one crossing for an operation, and no object for it.
+    private static native long run(
+            long handle,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long count,
+            int root,
+            long timeoutNanos,
+            long stream,
+            long[] issued);
+
+    private static native long runV(
+            long handle,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long[] counts,
+            int root,
+            long timeoutNanos,
+            long stream,
+            long[] issued);
+
+    private static native long runPointToPoint(
+            long handle, long choice, long[] tasks, long timeoutNanos, long stream, long[] issued);
+
+    private static native void beginGroup(long handle);
+
+    private static native long endGroup(long handle, long timeoutNanos, long stream, long[] issued);
+
+    private static native void dropGroup(long handle);
+
+    private static native int query(long handle, long number);
+
+    private static native long adjustChoice(long handle, int operation, long choice);
+
+    private static native long ownStream(long handle);
+
+    private static native @Nullable String crowding(long handle);
+
+    private static native String takeNotice(long handle);
+
+    private static native void abort(long handle, int code);
+
+    private static native void destroy(long handle);
+
+    private static native String lastError(long handle);
+
+    private static native long[] waiting(long handle);
+
+    private static native long[] history(long handle, long sequence);
+
+    private static native long[] transfers(long handle, long number);
+
+    private static native long lastTransfers(long handle);
+
+    private static native long lastEntered(long handle);
+
+    private static native long lastDone(long handle);
+
+    private static native long failedSequence(long handle);
+
+    private static native long deviceBytes(long handle);
 }

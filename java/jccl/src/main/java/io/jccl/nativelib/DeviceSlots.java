@@ -1,25 +1,27 @@
 package io.jccl.nativelib;
 
 /**
- * Memory of a GPU in which connections over network adapters have slots. Made by {@link DeviceEngine#makeDeviceSlots}; the
- * engine of the host that gets it releases it when its adapters no longer write there.
+ * Memory of a GPU in which connections over network adapters have slots. {@link DeviceEngine#makeDeviceSlots} makes it; the
+ * {@link NativeEngine} that receives it releases it when its adapters no longer write there.
  */
 public final class DeviceSlots {
 
     private final long handle;
     final long address;
     final long bytes;
-    final int dmabuf; // a descriptor that stays this object's; -1: none
+    final int dmabuf; // a descriptor that this object owns; -1 if there is none
 
-    DeviceSlots(long[] facts) {
-        this.handle = facts[0];
-        this.address = facts[1];
-        this.bytes = facts[2];
-        this.dmabuf = (int) facts[3];
+    DeviceSlots(long[] row) {
+        this.handle = row[Rows.SLOTS_HANDLE];
+        this.address = row[Rows.SLOTS_ADDRESS];
+        this.bytes = row[Rows.SLOTS_BYTES];
+        this.dmabuf = (int) row[Rows.SLOTS_DMABUF];
     }
 
-    /** One owner less; once. */
+    /** Gives up this owner's share of the memory. Call it once. */
     void release() {
-        NativeDeviceCommunicator.releaseDeviceSlots(handle);
+        release(handle);
     }
+
+    private static native void release(long handle);
 }

@@ -1,12 +1,51 @@
 package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
+import java.lang.annotation.Native;
 
 /**
- * What a communicator puts on streams where the host executes its operations on device memory. The owner ensures that
- * no call is inside when {@link #destroy} is called, and none comes later.
+ * What a communicator puts on streams of a device whose operations the host executes. One thread at a time calls {@link #put} and
+ * {@link #area}; any thread may call the other methods. The owner ensures that no call is inside when {@link #destroy} is
+ * called, and that none comes later.
  */
 public final class DeviceStaging {
+
+    // A step of put().
+
+    /** {@link #COPY}, {@link #SIGNAL} or {@link #WAIT}. */
+    @Native
+    public static final int STEP_KIND = 0;
+    /** Address to copy to. */
+    @Native
+    public static final int STEP_TO = 1;
+    /** Address to copy from. */
+    @Native
+    public static final int STEP_FROM = 2;
+    /** Bytes of a copy, else the number of the signal or wait. */
+    @Native
+    public static final int STEP_NUMBER = 3;
+    /** Numbers of a step. */
+    @Native
+    public static final int STEP_LENGTH = 4;
+    /** Copies between memory of the device and pinned memory. */
+    @Native
+    public static final int COPY = 0;
+    /** Signals the host that the stream has come this far. */
+    @Native
+    public static final int SIGNAL = 1;
+    /** Lets the stream wait until the host opens the wait. */
+    @Native
+    public static final int WAIT = 2;
+    /** The first number of signals and of waits. */
+    @Native
+    public static final int FIRST = 2;
+
+    /** Answer of a native await whose time passed. */
+    @Native
+    private static final int PENDING = 0;
+    /** Answer of a native await whose signal was reached. */
+    @Native
+    private static final int REACHED = 1;
 
     private final int device;
     private final long handle;
@@ -18,83 +57,109 @@ public final class DeviceStaging {
     }
 
     /**
-     * Makes it, and tries whether streams of the device can wait for the host.
+     * Creates the staging of a communicator, and tests a signal and a wait on a stream of the device.
      *
      * @param device the device's number in this process
-     * @param idHigh the high half of the communicator's id
-     * @param idLow its low half
-     * @throws DeviceException if it cannot be made; says why
+     * @param idHigh high half of the communicator's id
+     * @param idLow low half of the id
+     * @throws DeviceException if that fails; the message has the reason
      */
     public static DeviceStaging create(int device, int rank, long idHigh, long idLow, long timeoutNanos) {
         CudaLoader.load();
-        long handle = NativeDeviceStaging.create(device, rank, idHigh, idLow, timeoutNanos);
+        long handle = createStaging(device, rank, idHigh, idLow, timeoutNanos);
         if (handle == 0) {
             throw new DeviceException("device=" + device + ": operations cannot be staged through the host: "
-                    + NativeDeviceStaging.lastError(0)
+                    + lastError(0)
                     + "; use host buffers, start an MPS server for the processes that"
                     + " share this GPU, or set JCCL_GPU_HOST_STAGING=off");
         }
         return new DeviceStaging(device, handle);
     }
 
-    /** The stream of operations whose caller names none. */
+    /** Returns the stream of operations whose caller names none. */
     public long ownStream() {
-        return NativeDeviceStaging.ownStream(handle);
+        return ownStream(handle);
     }
 
     /**
-     * Pinned memory of at least so many bytes. A larger area than the last is new, and the last remains what it was.
+     * Returns the address of at least {@code bytes} bytes of pinned memory. A larger area than the last is new memory, and the last
+     * stays valid.
      *
      * @throws DeviceException if there is no memory for it
      */
     public long area(long bytes) {
-        long address = NativeDeviceStaging.area(handle, bytes);
+        long address = area(handle, bytes);
         if (address == 0) {
             throw new DeviceException("device=" + device + " bytes=" + bytes
                     + ": no pinned memory for it, JCCL_GPU_HOST_STAGING_BUFFSIZE or a group of sends and receives is too large: "
                     + lastError());
         }
-        areaBytes = NativeDeviceStaging.areaBytes(handle);
+        areaBytes = areaBytes(handle);
         return address;
     }
 
-    /** The bytes of all areas together; by any thread at any time, 0 after {@link #destroy}. */
+    /** Returns the bytes of all areas together; any thread may call it at any time; 0 after {@link #destroy}. */
     public long areaBytes() {
         return areaBytes;
     }
 
-    /** Puts steps on a stream; see {@link NativeDeviceStaging#put}. */
+    /**
+     * Puts steps on a stream, after what was put on other streams before.
+     *
+     * @param rows {@link #STEP_LENGTH} numbers for each step
+     * @param length count of the steps
+     * @return count of the steps that are on the stream, fewer than {@code length} if a step failed; or a code below
+     *     {@link Code#OK} if none is
+     */
     public int put(long[] rows, int length, long stream) {
-        return NativeDeviceStaging.put(handle, rows, length, stream);
+        return put(handle, rows, length, stream);
     }
 
     /**
-     * Waits until the streams have come to a signal, for at most so long.
+     * Waits until the streams have come to a signal, for at most {@code nanos} nanoseconds.
      *
-     * @return whether they have
+     * @return true if they have
      * @throws DeviceException if the device has failed
      */
     public boolean await(long signal, long nanos) {
-        int answer = NativeDeviceStaging.await(handle, signal, nanos);
-        if (answer < NativeCommunicator.OK) {
+        int answer = await(handle, signal, nanos);
+        if (answer < Code.OK) {
             throw new DeviceException("device=" + device + ": it has failed: " + lastError());
         }
-        return answer == NativeDeviceStaging.REACHED;
+        return answer == REACHED;
     }
 
-    /** Opens a stream wait and those before it. */
+    /** Opens a wait of the streams, and all earlier ones. */
     public void open(long wait) {
-        NativeDeviceStaging.open(handle, wait);
+        open(handle, wait);
     }
 
-    /** The text of the last error. */
+    /** Returns the text of the last error. */
     public String lastError() {
-        return NativeDeviceStaging.lastError(handle);
+        return lastError(handle);
     }
 
-    /** Opens all stream waits, pauses a moment for the streams to pass them, and frees. */
+    /** Opens all waits, gives the streams a moment to pass them, and frees. */
     public void destroy() {
         areaBytes = 0;
-        NativeDeviceStaging.destroy(handle);
+        destroy(handle);
     }
+
+    private static native long createStaging(int device, int rank, long idHigh, long idLow, long timeoutNanos);
+
+    private static native long ownStream(long handle);
+
+    private static native long area(long handle, long bytes);
+
+    private static native long areaBytes(long handle);
+
+    private static native int put(long handle, long[] rows, int length, long stream);
+
+    private static native int await(long handle, long signal, long nanos);
+
+    private static native void open(long handle, long wait);
+
+    private static native String lastError(long handle);
+
+    private static native void destroy(long handle);
 }

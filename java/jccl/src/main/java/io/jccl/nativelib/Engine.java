@@ -6,8 +6,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * A native communicator whose memory cannot be used after it was freed: questions and {@link #abort} may come from any thread
- * at any time, and meet a harmless answer after {@link #destroy}.
+ * A native engine, guarded against use after it was freed. Any thread may call {@link #abort} and the methods that only ask, at any
+ * time; after {@link #destroy} they return an empty answer.
  */
 public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
@@ -18,17 +18,26 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
     final long handle;
 
-    /** The number of threads inside, and DESTROYED. A lock of the JDK stays held where it finds no memory in the heap. */
+    /** Count of threads inside, plus DESTROYED. No lock of the JDK: one stays held if it finds no memory in the heap. */
     private final AtomicInteger inside = new AtomicInteger();
 
     Engine(long handle) {
         this.handle = handle;
     }
 
-    /** Sets the ring of a channel; see {@link NativeCommunicator#setRing}. */
+    /**
+     * Sets the ring of a channel.
+     *
+     * @param order every rank once, in the order of the ring, starting anywhere
+     */
     public abstract void setRing(int channel, int[] order);
 
-    /** Sets this rank's place in the tree of a channel; see {@link NativeCommunicator#setTree}. */
+    /**
+     * Sets this rank's place in the tree of a channel.
+     *
+     * @param up parent, -1 for the root
+     * @param down children, at most 3
+     */
     public abstract void setTree(int channel, int up, int[] down);
 
     /** Returns false once the engine is destroyed; otherwise the caller calls {@link #leave}. */
@@ -45,7 +54,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         inside.getAndDecrement();
     }
 
-    /** Ends every wait inside with {@code code}; returns at once and allocates nothing. */
+    /** Ends every wait inside, now and forever, with a code. Returns at once and allocates nothing. */
     public final void abort(int code) {
         if (enter()) {
             try {
@@ -56,32 +65,32 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         }
     }
 
-    /** The text of the last error, or an empty one. */
+    /** Returns the reason of the last failure; empty if there was none. */
     public final String lastError() {
         return answer("", this::error);
     }
 
-    /** The rows of channels that wait now; empty if none does. See {@link NativeCommunicator#waiting}. */
+    /** Returns rows of {@link Rows#WAIT_LENGTH}, one for each channel whose wait has become long. */
     public final long[] waiting() {
         return rows(this::waits);
     }
 
-    /** The record of the operation at a sequence number, or an empty array. See {@link NativeCommunicator#history}. */
+    /** Returns the record of an operation, a row of {@link Rows#HISTORY_LENGTH}; empty if it is not on record. */
     public final long[] history(long sequence) {
         return rows(() -> record(sequence));
     }
 
-    /** The record of a group of sends and receives, or an empty array. See {@link NativeCommunicator#transfers}. */
+    /** Returns the record of a group of sends and receives, a row of {@link Rows#TRANSFERS_LENGTH}; empty if it is not on record. */
     public final long[] transfers(long number) {
         return rows(() -> transfersRecord(number));
     }
 
-    /** The number of the group of sends and receives that has begun last, 0 before the first. */
+    /** Returns the number of the group of sends and receives that began last; 0 before the first. */
     public final long lastTransfers() {
         return ask(0, this::transfersBegun);
     }
 
-    /** The sequence number of the operation entered last, 0 before the first. Allocates nothing. */
+    /** Returns the sequence number of the operation entered last; 0 before the first. Allocates nothing. */
     public final long lastEntered() {
         if (!enter()) {
             return 0;
@@ -93,7 +102,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         }
     }
 
-    /** The sequence number of the operation done last, 0 before the first. */
+    /** Returns the sequence number of the operation done last; 0 before the first. */
     public final long lastDone() {
         return ask(0, this::done);
     }
@@ -109,7 +118,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         free();
     }
 
-    /** The answer to a question, or another where it is null or the engine destroyed. */
+    /** Returns the answer to a question; {@code otherwise} if it is null or the engine is destroyed. */
     final <T> T answer(T otherwise, Supplier<T> question) {
         if (!enter()) {
             return otherwise;
@@ -122,7 +131,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         }
     }
 
-    /** A number, or another once the engine is destroyed. */
+    /** Returns the answer to a question; {@code otherwise} once the engine is destroyed. */
     final long ask(long otherwise, LongSupplier question) {
         if (!enter()) {
             return otherwise;
@@ -134,7 +143,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         }
     }
 
-    /** Rows, none once the engine is destroyed. */
+    /** Returns the answer to a question; an empty array once the engine is destroyed. */
     final long[] rows(Supplier<long[]> question) {
         return answer(NOTHING, question);
     }

@@ -1,6 +1,7 @@
 package io.jccl.nativelib;
 
 import io.jccl.events.LogContext;
+import java.lang.annotation.Native;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -14,11 +15,21 @@ final class LogDrain {
 
     static final String ROOT = "io.jccl";
 
-    // The levels of native/base/log.h.
+    // Levels; native/jni/native_log.cc compares them with those of C++.
+
+    @Native
     private static final int TRACE = 0;
+
+    @Native
     private static final int DEBUG = 1;
+
+    @Native
     private static final int INFO = 2;
+
+    @Native
     private static final int WARN = 3;
+
+    @Native
     private static final int ERROR = 4;
 
     private final Supplier<String> records;

@@ -1,56 +1,77 @@
 package io.jccl.nativelib;
 
+import java.lang.annotation.Native;
+
 /**
- * Natives for a network that reduces (CollNet), of a communicator whose handle {@link NativeEngine} passes. Those that return an
- * array return null on failure, and {@link NativeCommunicator#lastError} says why.
+ * Natives for a network that reduces (CollNet), of the engine whose handle {@link NativeEngine} passes. Natives that return an array
+ * return null on failure, and {@link NativeEngine#callError} has the reason.
  */
 final class NativeCollNet {
 
-    /** Longs that {@link #common} returns: how many groups there can be, 1 if it gathers, megabits a second, nanoseconds. */
+    // What common returns.
+
+    /** Count of groups that there can be. */
+    @Native
+    static final int COMMON_GROUPS = 0;
+
+    /** 1 if the network also gathers and scatters. */
+    @Native
+    static final int COMMON_GATHERS = 1;
+
+    /** Speed in Mb/s; 0 if unknown. */
+    @Native
+    static final int COMMON_MEGABITS = 2;
+
+    /** Latency in nanoseconds; 0 if unknown. */
+    @Native
+    static final int COMMON_LATENCY_NANOS = 3;
+
+    @Native
     static final int COMMON_LENGTH = 4;
 
     private NativeCollNet() {}
 
-    /** Opens the plug-in of a name; what this rank offers, for {@link #common}. */
+    /** Opens the plug-in of a name; returns this rank's offer for {@link #common}. */
     static native byte[] offer(long comm, String plugin);
 
-    /** What all ranks have in common, of their offers by rank. */
+    /** Returns what the offers of all ranks, in rank order, have in common. */
     static native long[] common(long comm, byte[][] offers);
 
-    /** The handle by which others connect to this rank in a group. */
+    /** Returns the handle by which others connect to this rank in a group. */
     static native byte[] listen(long comm, int group);
 
     /**
-     * Makes a group that this rank is in; its members call it at the same time.
+     * Makes a group of which this rank is a member; all members call this at the same time.
      *
      * @param handles of all members
-     * @param member this rank's place among them
-     * @param timeoutNanos after which it fails
-     * @return {@link NativeCommunicator#OK} or a code below
+     * @param member this rank's place among the members
+     * @param timeoutNanos time after which the call fails
+     * @return a {@link Code}
      */
     static native int connect(long comm, int group, byte[][] handles, int member, long timeoutNanos);
 
     /**
-     * The network reduces from now on; on all ranks, after {@link NativeCommunicator#setHosts}.
+     * Lets the network reduce from now on. All ranks call this, after {@link NativeEngine#setHosts}.
      *
      * @param leaders the leader of each host, group by group
-     * @param groups how many
-     * @param offers by rank
-     * @return {@link NativeCommunicator#OK} or a code below
+     * @param groups count of the groups
+     * @param offers of all ranks, in rank order
+     * @return a {@link Code}
      */
     static native int use(long comm, int[] leaders, int groups, byte[][] offers);
 
     /**
-     * The network reduces for kernels of a GPU, instead of {@link #use}; before {@link NativeCommunicator#startStaging}.
+     * Lets the network reduce for kernels of a GPU, instead of {@link #use}. Before {@link NativeEngine#startStaging}.
      *
-     * @param groups how many
-     * @param offers by rank
-     * @param ranksOfHost how many ranks each host has, with numbers that follow each other; 0: the network neither gathers nor scatters
-     * @return the address of what all have in common, good as long as the communicator; then, by group, the block and the head of the
-     *     connection to the network and of that from it, or zeros where another rank leads
+     * @param groups count of the groups
+     * @param offers of all ranks, in rank order
+     * @param ranksOfHost count of ranks of each host, if it is the same on all hosts and their numbers follow each other; 0 if not, and
+     *     then the network neither gathers nor scatters
+     * @return the address of what all offers have in common, valid while the engine exists; then, for each group, the block and the
+     *     head of the connection to the network and those of the connection from it, or zeros if another rank leads the group
      */
     static native long[] stage(long comm, int groups, byte[][] offers, int ranksOfHost);
 
-    /** It does not; closes what there is of it. */
+    /** Stops using the network, and closes it. */
     static native void drop(long comm);
 }

@@ -1,33 +1,75 @@
 package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
+import java.lang.annotation.Native;
 
 /**
- * Devices, their memory and their streams, as {@link CudaLoader}'s library gives them. Methods that return an {@code int}
- * return a code of {@link NativeCommunicator} or what they say; {@link #lastError} is the calling thread's. Any thread may
- * call; the calling thread's current device stays as it was.
+ * Devices, their memory and their streams, through the library of {@link CudaLoader}. Natives that return an {@code int} return a
+ * {@link Code}, unless their name says what they return; {@link #lastError} has the reason of the calling thread's last failure.
+ * Any thread may call; the calling thread's current device stays as it was.
  */
 public final class NativeDevice {
 
-    /** Numbers of {@link #describe}: two halves of the UUID, compute capability times ten, multiprocessors, bytes of memory, PCI domain, bus, device, 1 where an MPS server serves this process. */
+    // What describe returns.
+
+    @Native
+    static final int UUID_HIGH = 0;
+
+    @Native
+    static final int UUID_LOW = 1;
+
+    /** Compute capability times ten. */
+    @Native
+    static final int CAPABILITY = 2;
+
+    @Native
+    static final int MULTIPROCESSORS = 3;
+
+    @Native
+    static final int MEMORY_BYTES = 4;
+
+    @Native
+    static final int PCI_DOMAIN = 5;
+
+    @Native
+    static final int PCI_BUS = 6;
+
+    @Native
+    static final int PCI_DEVICE = 7;
+
+    /** 1 if an MPS server serves this process. */
+    @Native
+    static final int SERVED_BY_MPS = 8;
+
+    @Native
     static final int DESCRIPTION_LENGTH = 9;
+
+    // What blockBudget returns: count of blocks that are resident at once, and of those that no communicator has taken.
+
+    @Native
+    static final int BUDGET_BLOCKS = 0;
+
+    @Native
+    static final int BUDGET_FREE = 1;
+
+    @Native
+    static final int BUDGET_LENGTH = 2;
 
     private NativeDevice() {}
 
-    /** The build that the library is of. */
+    /** Returns the id of the library's build. */
     static native String buildId();
 
-    /** Why this thread's last call failed. */
+    /** Returns the reason of the calling thread's last failure. */
     static native String lastError();
 
     static native int count();
 
-    /** The driver in a line; null where it cannot be used. */
+    /** Describes the driver in a line; null if it cannot be used. */
     static native String driver();
 
     static native long[] describe(int device);
 
-    /** Blocks that are resident at once, and how many of them no communicator of this process has. */
     static native long[] blockBudget(int device, int threads);
 
     private static native long allocate(int device, long bytes);
@@ -120,7 +162,7 @@ public final class NativeDevice {
     }
 
     private static void require(int code, String what) {
-        if (code < NativeCommunicator.OK) {
+        if (code < Code.OK) {
             throw failed(what);
         }
     }

@@ -6,6 +6,7 @@ import io.jccl.TransportException;
 import io.jccl.TransportKind;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.Threads;
+import java.lang.annotation.Native;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,19 +17,36 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A communicator's engine for memory of the host.
+ * Engine of a communicator for memory of the host.
  *
- * <p>One thread at a time calls operations ({@code run…}, {@code connect}, {@code prepare}). Its owner ensures that
- * none is inside when {@link #destroy()} is called; they take no lock.
+ * <p><b>Order.</b> {@link #create}, {@link #useDeviceSlots} and {@link #forwardFor}, {@link #connectInfo}, {@link #sendThrough},
+ * {@link #connect} for every peer, rings, trees, {@link #setPaths} and {@link #setHosts}, {@link #prepare}, then operations.
+ *
+ * <p><b>Threads.</b> One thread at a time calls these methods. Any thread may ask for the history, the waits, the memory and the
+ * counters, and may {@link #abort}. The owner ensures that no operation runs when {@link #destroy()} is called.
+ *
+ * <p><b>Failures.</b> An engine whose operation failed with any code but {@link Code#INVALID} stays failed, because its ranks no
+ * longer agree on their progress. Every later operation returns the first code at once.
  */
 public final class NativeEngine extends Engine {
 
     private static final Logger LOG = LoggerFactory.getLogger(NativeEngine.class);
 
-    /** How long ranks of other processes may still send through this one's GPU. They usually end at the same time. */
+    /** Maximum time for which a closing rank forwards for ranks of other processes, which usually close at the same time. */
     private static final Duration FORWARDING_TIMEOUT = Duration.ofSeconds(10);
 
     private static final long FORWARDING_POLL_MILLIS = 5;
+
+    // Which ranks send through the GPU of this rank.
+
+    @Native
+    private static final int SENDERS_NONE = 0;
+
+    @Native
+    private static final int SENDERS_HERE = 1;
+
+    @Native
+    private static final int SENDERS_ELSEWHERE = 2;
 
     private final List<DeviceSlots> slots = new ArrayList<>();
     private final LogThread.Use logs;
@@ -39,16 +57,14 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Creates the native communicator.
+     * Creates an engine without connections.
      *
-     * @param config the values at the indexes that {@link NativeCommunicator} names
-     * @param texts likewise
-     * @throws JcclException if it cannot be made; says why
+     * @throws JcclException if that fails; the message has the reason
      */
-    public static NativeEngine create(long[] config, String[] texts) {
+    public static NativeEngine create(EngineConfig config) {
         NativeLoader.load();
         LogThread.Use logs = LogThread.use();
-        long handle = NativeCommunicator.create(config, texts);
+        long handle = create(config.numbers, config.texts);
         if (handle == 0) {
             String reason = callError();
             logs.close();
@@ -58,198 +74,253 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * What the peers need to connect to this rank; starts listening on the network.
+     * Starts to listen, and returns what the peers need to connect to this rank: at most 2 KiB, which only native code reads.
      *
-     * @param addresses numeric addresses of this host; empty: no network
-     * @throws JcclException if it cannot listen
+     * @param addresses numeric addresses of this host; empty for an engine without a network
+     * @throws JcclException if this rank cannot listen
      */
     public byte[] connectInfo(List<String> addresses) {
-        byte[] info = NativeCommunicator.connectInfo(handle, addresses.toArray(String[]::new));
+        byte[] info = connectInfo(handle, addresses.toArray(String[]::new));
         if (info == null) {
             throw new JcclException("addresses=" + addresses + ": the native engine cannot listen: " + callError());
         }
         return info;
     }
 
-    /** Why a transport cannot reach a peer; empty if it can. */
-    public Optional<String> obstacle(int peer, TransportKind transport, byte[] peerInfo) {
-        int status = NativeCommunicator.probe(handle, peer, transport.ordinal(), peerInfo);
-        return status == NativeCommunicator.OK
-                ? Optional.empty()
-                : Optional.of(callError() + " (status=" + status + ")");
+    /** Returns the reason why a transport cannot reach a peer; empty if it can. */
+    public Optional<String> obstacle(TransportKind transport, byte[] peerInfo) {
+        int status = probe(handle, Numbers.of(transport), peerInfo);
+        return status == Code.OK ? Optional.empty() : Optional.of(callError() + " (status=" + status + ")");
     }
 
     /**
-     * Connects to a peer; see {@link NativeCommunicator#connect}.
+     * Connects to a peer, in both directions and on all channels. Network connections are completed when they are first used.
      *
-     * @throws TransportException if that cannot be done
+     * @param peerInfo the peer's {@link #connectInfo}
+     * @throws TransportException if the peer cannot be reached
      */
     public void connect(int peer, TransportKind transport, byte[] peerInfo) {
-        int status = NativeCommunicator.connect(handle, peer, transport.ordinal(), peerInfo);
-        if (status != NativeCommunicator.OK) {
+        int status = connect(handle, peer, Numbers.of(transport), peerInfo);
+        if (status != Code.OK) {
             throw new TransportException("peer=" + peer + " transport=" + transport.label() + " status=" + status
                     + ": cannot connect: " + callError() + "; force another with JCCL_TRANSPORT");
         }
     }
 
-    /** Says by which network devices connections go; see {@link NativeCommunicator#setPaths}. */
+    /**
+     * Sets the network devices of connections. Connections without a row use all devices in rotation.
+     *
+     * @param rows of {@link Rows#path}, after each other. The first row of a connection counts. A row from this rank to this rank
+     *     holds for all connections of the channel that have no row
+     */
     public void setPaths(int[] rows) {
-        require("network devices of the channels", NativeCommunicator.setPaths(handle, rows));
+        require("network devices of the channels", setPaths(handle, rows));
     }
 
     /**
-     * Makes it ready for operations; see {@link NativeCommunicator#prepare}.
+     * Checks that rings and trees have all their connections, and makes those of InfiniBand verbs and of network plug-ins. All
+     * ranks call this once, at about the same time.
      *
      * @throws TransportException if a connection is missing or cannot be made
      */
     public void prepare() {
-        require("prepare", NativeCommunicator.prepare(handle));
+        require("prepare", prepare(handle));
     }
 
     @Override
     public void setRing(int channel, int[] order) {
-        require("ring of channel=" + channel, NativeCommunicator.setRing(handle, channel, order));
+        require("ring of channel=" + channel, setRing(handle, channel, order));
     }
 
     @Override
     public void setTree(int channel, int up, int[] down) {
-        require("tree of channel=" + channel, NativeCommunicator.setTree(handle, channel, up, down));
-    }
-
-    /** Says which ranks share a host; see {@link NativeCommunicator#setHosts}. */
-    public void setHosts(int[] hostOf) {
-        require("hosts", NativeCommunicator.setHosts(handle, hostOf));
+        require("tree of channel=" + channel, setTree(handle, channel, up, down));
     }
 
     /**
-     * What all ranks' networks that reduce have in common.
+     * Sets which ranks share a host, for operations by hosts.
      *
-     * @param groups how many channels can use them at once
-     * @param gathers whether they gather and scatter, too
-     * @param gigabytes what a host sends in a second, 0 where not known
-     * @param latencyMicros of an operation, 0 where not known
+     * @param hostOf number of the host of each rank; hosts are numbered in the order of their first ranks
+     */
+    public void setHosts(int[] hostOf) {
+        require("hosts", setHosts(handle, hostOf));
+    }
+
+    /**
+     * What the networks that reduce have in common on all ranks.
+     *
+     * @param groups count of channels that can use them at once
+     * @param gathers true if they also gather and scatter
+     * @param gigabytes what a host sends in a second; 0 if unknown
+     * @param latencyMicros latency of an operation; 0 if unknown
      */
     public record CollNetCommon(int groups, boolean gathers, double gigabytes, double latencyMicros) {}
 
-    /** Returns this rank's offer of a network that reduces; empty where it has none, and {@link #callError} says why. */
+    /** Returns this rank's offer of a network that reduces; empty if it has none, and {@link #callError} has the reason. */
     public Optional<byte[]> offerCollNet(String plugin) {
         return Optional.ofNullable(NativeCollNet.offer(handle, plugin));
     }
 
-    /** Returns the part that the offers of all ranks share; empty where they differ too much, and {@link #callError} says how. */
+    /** Returns what the offers of all ranks share; empty if they differ too much, and {@link #callError} has the difference. */
     public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
         long[] values = NativeCollNet.common(handle, offers.toArray(byte[][]::new));
         return values == null
                 ? Optional.empty()
-                : Optional.of(new CollNetCommon((int) values[0], values[1] != 0, values[2] / 8e3, values[3] / 1e3));
+                : Optional.of(new CollNetCommon(
+                        (int) values[NativeCollNet.COMMON_GROUPS],
+                        values[NativeCollNet.COMMON_GATHERS] != 0,
+                        values[NativeCollNet.COMMON_MEGABITS] / 8e3,
+                        values[NativeCollNet.COMMON_LATENCY_NANOS] / 1e3));
     }
 
-    /** The handle by which others connect to this rank in a group; empty on failure. */
+    /** Returns the handle by which others connect to this rank in a group; empty on failure. */
     public Optional<byte[]> listenCollNet(int group) {
         return Optional.ofNullable(NativeCollNet.listen(handle, group));
     }
 
-    /** Makes a group together with its other members; whether that succeeded. */
+    /** Makes a group together with its other members; returns true on success. */
     public boolean connectCollNet(int group, List<byte[]> handles, int member, long timeoutNanos) {
-        return NativeCollNet.connect(handle, group, handles.toArray(byte[][]::new), member, timeoutNanos)
-                == NativeCommunicator.OK;
+        return NativeCollNet.connect(handle, group, handles.toArray(byte[][]::new), member, timeoutNanos) == Code.OK;
     }
 
-    /** The network reduces from now on; whether that succeeded. See {@link NativeCollNet#use}. */
+    /** Uses the network that reduces from now on; returns true on success. See {@link NativeCollNet#use}. */
     public boolean useCollNet(int[] leaders, int groups, List<byte[]> offers) {
-        return NativeCollNet.use(handle, leaders, groups, offers.toArray(byte[][]::new)) == NativeCommunicator.OK;
+        return NativeCollNet.use(handle, leaders, groups, offers.toArray(byte[][]::new)) == Code.OK;
     }
 
-    /** See {@link NativeCollNet#stage}; empty on failure. */
+    /** Returns what {@link NativeCollNet#stage} returns; empty on failure. */
     Optional<long[]> stageCollNet(int groups, List<byte[]> offers, int ranksOfHost) {
         return Optional.ofNullable(NativeCollNet.stage(handle, groups, offers.toArray(byte[][]::new), ranksOfHost));
     }
 
-    /** It does not, after all. */
+    /** Stops using the network that reduces, and closes it. */
     public void dropCollNet() {
         NativeCollNet.drop(handle);
     }
 
-    /** Why the calling thread's last call failed that was no operation. */
+    /** Returns the reason why the calling thread's last call failed that was no operation. */
     public static String callError() {
-        return NativeCommunicator.lastError(0);
+        return lastError(0);
     }
 
     private void require(String step, int status) {
-        if (status != NativeCommunicator.OK) {
+        if (status != Code.OK) {
             throw new TransportException(step + " status=" + status + ": " + callError());
         }
     }
 
     /**
-     * Has slots of connections in memory of a GPU; before they are connected. The memory is released with this engine, however
-     * this ends.
+     * Gives connections their SIMPLE slots in memory of a GPU. If the adapters do not reach this memory, a warning is logged and
+     * the connections keep slots in memory of the host. This engine releases the memory, also if the call fails.
      *
-     * @param rows which connections; see {@link NativeCommunicator#useDeviceSlots}
+     * @param rows of {@link Rows#slotUse}, after each other
      */
     public void useDeviceSlots(DeviceSlots memory, int[] rows) {
         slots.add(memory);
-        if (NativeCommunicator.useDeviceSlots(handle, memory.address, memory.bytes, memory.dmabuf, rows)
-                != NativeCommunicator.OK) {
+        if (useDeviceSlots(handle, memory.address, memory.bytes, memory.dmabuf, rows) != Code.OK) {
             throw new JcclException("connections cannot have slots in memory of the GPU: " + callError());
         }
     }
 
     /**
-     * Forwards for other ranks; before {@link #connectInfo}. The memory is released with this engine, however this ends.
+     * Forwards sends of other ranks of this host (PXN), from memory of this rank's GPU. If the adapters do not reach this memory, a
+     * warning is logged and nothing is forwarded. This engine releases the memory, also if the call fails.
      *
-     * @param rows which connections; see {@link NativeCommunicator#forwardFor}
+     * @param memory the slots of the connections, in the order of the rows
+     * @param rows of {@link Rows#forwarded}, after each other
      */
     public void forwardFor(DeviceSlots memory, int[] rows) {
         slots.add(memory);
-        if (NativeCommunicator.forwardFor(handle, memory.address, memory.bytes, memory.dmabuf, rows)
-                != NativeCommunicator.OK) {
+        if (forwardFor(handle, memory.address, memory.bytes, memory.dmabuf, rows) != Code.OK) {
             throw new JcclException("nothing can be forwarded for other ranks: " + callError());
         }
     }
 
-    /** Sends through another rank's GPU, where that is possible; see {@link NativeCommunicator#sendThrough}. */
+    /**
+     * Sends through the GPU of a rank that forwards, or logs the reason why that is impossible.
+     *
+     * @param info the forwarding rank's {@link #connectInfo}
+     * @param connections count of the connections that all ranks together ask it to forward
+     * @param address slots of these connections, as this rank's GPU reaches them
+     * @param rows of {@link Rows#request}, after each other
+     */
     public void sendThrough(int forwarder, byte[] info, int connections, long address, int[] rows) {
-        if (NativeCommunicator.sendThrough(handle, forwarder, info, connections, address, rows)
-                != NativeCommunicator.OK) {
+        if (sendThrough(handle, forwarder, info, connections, address, rows) != Code.OK) {
             throw new JcclException("forwarder=" + forwarder + ": what it is asked for makes no sense: " + callError());
         }
     }
 
-    /** Gives connections with a peer to kernels of a GPU; see {@link NativeCommunicator#stage}. */
+    /**
+     * Gives connections with a peer to kernels of a GPU. After {@link #prepare}; no operation may use the connections any more.
+     *
+     * @return rows of {@link Rows#STAGED_LENGTH} addresses, one for each channel
+     */
     long[] stage(int peer, int[] channels) {
-        long[] ends = NativeCommunicator.stage(handle, peer, channels);
+        long[] ends = stage(handle, peer, channels);
         if (ends == null) {
             throw new JcclException("peer=" + peer + ": its connections cannot be staged: " + callError());
         }
         return ends;
     }
 
-    /** The memory of what was staged; see {@link NativeCommunicator#shareMemory}. */
+    /** Returns a reference to the memory of staged connections, which {@link DeviceEngine#connectStaged} takes over. */
     long shareMemory() {
-        return NativeCommunicator.shareMemory(handle);
+        return shareMemory(handle);
     }
 
-    /** Moves what was staged; see {@link NativeCommunicator#startStaging}. */
+    /**
+     * Starts to move the data of staged connections that use a network.
+     *
+     * @param controls address of the abort word of the kernels, which a failure of the network sets to {@link Code#TRANSPORT};
+     *     outlives this engine
+     * @return address of the counter of running operations; 0 if no network is used
+     */
     long startStaging(long controls) {
-        long activity = NativeCommunicator.startStaging(handle, controls);
+        long activity = startStaging(handle, controls);
         if (activity < 0) {
             throw new TransportException("nothing can be moved between GPUs and the network: " + callError());
         }
         return activity;
     }
 
-    /** Runs one collective; see {@link NativeCommunicator#run}. */
+    /**
+     * Runs one collective; returns when this rank's buffers are no longer used.
+     *
+     * <p>{@code count} is the elements that each rank sends in all_gather, the elements that each rank receives in
+     * reduce_scatter, the elements of a pair in all_to_all, gather and scatter, otherwise the elements of the buffer.
+     *
+     * @param operation collective, type and reduction, packed by {@code Signatures}
+     * @param choice packed by {@code io.jccl.tuning.Choice}, with 0 as the bytes of a chunk for the engine's default; the same
+     *     on all ranks
+     * @param send address of the send buffer; may equal {@code recv}, or in all_gather, reduce_scatter, gather and scatter this
+     *     rank's part of it
+     * @param timeoutNanos from the start of the operation; 0 for none
+     * @return the choice that was used, packed like {@code choice}, or a code below {@link Code#OK}
+     */
     public long run(int operation, long choice, long send, long recv, long count, int root, long timeoutNanos) {
-        return NativeCommunicator.run(handle, operation, choice, send, recv, count, root, timeoutNanos);
+        return run(handle, operation, choice, send, recv, count, root, 0, 0, timeoutNanos);
     }
 
-    /** Runs one collective with a count per rank; see {@link NativeCommunicator#runV}. */
+    /**
+     * Runs one collective with a count for each rank.
+     *
+     * @param operation as {@link #run} takes it; a user-defined reduction exchanges elements like all_to_all, and Java reduces
+     * @param counts in elements. all_gather and gather: the count of every rank, then the offset of each part in {@code recv};
+     *     reduce_scatter and scatter: the count of every rank, then the offset of each part in {@code send}; all_to_all: send
+     *     counts, send offsets, receive counts, receive offsets
+     * @return as {@link #run}
+     */
     public long runV(int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos) {
-        return NativeCommunicator.runV(handle, operation, choice, send, recv, counts, root, timeoutNanos);
+        return runV(handle, operation, choice, send, recv, counts, root, 0, 0, timeoutNanos);
     }
 
-    /** Runs one part of a collective; see {@link NativeCommunicator#runPart}. */
+    /**
+     * Runs one part of a collective that all ranks cut alike. Each part is an operation of the sequence.
+     *
+     * @param whole elements of the whole, as {@code count} of {@link #run} counts them; all ranks must agree on it
+     * @param begin first element of this part
+     * @return as {@link #run}
+     */
     public long runPart(
             int operation,
             long choice,
@@ -260,11 +331,17 @@ public final class NativeEngine extends Engine {
             long whole,
             long begin,
             long timeoutNanos) {
-        return NativeCommunicator.runPart(
-                handle, operation, choice, send, recv, count, root, whole, begin, timeoutNanos);
+        return run(handle, operation, choice, send, recv, count, root, whole, begin, timeoutNanos);
     }
 
-    /** Runs one part of a collective with a count per rank; see {@link NativeCommunicator#runVPart}. */
+    /**
+     * Runs one part of a collective with a count for each rank.
+     *
+     * @param counts of this part, as {@link #runV} takes them
+     * @param whole elements of all ranks together
+     * @param begin first element of this part
+     * @return as {@link #run}
+     */
     public long runVPart(
             int operation,
             long choice,
@@ -275,16 +352,27 @@ public final class NativeEngine extends Engine {
             long whole,
             long begin,
             long timeoutNanos) {
-        return NativeCommunicator.runVPart(
-                handle, operation, choice, send, recv, counts, root, whole, begin, timeoutNanos);
+        return runV(handle, operation, choice, send, recv, counts, root, whole, begin, timeoutNanos);
     }
 
-    /** Runs point-to-point transfers together; see {@link NativeCommunicator#runPointToPoint}. */
+    /**
+     * Runs sends and receives at once. Those with one peer match the peer's in their order. They have no sequence number, because
+     * not all ranks take part.
+     *
+     * @param tasks rows of {@link Rows#TASK_LENGTH}
+     * @return as {@link #run}
+     */
     public long runPointToPoint(long[] tasks, long timeoutNanos) {
-        return NativeCommunicator.runPointToPoint(handle, tasks, timeoutNanos);
+        return runPointToPoint(handle, tasks, timeoutNanos);
     }
 
-    /** Runs a send, a receive, or one of each; see {@link NativeCommunicator#sendReceive}. */
+    /**
+     * Runs a send, a receive, or one of each: {@link #runPointToPoint} without an array.
+     *
+     * @param to the receiving rank; {@link Rows#NO_PEER} sends nothing
+     * @param from the sending rank; {@link Rows#NO_PEER} receives nothing
+     * @return as {@link #run}
+     */
     public long sendReceive(
             long send,
             long sendCount,
@@ -295,101 +383,107 @@ public final class NativeEngine extends Engine {
             DataType recvType,
             int from,
             long timeoutNanos) {
-        return NativeCommunicator.sendReceive(
+        return sendReceive(
                 handle,
                 send,
                 sendCount,
-                sendType.ordinal(),
+                Numbers.of(sendType),
                 to,
                 recv,
                 recvCount,
-                recvType.ordinal(),
+                Numbers.of(recvType),
                 from,
                 timeoutNanos);
     }
 
-    /** The bytes in use, in the order that {@link NativeCommunicator#memoryUsage} documents. */
+    /** Returns the bytes in use, a row of {@link Rows#MEMORY_LENGTH}; empty once this engine is destroyed. */
     public long[] memoryUsage() {
-        return rows(() -> NativeCommunicator.memoryUsage(handle));
+        return rows(() -> memoryUsage(handle));
     }
 
-    /** What was counted; empty once this is destroyed. See {@link NativeCommunicator#counters}. */
+    /**
+     * Returns what operations that ended well have counted since the engine was created: {@link Rows#COLLECTIVE_LENGTH} numbers for
+     * each collective, then {@link Rows#TRANSPORT_LENGTH} for each transport. Empty once this engine is destroyed.
+     */
     public long[] counters() {
-        return rows(() -> NativeCommunicator.counters(handle));
+        return rows(() -> counters(handle));
     }
 
-    /** To be called some 20 times a second; see {@link NativeCommunicator#tick}. */
-    public static void tick() {
-        NativeCommunicator.tick();
-    }
+    /** Gives the engines of this process the time, some 20 times a second: uses that need no finer clock read it there. */
+    public static native void tick();
 
-    /** Keeps memory registered with adapters; see {@link NativeCommunicator#keepMemory}. */
+    /**
+     * Keeps memory registered with the adapters that operations use it with. Any thread may call this.
+     *
+     * @return number for {@link #dropMemory}, or 0 if the network in use registers no memory
+     */
     public long keepMemory(long address, long bytes) {
-        return NativeCommunicator.keepMemory(handle, address, bytes);
+        return keepMemory(handle, address, bytes);
     }
 
-    /** Ends what {@link #keepMemory} began. */
+    /** Undoes {@link #keepMemory}, by any thread, while no operation uses the memory. */
     public void dropMemory(long number) {
-        NativeCommunicator.dropMemory(handle, number);
+        dropMemory(handle, number);
     }
 
     @Override
     void abortNow(int code) {
-        NativeCommunicator.abort(handle, code);
+        abort(handle, code);
     }
 
     @Override
     String error() {
-        return NativeCommunicator.lastError(handle);
+        return lastError(handle);
     }
 
     @Override
     long[] waits() {
-        return NativeCommunicator.waiting(handle);
+        return waiting(handle);
     }
 
     @Override
     long[] record(long sequence) {
-        return NativeCommunicator.history(handle, sequence);
+        return history(handle, sequence);
     }
 
     @Override
     long[] transfersRecord(long number) {
-        return NativeCommunicator.transfers(handle, number);
+        return transfers(handle, number);
     }
 
     @Override
     long transfersBegun() {
-        return NativeCommunicator.lastTransfers(handle);
+        return lastTransfers(handle);
     }
 
     @Override
     long entered() {
-        return NativeCommunicator.lastEntered(handle);
+        return lastEntered(handle);
     }
 
     @Override
     long done() {
-        return NativeCommunicator.lastDone(handle);
+        return lastDone(handle);
     }
 
     /**
-     * Goes on in the background while other ranks send through this one's GPU. Those of other processes are waited for, as
-     * this one may be about to exit; but not for long, as they may wait for this rank in turn.
+     * Frees the engine when no other rank sends through this rank's GPU any more. Until then a thread of its own forwards. The caller
+     * waits for ranks of other processes, because this process may be about to exit, but only for a limited time, because they may
+     * wait for this rank in turn.
      */
     @Override
     void free() {
-        int senders = NativeCommunicator.senders(handle);
-        if (senders == NativeCommunicator.SENDERS_NONE) {
+        int senders = senders(handle);
+        if (senders == SENDERS_NONE) {
             release();
             return;
         }
-        Thread forwarding = ServiceThread.once("jccl-forwarding", this::forwardUntilTheyEnd);
+        Thread forwarding = ServiceThread.once("jccl-forwarding", this::forwardUntilSendersEnd);
         if (Threads.tryStart(forwarding).isPresent()) {
-            forwardUntilTheyEnd(); // the caller waits instead
+            forwardUntilSendersEnd(); // no thread could be started, so the caller waits instead
             return;
         }
-        if (senders != NativeCommunicator.SENDERS_HERE) {
+        if (senders != SENDERS_HERE) {
             LOG.info(
                     "ranks of other processes send through this rank's GPU (PXN): waiting until they close, for at most {} s",
                     FORWARDING_TIMEOUT.toSeconds());
@@ -401,16 +495,116 @@ public final class NativeEngine extends Engine {
         }
     }
 
-    private void forwardUntilTheyEnd() {
-        while (NativeCommunicator.senders(handle) != NativeCommunicator.SENDERS_NONE) {
+    private void forwardUntilSendersEnd() {
+        while (senders(handle) != SENDERS_NONE) {
             LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(FORWARDING_POLL_MILLIS));
         }
         release();
     }
 
     private void release() {
-        NativeCommunicator.destroy(handle);
+        destroy(handle);
         slots.forEach(DeviceSlots::release);
         logs.close();
     }
+
+    // Natives that return an int return a code. Only an OutOfMemoryError of the JVM is thrown.
+
+    private static native long create(long[] config, String[] texts);
+
+    private static native byte[] connectInfo(long handle, String[] addresses);
+
+    private static native int probe(long handle, int transport, byte[] peerInfo);
+
+    private static native int connect(long handle, int peer, int transport, byte[] peerInfo);
+
+    private static native int setRing(long handle, int channel, int[] order);
+
+    private static native int setTree(long handle, int channel, int up, int[] down);
+
+    private static native int setHosts(long handle, int[] hostOf);
+
+    private static native int setPaths(long handle, int[] rows);
+
+    private static native int prepare(long handle);
+
+    private static native int useDeviceSlots(long handle, long address, long bytes, int dmabuf, int[] rows);
+
+    private static native int forwardFor(long handle, long address, long bytes, int dmabuf, int[] rows);
+
+    private static native int sendThrough(
+            long handle, int forwarder, byte[] info, int connections, long slots, int[] rows);
+
+    private static native int senders(long handle);
+
+    private static native long[] stage(long handle, int peer, int[] channels);
+
+    private static native long shareMemory(long handle);
+
+    private static native long startStaging(long handle, long controls);
+
+    // More than eight parameters: an object or an array for them would cost a small operation a tenth of its time.
+    private static native long run(
+            long handle,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long count,
+            int root,
+            long whole,
+            long begin,
+            long timeoutNanos);
+
+    private static native long runV(
+            long handle,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long[] counts,
+            int root,
+            long whole,
+            long begin,
+            long timeoutNanos);
+
+    private static native long runPointToPoint(long handle, long[] tasks, long timeoutNanos);
+
+    private static native long sendReceive(
+            long handle,
+            long send,
+            long sendCount,
+            int sendType,
+            int to,
+            long recv,
+            long recvCount,
+            int recvType,
+            int from,
+            long timeoutNanos);
+
+    private static native void abort(long handle, int code);
+
+    private static native void destroy(long handle);
+
+    private static native String lastError(long handle);
+
+    private static native long[] history(long handle, long sequence);
+
+    private static native long[] transfers(long handle, long number);
+
+    private static native long lastTransfers(long handle);
+
+    private static native long[] counters(long handle);
+
+    private static native long lastEntered(long handle);
+
+    private static native long lastDone(long handle);
+
+    private static native long[] waiting(long handle);
+
+    private static native long[] memoryUsage(long handle);
+
+    private static native long keepMemory(long handle, long address, long bytes);
+
+    private static native void dropMemory(long handle, long number);
 }

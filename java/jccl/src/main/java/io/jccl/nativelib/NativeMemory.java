@@ -31,10 +31,10 @@ public final class NativeMemory {
         return view;
     }
 
-    /** The address of the first byte, not of the position, of a direct buffer. */
+    /** Returns the address of the first byte, not of the position, of a direct buffer; 0 for any other buffer. */
     public static long directAddress(Buffer buffer) {
         NativeLoader.load();
-        return NativeCommunicator.directAddress(buffer);
+        return addressOf(buffer);
     }
 
     /**
@@ -44,23 +44,22 @@ public final class NativeMemory {
      */
     public static long sharedAlloc(long bytes) {
         NativeLoader.load();
-        long address = NativeCommunicator.sharedAlloc(bytes);
+        long address = allocateShared(bytes);
         if (address == 0) {
-            throw new JcclException(
-                    "bytes=" + bytes + ": shared memory cannot be made: " + NativeCommunicator.lastError(0));
+            throw new JcclException("bytes=" + bytes + ": shared memory cannot be made: " + lastError());
         }
         return address;
     }
 
     /** Gives back the pages of what {@link #sharedAlloc} returned; its addresses are good until {@link #sharedFree}. */
     public static void sharedRetire(long address) {
-        NativeCommunicator.sharedRetire(address);
+        retireShared(address);
         LogThread.serveOnce();
     }
 
     /** Frees what {@link #sharedAlloc} returned. */
     public static void sharedFree(long address) {
-        NativeCommunicator.sharedFree(address);
+        freeShared(address);
         LogThread.serveOnce();
     }
 
@@ -102,6 +101,14 @@ public final class NativeMemory {
      * @param function its address
      */
     public static native void fold(long function, long context, long next, long accumulator, long bytes);
+
+    private static native long addressOf(Buffer buffer);
+
+    private static native long allocateShared(long bytes);
+
+    private static native int retireShared(long address);
+
+    private static native int freeShared(long address);
 
     private static native long register(long address, long bytes);
 

@@ -25,7 +25,7 @@ interface Backend {
      * does that when the operation is issued.
      *
      * @return the choice that was used, packed, or the number on the device; or a status below
-     *     {@link io.jccl.nativelib.NativeCommunicator#OK}
+     *     {@link io.jccl.nativelib.Code#OK}
      */
     long execute(OperationWork work, long timeoutNanos);
 

@@ -9,8 +9,8 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.device.HostIdentity;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceEngine;
-import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.OfferedDescriptor;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -250,7 +250,7 @@ public final class BufferRegistration implements Registration {
                 in.end();
             }
             long number = communicator.whileNothingIsIssued(() -> engine.useBuffer(there));
-            if (number < NativeCommunicator.OK) {
+            if (number < Code.OK) {
                 throw new JcclException("rank=" + communicator.rank() + ": " + engine.lastError());
             }
             return number;

@@ -141,6 +141,7 @@ final class DumpText {
     private void wait(ChannelWait wait) {
         json.field("channel", wait.channel()).field("peer", wait.peer());
         json.field("transport", wait.transport().label()).field("receiving", wait.receiving());
+        json.field("reason", wait.waitFor().label());
         json.field("protocol", wait.protocol().label()).field("step", wait.step());
     }
 }

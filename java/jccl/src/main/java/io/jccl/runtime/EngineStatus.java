@@ -2,16 +2,15 @@ package io.jccl.runtime;
 
 import io.jccl.ChannelWait;
 import io.jccl.Collective;
-import io.jccl.Protocol;
 import io.jccl.RankOperation;
-import io.jccl.TransportKind;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.StatusSource;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.Engine;
-import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.Numbers;
+import io.jccl.nativelib.Rows;
 import io.jccl.status.CommunicatorView;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,8 +18,6 @@ import java.util.Optional;
 
 /** Reports what this rank's native engines know to the coordinator: their last operations, and where channels wait. */
 final class EngineStatus implements StatusSource {
-
-    private static final int LONGS_PER_WAIT = NativeCommunicator.WAITING_LENGTH;
 
     private final int rank;
     private final NativeEngine engine;
@@ -70,7 +67,7 @@ final class EngineStatus implements StatusSource {
         return waits().stream().map(CommunicatorView.TimedWait::place).toList();
     }
 
-    /** Reads rows of {@code {channel, peer, transport, waitFor, protocol, step, sequence, nanoseconds}}. */
+    /** Returns the channels whose wait has become long. */
     List<CommunicatorView.TimedWait> waits() {
         List<CommunicatorView.TimedWait> waits = new ArrayList<>();
         addWaits(engine.waiting(), waits);
@@ -79,16 +76,16 @@ final class EngineStatus implements StatusSource {
     }
 
     private void addWaits(long[] rows, List<CommunicatorView.TimedWait> waits) {
-        for (int at = 0; at + LONGS_PER_WAIT <= rows.length; at += LONGS_PER_WAIT) {
+        for (int at = 0; at + Rows.WAIT_LENGTH <= rows.length; at += Rows.WAIT_LENGTH) {
             ChannelWait place = new ChannelWait(
                     rank,
-                    (int) rows[at],
-                    (int) rows[at + 1],
-                    TransportKind.values()[(int) rows[at + 2]],
-                    rows[at + 3] != NativeCommunicator.WAIT_CREDIT,
-                    Protocol.values()[(int) rows[at + 4]],
-                    rows[at + 5]);
-            waits.add(new CommunicatorView.TimedWait(place, rows[at + 7]));
+                    (int) rows[at + Rows.WAIT_CHANNEL],
+                    (int) rows[at + Rows.WAIT_PEER],
+                    Numbers.transport((int) rows[at + Rows.WAIT_TRANSPORT]),
+                    Numbers.waitFor((int) rows[at + Rows.WAIT_FOR]),
+                    Numbers.protocol((int) rows[at + Rows.WAIT_PROTOCOL]),
+                    rows[at + Rows.WAIT_STEP]);
+            waits.add(new CommunicatorView.TimedWait(place, rows[at + Rows.WAIT_NANOS]));
         }
     }
 

@@ -15,7 +15,7 @@ import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.internal.Rethrown;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import java.time.Duration;
 import java.util.List;
@@ -134,9 +134,9 @@ final class FailureState implements FailureListener {
     /** Ends what waits inside the engines. Allocates nothing. */
     @Override
     public void stopOperations() {
-        engine.abort(NativeCommunicator.ABORTED);
+        engine.abort(Code.ABORTED);
         if (device.isPresent()) {
-            device.get().abort(NativeCommunicator.ABORTED);
+            device.get().abort(Code.ABORTED);
         }
     }
 
@@ -178,7 +178,7 @@ final class FailureState implements FailureListener {
 
     /** A thread's own deadline passed while another thread executes the operation. */
     void timedOut(String operation) {
-        ended(NativeCommunicator.TIMEOUT, operation, engine.lastEntered(), 0, engine::lastError);
+        ended(Code.TIMEOUT, operation, engine.lastEntered(), 0, engine::lastError);
     }
 
     /**
@@ -209,9 +209,9 @@ final class FailureState implements FailureListener {
             return cause;
         }
         String text = operation + " on rank=" + rank + ": " + detail.get();
-        if (status == NativeCommunicator.TIMEOUT) {
+        if (status == Code.TIMEOUT) {
             control.timedOut(sequence, Duration.ofNanos(timeoutNanos), text);
-        } else if (status != NativeCommunicator.ABORTED) {
+        } else if (status != Code.ABORTED) {
             control.report(kind(status), sequence, text);
         }
         long start = System.nanoTime();
@@ -303,8 +303,8 @@ final class FailureState implements FailureListener {
 
     private static ReportKind kind(int status) {
         return switch (status) {
-            case NativeCommunicator.MISMATCH -> ReportKind.MISMATCH;
-            case NativeCommunicator.TRANSPORT -> ReportKind.TRANSPORT;
+            case Code.MISMATCH -> ReportKind.MISMATCH;
+            case Code.TRANSPORT -> ReportKind.TRANSPORT;
             default -> ReportKind.ABORT;
         };
     }
@@ -317,12 +317,12 @@ final class FailureState implements FailureListener {
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();
         return switch (status) {
-            case NativeCommunicator.TIMEOUT -> new CommunicationTimeoutException(unanswered, silent, null);
-            case NativeCommunicator.MISMATCH -> new MismatchedCollectiveException(text, List.of(), null);
-            case NativeCommunicator.TRANSPORT -> lost
+            case Code.TIMEOUT -> new CommunicationTimeoutException(unanswered, silent, null);
+            case Code.MISMATCH -> new MismatchedCollectiveException(text, List.of(), null);
+            case Code.TRANSPORT -> lost
                     ? new PeerFailedException(unanswered, silent, null)
                     : new TransportException(text);
-            case NativeCommunicator.ABORTED -> new AbortedException(text);
+            case Code.ABORTED -> new AbortedException(text);
             default -> new JcclException(text + " (status=" + status + ")");
         };
     }

@@ -1,6 +1,6 @@
 package io.jccl.runtime;
 
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
@@ -44,11 +44,11 @@ final class GroupCall implements OperationCall {
     /** Executes the calls one after the other, until one fails; returns the outcome of the last. */
     long executeEach(long timeoutNanos, Member member) {
         long deadline = System.nanoTime() + timeoutNanos;
-        long outcome = NativeCommunicator.OK;
+        long outcome = Code.OK;
         for (OperationCall call : members) {
             CURRENT.setRelease(this, call);
             outcome = member.execute(call, Deadlines.left(deadline));
-            if (outcome < NativeCommunicator.OK) {
+            if (outcome < Code.OK) {
                 break;
             }
         }

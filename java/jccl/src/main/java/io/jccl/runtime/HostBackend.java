@@ -4,8 +4,9 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DeviceStream;
 import io.jccl.internal.MemoryHold;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.Rows;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.ChoiceTable;
 import java.lang.ref.Reference;
@@ -106,7 +107,7 @@ final class HostBackend implements Backend {
         // With counts per rank the blocks may leave gaps, whose elements must survive.
         long[] places = call instanceof VectorCall ? staging.stageKeepingGaps(send, recv) : staging.stage(send, recv);
         long outcome = run(call, places[0], places[1], timeoutNanos);
-        if (outcome >= NativeCommunicator.OK) {
+        if (outcome >= Code.OK) {
             staging.unstage(recv, places[1]);
         }
         Reference.reachabilityFence(send); // one of the two may be direct
@@ -141,10 +142,10 @@ final class HostBackend implements Backend {
 
     private long execute(FusedCall call, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
-        long outcome = NativeCommunicator.OK;
+        long outcome = Code.OK;
         for (FusedCall.Pack pack : call.packs()) {
             outcome = execute(call.signature(pack), pack, Deadlines.left(deadline));
-            if (outcome < NativeCommunicator.OK) {
+            if (outcome < Code.OK) {
                 break;
             }
         }
@@ -166,7 +167,7 @@ final class HostBackend implements Backend {
                 Math.max(1, pack.count()),
                 pack.layout(),
                 timeoutNanos);
-        if (outcome >= NativeCommunicator.OK && !inPlace) {
+        if (outcome >= Code.OK && !inPlace) {
             staging.unpack(buffers, place);
         }
         Reference.reachabilityFence(buffers);
@@ -184,7 +185,7 @@ final class HostBackend implements Backend {
         }
         long[] tasks = call.tasks(this::place);
         long outcome = engine.runPointToPoint(tasks, timeoutNanos);
-        if (outcome >= NativeCommunicator.OK && stagedBytes != 0) {
+        if (outcome >= Code.OK && stagedBytes != 0) {
             unstage(transfers, tasks);
         }
         Reference.reachabilityFence(transfers);
@@ -203,8 +204,7 @@ final class HostBackend implements Backend {
     private void unstage(List<Transfer> transfers, long[] tasks) {
         for (int i = 0; i < transfers.size(); i++) {
             if (transfers.get(i).receiving()) {
-                staging.unstage(
-                        transfers.get(i).buffer(), tasks[i * TransfersCall.LONGS_PER_TASK + TransfersCall.ADDRESS]);
+                staging.unstage(transfers.get(i).buffer(), tasks[i * Rows.TASK_LENGTH + Rows.TASK_ADDRESS]);
             }
         }
     }

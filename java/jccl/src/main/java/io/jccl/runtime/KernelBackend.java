@@ -2,13 +2,11 @@ package io.jccl.runtime;
 
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
-import io.jccl.DataType;
 import io.jccl.DeviceStream;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.ConnectedDevice.Choices;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceEngine;
-import io.jccl.nativelib.NativeCommunicator;
-import io.jccl.nativelib.NativeDeviceCommunicator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -72,17 +70,17 @@ final class KernelBackend implements Backend {
             work.events = queue.events().begin(call, engine.lastEntered(), this);
         }
         long outcome = execute(work, work.mayTake);
-        if (outcome < NativeCommunicator.OK) {
+        if (outcome < Code.OK) {
             queue.events().endProfiled(work.events);
         }
-        if (outcome == NativeCommunicator.INVALID) {
+        if (outcome == Code.INVALID) {
             throw new IllegalArgumentException(call.describe() + ": " + engine.lastError());
         }
-        if (outcome < NativeCommunicator.OK) {
+        if (outcome < Code.OK) {
             work.fail(failure(work, (int) outcome, work.mayTake));
         } else {
-            work.sequence = engine.lastEntered();
-            work.executed = executed(call);
+            work.sequence = engine.issuedSequence();
+            work.executed = engine.issuedChoice();
             work.number = outcome;
             last = work;
         }
@@ -100,7 +98,7 @@ final class KernelBackend implements Backend {
         }
         if (call instanceof TransfersCall transfers) {
             long[] tasks = transfers.tasks(transfer -> transfer.buffer().address());
-            return engine.runPointToPoint(tasks, timeout, stream);
+            return engine.runPointToPoint(choices.all().choose(Collective.SEND_RECV, 0), tasks, timeout, stream);
         }
         List<OperationCall> members = ((GroupCall) call).members();
         return engine.runGroup(() -> launchAll(members, timeout, stream), timeout, stream);
@@ -119,10 +117,10 @@ final class KernelBackend implements Backend {
 
     /** Those that can share a launch do. Returns the number of the last, which ends after the others. */
     private long launchAll(List<OperationCall> members, long timeout, long stream) {
-        long outcome = NativeCommunicator.OK;
+        long outcome = Code.OK;
         for (OperationCall member : members) {
             outcome = launch(member, timeout, stream);
-            if (outcome < NativeCommunicator.OK) {
+            if (outcome < Code.OK) {
                 return outcome;
             }
         }
@@ -147,19 +145,6 @@ final class KernelBackend implements Backend {
         return engine.adjustChoice(signature, chosen(signature, sameCounts, bytes));
     }
 
-    /** The choice that a call was executed with, packed; of a group, its last member's. */
-    private long executed(OperationCall call) {
-        if (call instanceof GroupCall group) {
-            return executed(group.members().get(group.members().size() - 1));
-        }
-        if (call instanceof BufferCall collective) {
-            return engine.adjustChoice(collective.signature(), choice(collective));
-        }
-        return engine.adjustChoice(
-                Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null),
-                choices.all().choose(Collective.SEND_RECV, 0));
-    }
-
     ConnectedDevice device() {
         return device;
     }
@@ -172,7 +157,7 @@ final class KernelBackend implements Backend {
 
     @Override
     public void poll(OperationWork work) {
-        if (query((KernelWork) work) < NativeCommunicator.OK) {
+        if (query((KernelWork) work) < Code.OK) {
             queue.completeLater(work); // whose thread may wait for the other ranks' view of the failure
         }
     }
@@ -181,7 +166,7 @@ final class KernelBackend implements Backend {
     public void refresh(OperationWork issued) {
         KernelWork work = (KernelWork) issued;
         int status = query(work);
-        if (status < NativeCommunicator.OK) {
+        if (status < Code.OK) {
             Failure failure = failure(work, status, work.mayTake);
             if (work.ending.compareAndSet(false, true)) {
                 report(work, false);
@@ -193,10 +178,10 @@ final class KernelBackend implements Backend {
     /** What the device says; what has ended well is over from here on. */
     private int query(KernelWork work) {
         if (work.isOver()) {
-            return NativeDeviceCommunicator.DONE;
+            return DeviceEngine.DONE;
         }
         int status = engine.query(work.number);
-        if (status == NativeDeviceCommunicator.DONE && work.ending.compareAndSet(false, true)) {
+        if (status == DeviceEngine.DONE && work.ending.compareAndSet(false, true)) {
             end(work);
         }
         return status;
@@ -235,7 +220,7 @@ final class KernelBackend implements Backend {
                 refresh(work);
                 idle.checkInterrupt();
                 if (endBy == 0 && idle.isExpired()) {
-                    failure(work, NativeCommunicator.TIMEOUT, 0); // this thread's own deadline
+                    failure(work, Code.TIMEOUT, 0); // this thread's own deadline
                 }
                 Failure failure = failures.current();
                 if (failure != null && endBy == 0) {

@@ -6,7 +6,7 @@ import io.jccl.bootstrap.LastEntered;
 import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
 import io.jccl.events.OperationSpan;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeProfiler;
 import java.util.Optional;
 
@@ -83,7 +83,7 @@ final class OperationEvents {
         if (begun.span() != null) {
             begun.span()
                     .end(
-                            outcome >= NativeCommunicator.OK,
+                            outcome >= Code.OK,
                             () -> facts(before, status.lastEntered().host(), work));
         }
         return outcome;

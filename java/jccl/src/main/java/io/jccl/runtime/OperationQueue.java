@@ -2,7 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.events.JfrEvents;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -360,7 +360,7 @@ final class OperationQueue {
                 if (operation.issuedNanos() != 0) {
                     issues.keep(engine.lastEntered(), operation.issuedNanos());
                 }
-                if (outcome >= NativeCommunicator.OK) {
+                if (outcome >= Code.OK) {
                     operation.succeed(outcome);
                     return;
                 }

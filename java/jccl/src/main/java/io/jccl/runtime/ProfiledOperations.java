@@ -6,6 +6,7 @@ import io.jccl.ReduceOp;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.Threads;
 import io.jccl.nativelib.NativeProfiler;
+import io.jccl.nativelib.Numbers;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.Choice;
 import java.time.Duration;
@@ -158,7 +159,7 @@ final class ProfiledOperations {
                 int signature, boolean sameCounts, long count, long bytes, int root, DataBuffer send, DataBuffer recv) {
             ReduceOp op = Signatures.op(signature);
             int row = next(NativeProfiler.KIND_COLLECTIVE, signature, backend.choice(signature, sameCounts, bytes));
-            rows[row + NativeProfiler.OP] = op == null ? NO_OP : op.ordinal();
+            rows[row + NativeProfiler.OP] = op == null ? NO_OP : Numbers.of(op);
             rows[row + NativeProfiler.SEQUENCE] = ++sequence;
             rows[row + NativeProfiler.COUNT] = count;
             rows[row + NativeProfiler.BYTES] = bytes;
@@ -188,11 +189,10 @@ final class ProfiledOperations {
                 rows = Arrays.copyOf(rows, 2 * at);
             }
             rows[row + NativeProfiler.KIND] = kind;
-            rows[row + NativeProfiler.COLLECTIVE] =
-                    Signatures.collective(signature).ordinal();
-            rows[row + NativeProfiler.TYPE] = Signatures.type(signature).ordinal();
-            rows[row + NativeProfiler.ALGORITHM] = Choice.algorithm(choice).ordinal();
-            rows[row + NativeProfiler.PROTOCOL] = Choice.protocol(choice).ordinal();
+            rows[row + NativeProfiler.COLLECTIVE] = Numbers.of(Signatures.collective(signature));
+            rows[row + NativeProfiler.TYPE] = Numbers.of(Signatures.type(signature));
+            rows[row + NativeProfiler.ALGORITHM] = Numbers.of(Choice.algorithm(choice));
+            rows[row + NativeProfiler.PROTOCOL] = Numbers.of(Choice.protocol(choice));
             rows[row + NativeProfiler.CHANNELS] = Choice.channels(choice);
             return row;
         }

@@ -4,7 +4,8 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.RankOperation;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Numbers;
+import io.jccl.nativelib.Rows;
 import io.jccl.tuning.Choice;
 
 /**
@@ -32,28 +33,28 @@ record RecordedOperation(
     /** Of a time. */
     static final long UNKNOWN = 0;
 
-    /** From a row of {@link NativeCommunicator#history}; the operation's number may be another than the engine's. */
+    /** Reads a row of {@link Rows#HISTORY_LENGTH}. {@code number} may differ from the engine's sequence number. */
     static RecordedOperation of(int rank, long number, long[] row) {
-        int signature = (int) row[2];
+        int signature = (int) row[Rows.HISTORY_OPERATION];
         Collective collective = Signatures.collective(signature);
         RankOperation operation = new RankOperation(
                 rank,
                 number,
-                RankOperation.State.values()[(int) row[5]],
+                Numbers.state((int) row[Rows.HISTORY_STATE]),
                 collective,
                 collective == Collective.BARRIER ? null : Signatures.type(signature),
                 Signatures.op(signature),
-                row[4],
-                (int) row[3]);
+                row[Rows.HISTORY_COUNT],
+                (int) row[Rows.HISTORY_ROOT]);
         return new RecordedOperation(
                 operation,
-                row[1],
-                row[NativeCommunicator.HISTORY_BEGUN],
-                row[NativeCommunicator.HISTORY_ENDED],
-                row[NativeCommunicator.HISTORY_WAITED],
-                (int) row[NativeCommunicator.HISTORY_WAITED_FOR],
-                row[NativeCommunicator.HISTORY_CHOICE],
-                row[NativeCommunicator.HISTORY_BYTES]);
+                row[Rows.HISTORY_FINGERPRINT],
+                row[Rows.HISTORY_BEGUN],
+                row[Rows.HISTORY_ENDED],
+                row[Rows.HISTORY_WAITED],
+                (int) row[Rows.HISTORY_WAITED_FOR],
+                row[Rows.HISTORY_CHOICE],
+                row[Rows.HISTORY_BYTES]);
     }
 
     Algorithm algorithm() {
@@ -70,7 +71,7 @@ record RecordedOperation(
 
     /** Whether buffers were read and written in place. */
     boolean inPlace() {
-        return (choice >>> 16 & NativeCommunicator.FLAG_ZERO_COPY_USED) != 0;
+        return Choice.usedZeroCopy(choice);
     }
 
     /** The bytes of the largest buffer of a rank, of so many ranks; where each rank has a count, of this rank. */

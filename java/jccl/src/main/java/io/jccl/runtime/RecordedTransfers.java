@@ -2,6 +2,8 @@ package io.jccl.runtime;
 
 import io.jccl.RankOperation;
 import io.jccl.nativelib.Engine;
+import io.jccl.nativelib.Numbers;
+import io.jccl.nativelib.Rows;
 import java.util.Optional;
 
 /**
@@ -48,18 +50,18 @@ record RecordedTransfers(
 
     private static RecordedTransfers of(long[] row) {
         return new RecordedTransfers(
-                row[0],
-                row[1],
-                RankOperation.State.values()[(int) row[2]],
-                (int) row[3],
-                (int) row[4],
-                row[5],
-                (int) row[6],
-                (int) row[7],
-                row[8],
-                row[9],
-                row[10],
-                row[11],
-                (int) row[12]);
+                row[Rows.TRANSFERS_NUMBER],
+                row[Rows.TRANSFERS_AFTER],
+                Numbers.state((int) row[Rows.TRANSFERS_STATE]),
+                (int) row[Rows.TRANSFERS_SENDS],
+                (int) row[Rows.TRANSFERS_TO],
+                row[Rows.TRANSFERS_SENT_BYTES],
+                (int) row[Rows.TRANSFERS_RECEIVES],
+                (int) row[Rows.TRANSFERS_FROM],
+                row[Rows.TRANSFERS_RECEIVED_BYTES],
+                row[Rows.TRANSFERS_BEGUN],
+                row[Rows.TRANSFERS_ENDED],
+                row[Rows.TRANSFERS_WAITED],
+                (int) row[Rows.TRANSFERS_WAITED_FOR]);
     }
 }

@@ -3,13 +3,13 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Rows;
 import io.jccl.runtime.TransfersCall.Transfer;
 
 /** A send, a receive, or one of each at once, in memory of the host: without the lists of a group. */
 final class SendReceiveCall extends BufferCall {
 
-    private static final int NOBODY = NativeCommunicator.NO_PEER;
+    private static final int NOBODY = Rows.NO_PEER;
 
     private final int to;
     private final int from;
@@ -32,12 +32,12 @@ final class SendReceiveCall extends BufferCall {
         this.recvCount = recv == null ? 0 : recv.count();
     }
 
-    /** {@link NativeCommunicator#NO_PEER} where nothing is sent. */
+    /** {@link Rows#NO_PEER} where nothing is sent. */
     int to() {
         return to;
     }
 
-    /** {@link NativeCommunicator#NO_PEER} where nothing is received. */
+    /** {@link Rows#NO_PEER} where nothing is received. */
     int from() {
         return from;
     }

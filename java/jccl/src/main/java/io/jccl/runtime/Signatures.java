@@ -3,15 +3,21 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Numbers;
+import java.lang.annotation.Native;
 import java.util.Arrays;
 
-/** The packing of collective, type and reduction that crosses the native interface. */
+/** Packs the collective, type and reduction of an operation into a number for native code. */
 final class Signatures {
 
-    private static final Collective[] COLLECTIVES = Collective.values();
-    private static final DataType[] TYPES = DataType.values();
-    private static final ReduceOp[] OPS = ReduceOp.values();
+    @Native
+    private static final int TYPE_SHIFT = 8;
+
+    @Native
+    private static final int OP_SHIFT = 16;
+
+    @Native
+    private static final int MASK = 0xff; // of each part
 
     private static final int COUNTS_SHOWN = 64;
 
@@ -19,25 +25,25 @@ final class Signatures {
 
     /** With a user-defined reduction. */
     static int ofUserReduction(Collective collective, DataType type) {
-        return of(collective, type, null) | NativeCommunicator.USER_REDUCTION << 16;
+        return of(collective, type, null) | Numbers.USER_REDUCTION << OP_SHIFT;
     }
 
     static int of(Collective collective, DataType type, ReduceOp op) {
-        return collective.ordinal() | type.ordinal() << 8 | (op == null ? 0 : op.ordinal()) << 16;
+        return Numbers.of(collective) | Numbers.of(type) << TYPE_SHIFT | (op == null ? 0 : Numbers.of(op) << OP_SHIFT);
     }
 
     static Collective collective(int signature) {
-        return COLLECTIVES[signature & 0xff];
+        return Numbers.collective(signature & MASK);
     }
 
     static DataType type(int signature) {
-        return TYPES[signature >> 8 & 0xff];
+        return Numbers.dataType(signature >> TYPE_SHIFT & MASK);
     }
 
     /** Null where it reduces nothing, or with a user-defined reduction. */
     static ReduceOp op(int signature) {
-        int op = signature >> 16 & 0xff;
-        return collective(signature).reduces() && op < OPS.length ? OPS[op] : null;
+        int op = signature >> OP_SHIFT & MASK;
+        return collective(signature).reduces() && op != Numbers.USER_REDUCTION ? Numbers.reduceOp(op) : null;
     }
 
     /** The elements of the largest buffer of any rank, of so many ranks. */

@@ -3,9 +3,8 @@ package io.jccl.runtime;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
 import io.jccl.init.StagedDevice;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceStaging;
-import io.jccl.nativelib.NativeCommunicator;
-import io.jccl.nativelib.NativeDeviceStaging;
 import io.jccl.tuning.ChoiceTable;
 import java.util.Iterator;
 import java.util.List;
@@ -32,8 +31,8 @@ final class StagedBackend implements Backend {
     private final FailureState failures;
     private final int rank;
     private final int size;
-    private long nextSignal = NativeDeviceStaging.FIRST; // touched by the thread that issues, as the next
-    private long nextWait = NativeDeviceStaging.FIRST;
+    private long nextSignal = DeviceStaging.FIRST; // touched by the thread that issues, as the next
+    private long nextWait = DeviceStaging.FIRST;
     private long endBy; // touched by the thread that has the right to run
 
     /** A call that is no group, through pinned memory. */
@@ -135,7 +134,7 @@ final class StagedBackend implements Backend {
         StreamSteps steps = new StreamSteps(nextSignal, nextWait);
         work.staged.forEach(each -> each.plan(steps));
         int there = staging.put(steps.rows(), steps.count(), stream);
-        if (there == NativeCommunicator.INVALID) {
+        if (there == Code.INVALID) {
             throw new IllegalArgumentException(describe(work) + ": " + staging.lastError());
         }
         nextSignal = steps.nextSignal();
@@ -163,7 +162,7 @@ final class StagedBackend implements Backend {
      * Returns when the stream has come to a signal of an operation.
      *
      * @param entersNext whether a collective of the host follows, which the others may have entered
-     * @return {@link NativeCommunicator#OK}, or why it has not
+     * @return {@link Code#OK}, or why it has not
      * @throws DeviceException if the device has failed
      */
     int awaitStream(StagedWork work, long signal, boolean entersNext, long deadline) {
@@ -171,15 +170,15 @@ final class StagedBackend implements Backend {
         work.entersNext = entersNext;
         while (!staging.await(signal, Math.min(CHECK_NANOS, Deadlines.left(deadline)))) {
             if (failures.current() != null) {
-                return NativeCommunicator.ABORTED; // a failure reports where the operation stood
+                return Code.ABORTED; // a failure reports where the operation stood
             }
             if (System.nanoTime() - deadline >= 0) {
-                return NativeCommunicator.TIMEOUT;
+                return Code.TIMEOUT;
             }
         }
         work.awaitsStream = false;
         work.entersNext = false;
-        return NativeCommunicator.OK;
+        return Code.OK;
     }
 
     /** Ends a wait of the streams, and those before it. */

@@ -3,7 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.init.StagedDevice;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeMemory;
 import io.jccl.runtime.StagedBackend.StagedWork;
@@ -134,22 +134,20 @@ final class StagedCollective implements StagedBackend.StagedCall {
     public long execute(StagedWork work, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
         long outcome = backend.awaitStream(work, firstSignal, true, deadline);
-        if (outcome < NativeCommunicator.OK) {
+        if (outcome < Code.OK) {
             return outcome;
         }
         long all = agreeOnCount(Deadlines.left(deadline));
-        if (all < NativeCommunicator.OK) {
+        if (all < Code.OK) {
             return all;
         }
         for (int index = 0; index < all; index++) {
-            outcome = index < count
-                    ? backend.awaitStream(work, firstSignal + index, true, deadline)
-                    : NativeCommunicator.OK;
-            if (outcome < NativeCommunicator.OK) {
+            outcome = index < count ? backend.awaitStream(work, firstSignal + index, true, deadline) : Code.OK;
+            if (outcome < Code.OK) {
                 return outcome;
             }
             outcome = run(chunks.chunk(index, slot(index)), all == 1, Deadlines.left(deadline));
-            if (outcome < NativeCommunicator.OK) {
+            if (outcome < Code.OK) {
                 return outcome;
             }
             if (index < count) {
@@ -157,14 +155,14 @@ final class StagedCollective implements StagedBackend.StagedCall {
             }
         }
         long end = backend.awaitStream(work, firstSignal + count, false, deadline);
-        return end < NativeCommunicator.OK ? end : outcome;
+        return end < Code.OK ? end : outcome;
     }
 
     /**
      * How many chunks the operation has on the rank with the most. In an exchange no rank knows, so all report how many they
      * have.
      *
-     * @return the number, or a status below {@link NativeCommunicator#OK}
+     * @return the number, or a status below {@link Code#OK}
      */
     private long agreeOnCount(long timeoutNanos) {
         if (!isExchange()) {
@@ -181,7 +179,7 @@ final class StagedCollective implements StagedBackend.StagedCall {
         long[] offsets = Chunk.offsets(each);
         long[] rows = concat(each, offsets, each, offsets);
         long outcome = engine.runV(call.signature(), choice(), place, place + bytes, rows, 0, timeoutNanos);
-        return outcome < NativeCommunicator.OK
+        return outcome < Code.OK
                 ? outcome
                 : LongStream.range(size, 2L * size)
                         .map(i -> numbers.getLong((int) i * Long.BYTES))

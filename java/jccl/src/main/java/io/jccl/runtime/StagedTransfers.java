@@ -1,6 +1,6 @@
 package io.jccl.runtime;
 
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.runtime.StagedBackend.StagedWork;
 import io.jccl.runtime.TransfersCall.Transfer;
 import java.util.Arrays;
@@ -63,17 +63,17 @@ final class StagedTransfers implements StagedBackend.StagedCall {
     public long execute(StagedWork work, long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
         long status = backend.awaitStream(work, firstSignal, false, deadline);
-        if (status < NativeCommunicator.OK) {
+        if (status < Code.OK) {
             return status;
         }
         PrimitiveIterator.OfLong place = Arrays.stream(places).iterator();
         long[] tasks = call.tasks(transfer -> place.nextLong());
         long outcome = backend.queue().engine().runPointToPoint(tasks, Deadlines.left(deadline));
-        if (outcome < NativeCommunicator.OK) {
+        if (outcome < Code.OK) {
             return outcome;
         }
         backend.endWait(firstWait);
         status = backend.awaitStream(work, firstSignal + 1, false, deadline);
-        return status < NativeCommunicator.OK ? status : outcome;
+        return status < Code.OK ? status : outcome;
     }
 }

@@ -1,12 +1,12 @@
 package io.jccl.runtime;
 
-import io.jccl.nativelib.NativeDeviceStaging;
+import io.jccl.nativelib.DeviceStaging;
 import java.util.Arrays;
 
 /** What an operation puts on its stream, in order. Neighbouring copies that continue each other are one. */
 final class StreamSteps {
 
-    private static final int LENGTH = NativeDeviceStaging.STEP_LENGTH;
+    private static final int LENGTH = DeviceStaging.STEP_LENGTH;
 
     private long[] rows = new long[8 * LENGTH];
     private int count;
@@ -25,23 +25,23 @@ final class StreamSteps {
         }
         int last = (count - 1) * LENGTH;
         if (count != 0
-                && rows[last] == NativeDeviceStaging.COPY
-                && rows[last + 1] + rows[last + 3] == to
-                && rows[last + 2] + rows[last + 3] == from) {
-            rows[last + 3] += bytes;
+                && rows[last + DeviceStaging.STEP_KIND] == DeviceStaging.COPY
+                && rows[last + DeviceStaging.STEP_TO] + rows[last + DeviceStaging.STEP_NUMBER] == to
+                && rows[last + DeviceStaging.STEP_FROM] + rows[last + DeviceStaging.STEP_NUMBER] == from) {
+            rows[last + DeviceStaging.STEP_NUMBER] += bytes;
         } else {
-            add(NativeDeviceStaging.COPY, to, from, bytes);
+            add(DeviceStaging.COPY, to, from, bytes);
         }
     }
 
     /** Signals the host that the stream has come so far. */
     void signal() {
-        add(NativeDeviceStaging.SIGNAL, 0, 0, signal++);
+        add(DeviceStaging.SIGNAL, 0, 0, signal++);
     }
 
     /** Holds the stream until the host ends the wait. */
     void waitForHost() {
-        add(NativeDeviceStaging.WAIT, 0, 0, wait++);
+        add(DeviceStaging.WAIT, 0, 0, wait++);
     }
 
     private void add(int kind, long to, long from, long value) {
@@ -49,14 +49,14 @@ final class StreamSteps {
         if (at == rows.length) {
             rows = Arrays.copyOf(rows, 2 * rows.length);
         }
-        rows[at] = kind;
-        rows[at + 1] = to;
-        rows[at + 2] = from;
-        rows[at + 3] = value;
+        rows[at + DeviceStaging.STEP_KIND] = kind;
+        rows[at + DeviceStaging.STEP_TO] = to;
+        rows[at + DeviceStaging.STEP_FROM] = from;
+        rows[at + DeviceStaging.STEP_NUMBER] = value;
         count++;
     }
 
-    /** {@link NativeDeviceStaging#STEP_LENGTH} numbers for each of {@link #count} steps, and perhaps more. */
+    /** {@link DeviceStaging#STEP_LENGTH} numbers for each of {@link #count} steps, and perhaps more. */
     long[] rows() {
         return rows;
     }

@@ -3,17 +3,14 @@ package io.jccl.runtime;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.internal.MemoryHold;
+import io.jccl.nativelib.Numbers;
+import io.jccl.nativelib.Rows;
 import java.util.List;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 /** Sends and receives that run at the same time: those of a group, or any in memory of a device. */
 final class TransfersCall implements OperationCall {
-
-    /** Where the address of a transfer is among its longs. */
-    static final int ADDRESS = 3;
-
-    static final int LONGS_PER_TASK = 5;
 
     private static final int TRANSFERS_SHOWN = 8;
 
@@ -76,18 +73,18 @@ final class TransfersCall implements OperationCall {
         return held;
     }
 
-    /** The transfers as they cross the native interface: {@value #LONGS_PER_TASK} longs for each. */
+    /** Returns the transfers as rows of {@link Rows#TASK_LENGTH}. */
     long[] tasks(ToLongFunction<Transfer> addresses) {
-        long[] tasks = new long[count * LONGS_PER_TASK];
+        long[] tasks = new long[count * Rows.TASK_LENGTH];
         int at = 0;
         for (Transfer transfer : transfers) {
             DataBuffer buffer = transfer.buffer();
-            tasks[at] = transfer.receiving() ? 1 : 0;
-            tasks[at + 1] = transfer.peer();
-            tasks[at + 2] = buffer.type().ordinal();
-            tasks[at + ADDRESS] = addresses.applyAsLong(transfer);
-            tasks[at + 4] = buffer.count();
-            at += LONGS_PER_TASK;
+            tasks[at + Rows.TASK_KIND] = transfer.receiving() ? Rows.TASK_RECV : Rows.TASK_SEND;
+            tasks[at + Rows.TASK_PEER] = transfer.peer();
+            tasks[at + Rows.TASK_TYPE] = Numbers.of(buffer.type());
+            tasks[at + Rows.TASK_ADDRESS] = addresses.applyAsLong(transfer);
+            tasks[at + Rows.TASK_COUNT] = buffer.count();
+            at += Rows.TASK_LENGTH;
         }
         return tasks;
     }

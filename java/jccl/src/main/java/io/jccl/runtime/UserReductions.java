@@ -3,7 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.HostBuffer;
 import io.jccl.Reduction;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.ByteBuffer;
@@ -97,10 +97,10 @@ final class UserReductions {
                 slots = HostBuffer.allocate(slotBytes * size);
             }
             long chunks = Math.max(1, (longest + chunk - 1) / chunk);
-            long outcome = NativeCommunicator.OK;
-            for (long index = 0; index < chunks && outcome >= NativeCommunicator.OK; index++) {
+            long outcome = Code.OK;
+            for (long index = 0; index < chunks && outcome >= Code.OK; index++) {
                 outcome = exchange(index);
-                if (outcome >= NativeCommunicator.OK) {
+                if (outcome >= Code.OK) {
                     fold(index);
                     outcome = call.collective() == Collective.REDUCE_SCATTER ? outcome : exchangeResults(index);
                 }

@@ -2,6 +2,8 @@ package io.jccl.tuning;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
+import io.jccl.nativelib.Numbers;
+import java.lang.annotation.Native;
 
 /**
  * How one operation is executed, and its packing into the {@code long} that is passed to native code.
@@ -33,16 +35,36 @@ public record Choice(
         boolean twoShot,
         boolean byHosts) {
 
-    /** The flag that stands for {@link #tryZeroCopy}. */
+    /** Flag of {@link #tryZeroCopy}. */
+    @Native
     public static final int FLAG_TRY_ZERO_COPY = 1;
-    /** The flag that stands for {@link #twoShot}. */
+    /** Flag of a choice that native code returns: the buffers were used in place. */
+    @Native
+    private static final int FLAG_ZERO_COPY_USED = 2;
+    /** Flag of {@link #twoShot}. */
+    @Native
     public static final int FLAG_TWO_SHOT = 4;
-    /** The flag that stands for {@link #byHosts}. */
+    /** Flag of {@link #byHosts}. */
+    @Native
     public static final int FLAG_BY_HOSTS = 8;
 
-    private static final Algorithm[] ALGORITHMS = Algorithm.values();
-    private static final Protocol[] PROTOCOLS = Protocol.values();
-    private static final int MAX_CHANNELS = 255;
+    // Places of the parts in the packed form; the algorithm has the lowest bits.
+
+    @Native
+    private static final int PROTOCOL_SHIFT = 4;
+
+    @Native
+    private static final int CHANNELS_SHIFT = 8;
+
+    @Native
+    private static final int FLAGS_SHIFT = 16;
+
+    @Native
+    private static final int CHUNK_SHIFT = 32;
+
+    private static final int ALGORITHM_MASK = 0xf;
+    private static final int PROTOCOL_MASK = 0xf;
+    private static final int MAX_CHANNELS = 0xff;
 
     /** Checks the ranges that the packing allows. */
     public Choice {
@@ -66,13 +88,13 @@ public record Choice(
 
     /** The packed form. */
     public long pack() {
-        return algorithm.ordinal()
-                | (long) protocol.ordinal() << 4
-                | (long) channels << 8
-                | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << 16 : 0L)
-                | (twoShot ? (long) FLAG_TWO_SHOT << 16 : 0L)
-                | (byHosts ? (long) FLAG_BY_HOSTS << 16 : 0L)
-                | (long) chunkBytes << 32;
+        return Numbers.of(algorithm)
+                | (long) Numbers.of(protocol) << PROTOCOL_SHIFT
+                | (long) channels << CHANNELS_SHIFT
+                | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << FLAGS_SHIFT : 0L)
+                | (twoShot ? (long) FLAG_TWO_SHOT << FLAGS_SHIFT : 0L)
+                | (byHosts ? (long) FLAG_BY_HOSTS << FLAGS_SHIFT : 0L)
+                | (long) chunkBytes << CHUNK_SHIFT;
     }
 
     /** The choice that a packed form stands for, for reports; the parts alone are read without allocation. */
@@ -89,36 +111,41 @@ public record Choice(
 
     /** The algorithm in a packed choice. */
     public static Algorithm algorithm(long packed) {
-        return ALGORITHMS[(int) (packed & 0xF)];
+        return Numbers.algorithm((int) (packed & ALGORITHM_MASK));
     }
 
     /** The protocol in a packed choice. */
     public static Protocol protocol(long packed) {
-        return PROTOCOLS[(int) (packed >>> 4 & 0xF)];
+        return Numbers.protocol((int) (packed >>> PROTOCOL_SHIFT & PROTOCOL_MASK));
     }
 
     /** The channel count in a packed choice. */
     public static int channels(long packed) {
-        return (int) (packed >>> 8 & 0xFF);
+        return (int) (packed >>> CHANNELS_SHIFT & MAX_CHANNELS);
     }
 
     /** The bytes of a step in a packed choice. */
     public static int chunkBytes(long packed) {
-        return (int) (packed >>> 32);
+        return (int) (packed >>> CHUNK_SHIFT);
     }
 
     /** Whether a packed choice is two-shot. */
     public static boolean isTwoShot(long packed) {
-        return (packed >>> 16 & FLAG_TWO_SHOT) != 0;
+        return (packed >>> FLAGS_SHIFT & FLAG_TWO_SHOT) != 0;
     }
 
     /** Whether a packed choice is by hosts. */
     public static boolean isByHosts(long packed) {
-        return (packed >>> 16 & FLAG_BY_HOSTS) != 0;
+        return (packed >>> FLAGS_SHIFT & FLAG_BY_HOSTS) != 0;
     }
 
-    /** Whether a packed choice asks for zero copy. */
+    /** Returns true if a packed choice that native code returned used the buffers in place. */
+    public static boolean usedZeroCopy(long packed) {
+        return (packed >>> FLAGS_SHIFT & FLAG_ZERO_COPY_USED) != 0;
+    }
+
+    /** Returns true if a packed choice asks for zero copy. */
     public static boolean triesZeroCopy(long packed) {
-        return (packed >>> 16 & FLAG_TRY_ZERO_COPY) != 0;
+        return (packed >>> FLAGS_SHIFT & FLAG_TRY_ZERO_COPY) != 0;
     }
 }

@@ -240,8 +240,8 @@ public final class TunedChoices {
      */
     static Optional<Choice> rebuild(ChoiceTable table, Collective collective, long bytes, long packed) {
         for (Candidate candidate : table.candidates(collective)) {
-            if (candidate.algorithm().ordinal() == (packed & 0xF)
-                    && candidate.protocol().ordinal() == (packed >>> 4 & 0xF)
+            if (candidate.algorithm() == Choice.algorithm(packed)
+                    && candidate.protocol() == Choice.protocol(packed)
                     && Choice.channels(packed) >= 1
                     && Choice.chunkBytes(packed) >= 1) {
                 Choice choice = table.best(

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.ChannelWait;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.WaitFor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -27,7 +28,7 @@ class CodecsTest {
                 RankStatus.State.ANSWERED,
                 new LastEntered(12, 3),
                 CoordinatorTest.entered(1, 12, -5, 1L << 40).operation(),
-                List.of(new ChannelWait(1, 3, 0, TransportKind.SOCKET, false, Protocol.LL128, 1L << 50)));
+                List.of(new ChannelWait(1, 3, 0, TransportKind.SOCKET, WaitFor.CREDIT, Protocol.LL128, 1L << 50)));
         return new FailureReport(
                 FailureReport.Kind.TIMEOUT,
                 12,
@@ -57,7 +58,7 @@ class CodecsTest {
         List<RankStatus> rows = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
             ChannelWait wait = new ChannelWait(
-                    rank, 0, (rank + size - 1) % size, TransportKind.SOCKET, true, Protocol.SIMPLE, 912);
+                    rank, 0, (rank + size - 1) % size, TransportKind.SOCKET, WaitFor.DATA, Protocol.SIMPLE, 912);
             rows.add(new RankStatus(
                     rank,
                     RankStatus.State.ANSWERED,
@@ -136,7 +137,7 @@ class CodecsTest {
 
     @Test
     void moreWaitsThanTheMaximumAreCut() {
-        ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, true, Protocol.LL, 1);
+        ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, WaitFor.DATA, Protocol.LL, 1);
         RankStatus status = new RankStatus(
                 0, RankStatus.State.ANSWERED, new LastEntered(1, 0), Optional.empty(), Collections.nCopies(500, wait));
         WireWriter out = new WireWriter();

@@ -7,6 +7,7 @@ import io.jccl.ChannelWait;
 import io.jccl.PeerFailedException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.WaitFor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,7 +63,7 @@ class ControlNetworkTest {
 
         @Override
         public List<ChannelWait> waitingRows() {
-            return List.of(new ChannelWait(rank, 0, 0, TransportKind.SHM, true, Protocol.LL, 4));
+            return List.of(new ChannelWait(rank, 0, 0, TransportKind.SHM, WaitFor.DATA, Protocol.LL, 4));
         }
     }
 

@@ -12,6 +12,7 @@ import io.jccl.Protocol;
 import io.jccl.RankOperation;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.WaitFor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -80,7 +81,7 @@ class CoordinatorTest {
     }
 
     private static RankStatus waiting(int rank, long lastEntered, int peer) {
-        ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, true, Protocol.SIMPLE, 12);
+        ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, WaitFor.DATA, Protocol.SIMPLE, 12);
         return new RankStatus(
                 rank, RankStatus.State.ANSWERED, new LastEntered(lastEntered, 0), Optional.empty(), List.of(wait));
     }

@@ -341,7 +341,7 @@ enum HostBufferScenarios {
         awaitThat("the operation runs", () -> Thread.getAllStackTraces().values().stream()
                 .anyMatch(stack -> stack.length > 0
                         && stack[0].isNativeMethod()
-                        && stack[0].getClassName().endsWith("NativeCommunicator")
+                        && stack[0].getClassName().endsWith("NativeEngine")
                         && stack[0].getMethodName().startsWith("run")));
         return task;
     }

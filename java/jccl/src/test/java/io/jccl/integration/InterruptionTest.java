@@ -33,7 +33,7 @@ class InterruptionTest {
     void aThreadThatRunsAnOperationLeavesItAndTheOthersLearnWhy() {
         interruptUntilPrompt(
                 LocalRanks.config().build(),
-                "NativeCommunicator.run",
+                "NativeEngine.run",
                 comm -> comm.allReduce(DataBuffer.of(new float[COUNT]), ReduceOp.SUM));
     }
 
@@ -41,7 +41,7 @@ class InterruptionTest {
     void aThreadThatRunsAGroupLeavesItAndTheOthersLearnWhy() {
         interruptUntilPrompt(
                 LocalRanks.config().build(),
-                "NativeCommunicator.run",
+                "NativeEngine.run",
                 comm -> comm.group(group -> {
                     group.allReduce(DataBuffer.of(new float[COUNT]), ReduceOp.SUM);
                     group.barrier();
@@ -63,7 +63,7 @@ class InterruptionTest {
         try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
             interruptUntilPrompt(
                     EmulatedGpus.config().setting("JCCL_GPU_HOST_STAGING", "on").build(),
-                    "NativeCommunicator.run",
+                    "NativeEngine.run",
                     comm -> comm.on(memory.stream()).allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM));
         }
     }

@@ -10,7 +10,7 @@ import io.jccl.DeviceStream;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.UniqueId;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.Code;
 import io.jccl.testing.Waiter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -179,13 +179,13 @@ class OperationQueueTest {
             if (runner.isThread(slow.thread)) {
                 return new Running(slow, runner);
             }
-            slow.end(NativeCommunicator.OK); // the communicator's thread was first
+            slow.end(Code.OK); // the communicator's thread was first
             assertThat(runner.end()).isNull();
         }
     }
 
     private TestOperation issue(Body body) {
-        return issue(body, () -> NativeCommunicator.OK, 0);
+        return issue(body, () -> Code.OK, 0);
     }
 
     private TestOperation issue(Body body, Body release, int descriptionsThatThrow) {
@@ -225,7 +225,7 @@ class OperationQueueTest {
     void whateverIsThrownWhenBuffersAreReleasedEndsTheOperationOnce(Throwable thrown) {
         AtomicInteger releases = new AtomicInteger();
         TestOperation operation = issue(
-                () -> NativeCommunicator.OK,
+                () -> Code.OK,
                 () -> {
                     if (releases.getAndIncrement() == 0) {
                         throw thrown;
@@ -255,7 +255,7 @@ class OperationQueueTest {
                 () -> {
                     throw new StackOverflowError("of the test");
                 },
-                () -> NativeCommunicator.OK,
+                () -> Code.OK,
                 1);
         Throwable first = catchThrowable(operation::await); // of the thread without stack, or the communicator's
         assertThat(first).isInstanceOfAny(StackOverflowError.class, JcclException.class);
@@ -322,7 +322,7 @@ class OperationQueueTest {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
-        TestOperation next = issue(() -> NativeCommunicator.OK);
+        TestOperation next = issue(() -> Code.OK);
         CompletableFuture<Void> future = next.toFuture();
         List<Long> millis = new ArrayList<>();
         for (int round = 0; round < 5; round++) {
@@ -335,7 +335,7 @@ class OperationQueueTest {
         }
         assertThat(millis).as("one at least, on a busy host").anyMatch(it -> it < Waiter.PROMPTLY.toMillis());
         assertThat(next.isDone()).isFalse();
-        slow.end(NativeCommunicator.OK);
+        slow.end(Code.OK);
         assertThat(runner.end()).isNull();
         next.await();
         future.get(10, TimeUnit.SECONDS);
@@ -347,12 +347,12 @@ class OperationQueueTest {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
-        TestOperation next = issue(() -> NativeCommunicator.OK);
+        TestOperation next = issue(() -> Code.OK);
         Thread.currentThread().interrupt();
         Throwable thrown = catchThrowable(next::await);
         assertThat(Thread.interrupted()).isTrue();
         assertThat(thrown).isInstanceOf(InterruptedCommunicationException.class);
-        slow.end(NativeCommunicator.OK);
+        slow.end(Code.OK);
         assertThat(runner.end()).isNull();
         next.await();
         Thread.currentThread().interrupt();
@@ -369,7 +369,7 @@ class OperationQueueTest {
                 Waiter.in("OperationQueue.awaitOthers", slow.operation::await).interrupt();
         assertThat(waiter.processorPercentDuring(WHILE)).isLessThan(IDLE_PERCENT);
         assertThatThrownBy(comm::barrier).isInstanceOf(AbortedException.class).hasMessageContaining("interrupted");
-        slow.end(NativeCommunicator.ABORTED);
+        slow.end(Code.ABORTED);
         assertThat(waiter.end()).isInstanceOf(InterruptedCommunicationException.class);
         assertThat(waiter.interruptedAtEnd()).isTrue();
         assertThat(runner.end()).isInstanceOf(AbortedException.class).hasMessageContaining("test() on rank=0");
@@ -381,14 +381,14 @@ class OperationQueueTest {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
-        TestOperation next = issue(() -> NativeCommunicator.OK);
+        TestOperation next = issue(() -> Code.OK);
         long begin = System.nanoTime();
         runner.interrupt();
         while (catchThrowable(comm::barrier) == null) {
             Thread.yield();
         }
         assertThat(System.nanoTime() - begin).isLessThan(10 * Waiter.PROMPTLY.toNanos()); // ten times, for a busy host
-        slow.end(NativeCommunicator.ABORTED);
+        slow.end(Code.ABORTED);
         assertThat(runner.end()).isInstanceOf(InterruptedCommunicationException.class);
         assertThat(runner.interruptedAtEnd()).isTrue();
         assertThatThrownBy(next::await).isInstanceOf(AbortedException.class).hasMessageContaining("test() on rank=0");
@@ -400,11 +400,11 @@ class OperationQueueTest {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
-        TestOperation next = issue(() -> NativeCommunicator.OK);
+        TestOperation next = issue(() -> Code.OK);
         CompletableFuture<Void> future = next.toFuture();
         Waiter closer = Waiter.in("OperationQueue.awaitOthers", comm::close).interrupt();
         assertThat(closer.processorPercentDuring(WHILE)).isLessThan(IDLE_PERCENT);
-        slow.end(NativeCommunicator.ABORTED);
+        slow.end(Code.ABORTED);
         assertThat(closer.end()).isNull();
         assertThat(closer.interruptedAtEnd()).isTrue();
         assertThat(runner.end()).isInstanceOf(AbortedException.class);
@@ -427,7 +427,7 @@ class OperationQueueTest {
             Thread.currentThread().interrupt();
             return Thread.currentThread();
         });
-        slow.end(NativeCommunicator.OK);
+        slow.end(Code.OK);
         Thread executor = thread.get(10, TimeUnit.SECONDS);
         comm.barrier().toFuture().get(10, TimeUnit.SECONDS);
         assertThat(executor.isInterrupted()).isFalse();
@@ -447,11 +447,11 @@ class OperationQueueTest {
             return Thread.currentThread();
         });
         for (int i = 0; i < 10; i++) {
-            futures.add(issue(() -> NativeCommunicator.OK).toFuture());
+            futures.add(issue(() -> Code.OK).toFuture());
         }
-        OperationWork last = issue(() -> NativeCommunicator.OK);
+        OperationWork last = issue(() -> Code.OK);
         awaitArrivals();
-        slow.end(NativeCommunicator.OK);
+        slow.end(Code.OK);
         assertThat(runner.end()).isNull();
         Thread executor = closed.get(10, TimeUnit.SECONDS);
         executor.join();

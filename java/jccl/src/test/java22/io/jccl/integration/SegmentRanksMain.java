@@ -384,7 +384,7 @@ final class SegmentRanksMain {
         while (Thread.getAllStackTraces().values().stream()
                 .flatMap(Stream::of)
                 .noneMatch(frame -> frame.isNativeMethod()
-                        && frame.getClassName().endsWith(".NativeCommunicator")
+                        && frame.getClassName().endsWith(".NativeEngine")
                         && frame.getMethodName().startsWith("run"))) {
             require(System.nanoTime() - deadline < 0, "an operation began");
             Thread.sleep(5);

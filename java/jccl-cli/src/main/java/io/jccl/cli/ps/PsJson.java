@@ -210,6 +210,7 @@ final class PsJson {
         json.writeNumberField("peer", wait.peer());
         json.writeStringField("transport", wait.transport().label());
         json.writeStringField("for", wait.receiving() ? "data" : "credit");
+        json.writeStringField("reason", wait.waitFor().label());
         json.writeStringField("protocol", wait.protocol().label());
         json.writeNumberField("step", wait.step());
         Json.number(json, "seconds", nanos < 0 ? null : nanos / SECOND);

@@ -200,10 +200,20 @@ final class DumpReader {
     }
 
     private static String waitOf(JsonNode node) {
-        return "channel=" + number(node, "channel", 0, Integer.MAX_VALUE) + " waits for "
-                + (required(node, "receiving").asBoolean() ? "data from" : "credit to send to") + " rank="
+        return "channel=" + number(node, "channel", 0, Integer.MAX_VALUE) + " waits for " + reasonOf(node) + " rank="
                 + number(node, "peer", -1, MAX_RANKS) + " over " + text(node, "transport") + ", "
                 + text(node, "protocol") + " step=" + number(node, "step", Long.MIN_VALUE, Long.MAX_VALUE);
+    }
+
+    /** Dumps of earlier versions have no reason. */
+    private static String reasonOf(JsonNode wait) {
+        boolean receiving = required(wait, "receiving").asBoolean();
+        String reason = wait.has("reason") ? text(wait, "reason") : "";
+        return switch (reason) {
+            case "buffer_exchange" -> "the buffer exchange with";
+            case "collnet" -> "a reduction of the network, next";
+            default -> receiving ? "data from" : "credit to send to";
+        };
     }
 
     private static Dump.Times times(JsonNode node) {

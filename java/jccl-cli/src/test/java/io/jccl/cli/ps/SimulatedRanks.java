@@ -7,6 +7,7 @@ import io.jccl.Protocol;
 import io.jccl.RankOperation;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.WaitFor;
 import io.jccl.bootstrap.AwaitedRanks;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
@@ -73,7 +74,7 @@ final class SimulatedRanks {
     SimulatedRanks waits(int rank, long sequence, int peer, long nanos) {
         TransportKind transport =
                 rank / RANKS_OF_HOST == peer / RANKS_OF_HOST ? TransportKind.SHM : TransportKind.SOCKET;
-        ChannelWait wait = new ChannelWait(rank, 0, peer, transport, true, Protocol.SIMPLE, 17);
+        ChannelWait wait = new ChannelWait(rank, 0, peer, transport, WaitFor.DATA, Protocol.SIMPLE, 17);
         RankOperation operation = operation(rank, sequence, 1 << 20, RankOperation.State.RUNNING);
         return put(rank, sequence, List.of(wait), List.of(nanos), Optional.of(operation), nanos);
     }
@@ -92,7 +93,7 @@ final class SimulatedRanks {
     /** A rank is in an operation with another count. */
     SimulatedRanks differs(int rank, long sequence, long count, long nanos) {
         int peer = (rank + size - 1) % size;
-        ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, true, Protocol.SIMPLE, 17);
+        ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, WaitFor.DATA, Protocol.SIMPLE, 17);
         return put(
                 rank,
                 sequence,

@@ -1,36 +1,57 @@
-#include "jni/communicator_config.h"
+#include "jni/engine_config.h"
 
 #include <sched.h>
 
 #include <cstring>
 
-#include "io_jccl_nativelib_NativeCommunicator.h"
+#include "io_jccl_nativelib_EngineConfig.h"
+#include "jni/java_constants.h"
 #include "verbs/connection_info.h"
 
-// javac -h writes the constants of the Java class as macros; here the two sides are held together.
-#define JAVA(name) io_jccl_nativelib_NativeCommunicator_##name
+#define JAVA(name) io_jccl_nativelib_EngineConfig_##name
 
 namespace jccl::jni {
 namespace {
 
-static_assert(JAVA(OK) == static_cast<int>(Code::Ok));
-static_assert(JAVA(INVALID) == static_cast<int>(Code::Invalid));
-static_assert(JAVA(TIMEOUT) == static_cast<int>(Code::Timeout));
-static_assert(JAVA(ABORTED) == static_cast<int>(Code::Aborted));
-static_assert(JAVA(MISMATCH) == static_cast<int>(Code::Mismatch));
-static_assert(JAVA(TRANSPORT) == static_cast<int>(Code::Transport));
-static_assert(JAVA(SYSTEM) == static_cast<int>(Code::System));
-static_assert(JAVA(INTERNAL) == static_cast<int>(Code::Internal));
-static_assert(JAVA(NO_MEMORY) == static_cast<int>(Code::NoMemory));
-static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
-static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
-static_assert(JAVA(FLAG_TWO_SHOT) == Choice::kTwoShot && JAVA(FLAG_BY_HOSTS) == Choice::kByHosts);
-static_assert(JAVA(STATE_RUNNING) == static_cast<int>(OperationState::Running));
-static_assert(JAVA(STATE_DONE) == static_cast<int>(OperationState::Done));
-static_assert(JAVA(STATE_FAILED) == static_cast<int>(OperationState::Failed));
-static_assert(JAVA(WAIT_DATA) == static_cast<int>(WaitFor::Data));
-static_assert(JAVA(WAIT_CREDIT) == static_cast<int>(WaitFor::Credit));
-static_assert(JAVA(WAIT_BUFFER_EXCHANGE) == static_cast<int>(WaitFor::BufferExchange));
+static_assert(isLayout({JAVA(RANK),
+                        JAVA(SIZE),
+                        JAVA(CHANNELS),
+                        JAVA(SIMPLE_SLOT_BYTES),
+                        JAVA(LL_SLOT_BYTES),
+                        JAVA(LL128_SLOT_BYTES),
+                        JAVA(LOCAL_RANKS),
+                        JAVA(CORES),
+                        JAVA(SPIN_NANOS),
+                        JAVA(STREAMS_PER_CONNECTION),
+                        JAVA(COMM_ID_HI),
+                        JAVA(COMM_ID_LO),
+                        JAVA(SECRET_0),
+                        JAVA(SECRET_1),
+                        JAVA(SECRET_2),
+                        JAVA(SECRET_3),
+                        JAVA(CONNECT_TIMEOUT_NANOS),
+                        JAVA(RANK_PLACEMENT),
+                        JAVA(IB_USED),
+                        JAVA(IB_GID_INDEX),
+                        JAVA(IB_ROCE_VERSION),
+                        JAVA(IB_IPV6),
+                        JAVA(IB_TIMEOUT),
+                        JAVA(IB_RETRY_COUNT),
+                        JAVA(IB_TRAFFIC_CLASS),
+                        JAVA(IB_SERVICE_LEVEL),
+                        JAVA(IB_PKEY_INDEX),
+                        JAVA(IB_QUEUE_PAIRS),
+                        JAVA(IB_SPLIT_DATA),
+                        JAVA(IB_RELAXED_ORDERING),
+                        JAVA(PEER_TIMEOUT_NANOS),
+                        JAVA(SOCKET_THREADS),
+                        JAVA(SHARING_RANKS),
+                        JAVA(SHARED_CORES),
+                        JAVA(RECORDED_OPERATIONS)},
+                       JAVA(LENGTH)));
+static_assert(isLayout({JAVA(TEXT_IB_LIBRARY), JAVA(TEXT_IB_HCA), JAVA(TEXT_NET_DEVICES), JAVA(TEXT_NET_PLUGIN),
+                        JAVA(TEXT_COMMUNICATOR)},
+                       JAVA(TEXTS)));
 
 constexpr int64_t kMaxRanks = 1 << 16;
 constexpr int64_t kMaxChannels = 32;
@@ -49,42 +70,6 @@ Status range(const char* name, int64_t value, int64_t min, int64_t max) {
   return Status::invalid(std::string(name) + "=" + std::to_string(value) + ", expected " + std::to_string(min) +
                          " to " + std::to_string(max));
 }
-
-}  // namespace
-
-TransportKind transportOf(int64_t java) {
-  switch (java) {
-    case JAVA(TRANSPORT_P2P):
-      return TransportKind::P2p;
-    case JAVA(TRANSPORT_SHM):
-      return TransportKind::Shm;
-    case JAVA(TRANSPORT_PLUGIN):
-      return TransportKind::Plugin;
-    case JAVA(TRANSPORT_IB):
-      return TransportKind::Ib;
-    case JAVA(TRANSPORT_SOCKET):
-      return TransportKind::Net;
-    default:
-      return TransportKind::None;
-  }
-}
-
-int64_t javaTransportOf(TransportKind kind) {
-  switch (kind) {
-    case TransportKind::P2p:
-      return JAVA(TRANSPORT_P2P);
-    case TransportKind::Shm:
-      return JAVA(TRANSPORT_SHM);
-    case TransportKind::Plugin:
-      return JAVA(TRANSPORT_PLUGIN);
-    case TransportKind::Ib:
-      return JAVA(TRANSPORT_IB);
-    default:
-      return JAVA(TRANSPORT_SOCKET);
-  }
-}
-
-namespace {
 
 Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
               HostCommunicatorConfig& config) {
@@ -121,13 +106,12 @@ Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>
 
 Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
                   HostCommunicatorConfig& config) {
-  if (values.size() != JAVA(CONFIG_LENGTH)) {
+  if (values.size() != JAVA(LENGTH)) {
     return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
-                           std::to_string(JAVA(CONFIG_LENGTH)));
+                           std::to_string(JAVA(LENGTH)));
   }
-  if (texts.size() != JAVA(TEXTS_LENGTH)) {
-    return Status::invalid("textsLength=" + std::to_string(texts.size()) + ", expected " +
-                           std::to_string(JAVA(TEXTS_LENGTH)));
+  if (texts.size() != JAVA(TEXTS)) {
+    return Status::invalid("textsLength=" + std::to_string(texts.size()) + ", expected " + std::to_string(JAVA(TEXTS)));
   }
   if (Status status = readIb(values, texts, config); !status) return status;
   config.plugin = texts[JAVA(TEXT_NET_PLUGIN)];
@@ -173,20 +157,6 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   config.secret.resize(4 * sizeof(int64_t));
   std::memcpy(config.secret.data(), &values[JAVA(SECRET_0)], config.secret.size());
   return Status::ok();
-}
-
-std::string describeConstants() {
-  std::string text;
-  const auto line = [&text](const char* kind, int number, const char* name) {
-    text += std::string(kind) + "." + std::to_string(number) + "=" + name + "\n";
-  };
-  for (int i = 0; i < kCollectiveCount; ++i) line("Collective", i, nameOf(static_cast<Collective>(i)));
-  for (int i = 0; i < kDataTypeCount; ++i) line("DataType", i, nameOf(static_cast<DataType>(i)));
-  for (int i = 0; i < kReduceOpCount; ++i) line("ReduceOp", i, nameOf(static_cast<ReduceOp>(i)));
-  for (int i = 0; i < kAlgorithmCount; ++i) line("Algorithm", i, nameOf(static_cast<Algorithm>(i)));
-  for (int i = 0; i < kProtocolCount; ++i) line("Protocol", i, nameOf(static_cast<Protocol>(i)));
-  for (int i = 0; i < kTransportKinds; ++i) line("TransportKind", i, nameOf(transportOf(i)));
-  return text;
 }
 
 }  // namespace jccl::jni

@@ -1,10 +1,10 @@
-// Natives of io.jccl.nativelib.NativeDeviceStaging: check, convert, call, translate.
+// Natives of io.jccl.nativelib.DeviceStaging.
 #include "cuda/runtime/device_staging.h"
-#include "io_jccl_nativelib_NativeDeviceStaging.h"
+#include "io_jccl_nativelib_DeviceStaging.h"
+#include "jni/java_constants.h"
 #include "jni/jni_support.h"
 
-// javac -h writes the constants of the Java class as macros.
-#define JAVA(name) io_jccl_nativelib_NativeDeviceStaging_##name
+#define JAVA(name) io_jccl_nativelib_DeviceStaging_##name
 
 namespace {
 
@@ -17,18 +17,18 @@ static_assert(JAVA(FIRST) == DeviceStaging::kFirst);
 static_assert(JAVA(COPY) == static_cast<int>(StagingStep::Kind::Copy));
 static_assert(JAVA(SIGNAL) == static_cast<int>(StagingStep::Kind::Signal));
 static_assert(JAVA(WAIT) == static_cast<int>(StagingStep::Kind::Wait));
-static_assert(JAVA(STEP_LENGTH) == 4);
+static_assert(isLayout({JAVA(STEP_KIND), JAVA(STEP_TO), JAVA(STEP_FROM), JAVA(STEP_NUMBER)}, JAVA(STEP_LENGTH)));
 
-// Why this thread's last create failed: there is nothing to query.
+// The reason why this thread's last create failed: there is no staging to ask.
 thread_local LastFailure createError;
 
 DeviceStaging& stagingOf(jlong handle) { return *reinterpret_cast<DeviceStaging*>(handle); }
 
 }  // namespace
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_create(JNIEnv*, jclass, jint device, jint rank,
-                                                                          jlong idHigh, jlong idLow,
-                                                                          jlong timeoutNanos) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceStaging_createStaging(JNIEnv*, jclass, jint device, jint rank,
+                                                                           jlong idHigh, jlong idLow,
+                                                                           jlong timeoutNanos) {
   return guarded<jlong>(0, [&]() -> jlong {
     const DeviceStaging::Config config{rank, device, {static_cast<uint64_t>(idHigh), static_cast<uint64_t>(idLow)}};
     std::unique_ptr<DeviceStaging> staging;
@@ -37,11 +37,11 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_create(JNIEnv
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_ownStream(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceStaging_ownStream(JNIEnv*, jclass, jlong handle) {
   return reinterpret_cast<jlong>(stagingOf(handle).ownStream());
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_area(JNIEnv*, jclass, jlong handle, jlong bytes) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceStaging_area(JNIEnv*, jclass, jlong handle, jlong bytes) {
   return guarded<jlong>(0, [&]() -> jlong {
     void* memory = nullptr;
     const bool had = stagingOf(handle).area(static_cast<size_t>(bytes), memory).isOk();
@@ -49,12 +49,12 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_area(JNIEnv*,
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_areaBytes(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceStaging_areaBytes(JNIEnv*, jclass, jlong handle) {
   return guarded<jlong>(0, [&] { return static_cast<jlong>(stagingOf(handle).areaBytes()); });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_put(JNIEnv* env, jclass, jlong handle,
-                                                                      jlongArray rows, jint length, jlong stream) {
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceStaging_put(JNIEnv* env, jclass, jlong handle, jlongArray rows,
+                                                                jint length, jlong stream) {
   return guardedCode([&]() -> jint {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, rows, numbers)) return static_cast<jint>(Code::Invalid);
@@ -62,8 +62,10 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_put(JNIEnv* en
     if (length < 0 || needed > numbers.size()) return static_cast<jint>(Code::Invalid);
     std::vector<StagingStep> steps;
     for (size_t at = 0; at < needed; at += JAVA(STEP_LENGTH)) {
-      steps.push_back({static_cast<StagingStep::Kind>(numbers[at]), reinterpret_cast<void*>(numbers[at + 1]),
-                       reinterpret_cast<const void*>(numbers[at + 2]), static_cast<uint64_t>(numbers[at + 3])});
+      const int64_t* row = &numbers[at];
+      steps.push_back({static_cast<StagingStep::Kind>(row[JAVA(STEP_KIND)]),
+                       reinterpret_cast<void*>(row[JAVA(STEP_TO)]), reinterpret_cast<const void*>(row[JAVA(STEP_FROM)]),
+                       static_cast<uint64_t>(row[JAVA(STEP_NUMBER)])});
     }
     size_t done = 0;
     const Status status = stagingOf(handle).put(steps, reinterpret_cast<device::Stream>(stream), done);
@@ -71,8 +73,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_put(JNIEnv* en
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_await(JNIEnv*, jclass, jlong handle, jlong signal,
-                                                                        jlong nanos) {
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceStaging_await(JNIEnv*, jclass, jlong handle, jlong signal,
+                                                                  jlong nanos) {
   return guardedCode([&]() -> jint {
     bool reached = false;
     const Status status = stagingOf(handle).await(static_cast<uint64_t>(signal), nanos, reached);
@@ -80,20 +82,20 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_await(JNIEnv*,
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_open(JNIEnv*, jclass, jlong handle, jlong wait) {
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceStaging_open(JNIEnv*, jclass, jlong handle, jlong wait) {
   guarded<bool>(false, [&] {
     stagingOf(handle).open(static_cast<uint64_t>(wait));
     return true;
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_lastError(JNIEnv* env, jclass, jlong handle) {
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_DeviceStaging_lastError(JNIEnv* env, jclass, jlong handle) {
   return guarded<jstring>(nullptr, [&] {
     return newString(env, reasonOr(handle == 0 ? createError.text() : stagingOf(handle).lastError()));
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_destroy(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceStaging_destroy(JNIEnv*, jclass, jlong handle) {
   guarded<bool>(false, [&] {
     delete reinterpret_cast<DeviceStaging*>(handle);
     return true;

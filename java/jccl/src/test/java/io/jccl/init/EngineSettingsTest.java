@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
-import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.EngineConfig;
+import io.jccl.nativelib.Rows;
 import io.jccl.plan.Found;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
@@ -24,10 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class EngineConfigTest {
+class EngineSettingsTest {
 
     private static Duration peerTimeout(CommunicatorConfig.Builder builder) {
-        return EngineConfig.peerTimeout(Settings.load(builder.build()));
+        return EngineSettings.peerTimeout(Settings.load(builder.build()));
     }
 
     @Test
@@ -37,16 +38,16 @@ class EngineConfigTest {
 
     @Test
     void anEngineThatStagesForGpusHasTheirSlots() {
-        long[] config = new long[NativeCommunicator.CONFIG_LENGTH];
-        long[] unset = EngineConfig.forStaging(config, Settings.load(CommunicatorConfig.defaults()));
-        assertThat(unset[NativeCommunicator.SIMPLE_SLOT_BYTES]).isEqualTo(512 << 10);
-        assertThat(unset[NativeCommunicator.LL_SLOT_BYTES]).isEqualTo(64 << 10);
-        assertThat(unset[NativeCommunicator.LL128_SLOT_BYTES]).isEqualTo(600 << 10);
-        assertThat(unset[NativeCommunicator.COMM_ID_LO]).isEqualTo(-1);
+        EngineConfig config = new EngineConfig();
+        EngineConfig unset = EngineSettings.forStaging(config, Settings.load(CommunicatorConfig.defaults()));
+        assertThat(unset.get(EngineConfig.SIMPLE_SLOT_BYTES)).isEqualTo(512 << 10);
+        assertThat(unset.get(EngineConfig.LL_SLOT_BYTES)).isEqualTo(64 << 10);
+        assertThat(unset.get(EngineConfig.LL128_SLOT_BYTES)).isEqualTo(600 << 10);
+        assertThat(unset.get(EngineConfig.COMM_ID_LO)).isEqualTo(-1);
 
         Settings settings = Settings.load(
                 CommunicatorConfig.builder().setting("JCCL_BUFFSIZE", "1M").build());
-        assertThat(EngineConfig.forStaging(config, settings)[NativeCommunicator.SIMPLE_SLOT_BYTES])
+        assertThat(EngineSettings.forStaging(config, settings).get(EngineConfig.SIMPLE_SLOT_BYTES))
                 .isEqualTo(128 << 10);
     }
 
@@ -57,7 +58,7 @@ class EngineConfigTest {
                         "<system version='1'><cpu numaid='0' arch='x86_64'><nic>"
                                 + "<net name='mlx5_0' dev='0' port='2' speed='100000' interface='ens1'/>"
                                 + "<net name='eth0' dev='3' speed='10000'/><net name='eth1' dev='-1' speed='10000'/></nic></cpu></system>"));
-        assertThat(EngineConfig.netDevices(topology)).isEqualTo("0 mlx5_0\n0 mlx5_0:2\n0 ens1\n3 eth0\n3 eth0:1\n");
+        assertThat(EngineSettings.netDevices(topology)).isEqualTo("0 mlx5_0\n0 mlx5_0:2\n0 ens1\n3 eth0\n3 eth0:1\n");
     }
 
     @Test
@@ -72,7 +73,7 @@ class EngineConfigTest {
         int[] rows = EngineConnector.paths(plan, 2, 1);
         int[] ofChannel1 = Arrays.copyOfRange(rows, rows.length / 2, rows.length);
         assertThat(ofChannel1).startsWith(1, 0, 1, 0, 1).endsWith(1, 1, 1, 1, 1);
-        assertThat(rows.length % NativeCommunicator.PATH_LENGTH).isZero();
+        assertThat(rows.length % Rows.PATH_LENGTH).isZero();
         assertThat(EngineConnector.paths(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
                 .isEmpty();
     }
