@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kBytes = 4096;
 
-// Of the whole file, held by what opened it: others have their own openings of the file.
+// A lock on the whole file. The lock belongs to an open file description. Peers share the description of the memfd's
+// descriptor, so the owner opens the file a second time and locks that.
 struct ::flock wholeFile() {
   struct ::flock lock {};
   lock.l_type = F_WRLCK;

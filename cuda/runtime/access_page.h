@@ -1,8 +1,10 @@
-// Lets a rank whose operation has failed take its buffers back from kernels of other processes, which work on them in place.
+// A page of shared memory by which a rank whose operation in place has failed takes its buffers back from kernels of
+// other processes.
 //
-// Each rank has such a page, which the others map. Who wants its buffers back revokes them in the pages of all others; each
-// of these ends its kernels, begins no more, and answers in its own page. Only the host uses it, after a failure. A process holds
-// a lock on its page for as long as it lives: the kernels of one that has ended are ended, too.
+// Each rank has one page, which the others map. A rank that wants its buffers back revokes them in the pages of all
+// others. Each of these then ends its kernels, begins no more, and answers in its own page. Only the host uses the
+// pages, and only after a failure. A process holds a lock on its page while it lives: once a process has ended, so have
+// its kernels.
 #pragma once
 
 #include <atomic>
@@ -16,16 +18,16 @@ namespace jccl::device {
 
 class AccessPage {
  public:
-  // This rank's; `descriptor` is for the others.
+  // Creates this rank's page; `descriptor` is for the other ranks.
   static Status make(const uint64_t token[2], int rank, AccessPage& page, UniqueFd& descriptor);
-  // That of a rank of another process, by what it gave.
+  // Opens the page of a rank in another process by the descriptor that it sent.
   static Status open(UniqueFd descriptor, const uint64_t token[2], int rank, AccessPage& page);
 
   explicit operator bool() const { return static_cast<bool>(memory_); }
   void revoke() { words()->revoked.store(1); }
   bool awaitsAnswer() const { return words()->revoked.load() != 0 && words()->answered.load() == 0; }
   void answer() { words()->answered.store(1); }
-  // Whether the rank has answered, or its process has ended.
+  // Returns true if the rank has answered, or its process has ended.
   bool isReleased() const;
 
  private:
@@ -37,7 +39,8 @@ class AccessPage {
   Words* words() const { return reinterpret_cast<Words*>(memory_.base()); }
 
   MappedMemory memory_;
-  UniqueFd file_;  // of its own rank: with the lock; else: to look for it
+  // On the page's own rank: holds the lock. On the others: checks the lock.
+  UniqueFd file_;
 };
 
 }  // namespace jccl::device

@@ -1,4 +1,4 @@
-// Memory of a GPU that network adapters read and write.
+// GPU memory that network adapters read and write.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace jccl::device {
 
-// Has two owners: the communicator whose kernels use it, and the host's engine, whose adapters may write into it until its
-// connections have ended. Only then it goes back to the heap.
+// Shared by the communicator whose kernels use the memory, and the host's engine, whose adapters may write into it
+// until its connections have ended. It returns to the heap when neither uses it any more.
 class AdapterMemory {
  public:
-  // Of the current device, not initialised.
+  // Takes memory of the current device, not initialised.
   static Status make(size_t bytes, std::shared_ptr<AdapterMemory>& memory) {
     auto made = std::make_shared<AdapterMemory>();
     if (Status status = HeapMemory::device(bytes, made->memory_); !status) return status;
@@ -26,7 +26,7 @@ class AdapterMemory {
     memory = std::move(made);
     return Status::ok();
   }
-  // Part of a segment of the current device.
+  // Refers to a part of a segment of the current device.
   static std::shared_ptr<AdapterMemory> in(std::shared_ptr<DeviceSegment> segment, int device, size_t offset,
                                            size_t bytes) {
     auto made = std::make_shared<AdapterMemory>();
@@ -46,9 +46,10 @@ class AdapterMemory {
 
   uint8_t* base() const { return base_; }
   size_t bytes() const { return bytes_; }
-  // For the adapters' drivers; -1 where the GPU's driver makes none, and they may know the memory by its address.
+  // Returns the dma-buf for the adapters' drivers. -1: the GPU's driver creates none; adapters may still know the
+  // memory by its address.
   int dmabuf() const { return dmabuf_.get(); }
-  // Never goes back: a kernel may still use it.
+  // Keeps the memory out of the heap for good, because a kernel may still use it.
   void leak() { memory_.leak(); }
 
  private:

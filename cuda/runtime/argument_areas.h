@@ -1,6 +1,6 @@
-// Where a launch finds what does not fit into its descriptor: the tasks of an exchange, the counts of a v-form, the
-// buffers of peers. Pinned memory that the kernels read in place, so that no copy has to be ordered with them; an area
-// is used again when its operation is over.
+// Memory for the arguments of a launch that do not fit into its descriptor: tasks of an exchange, counts of a v-form,
+// buffers of peers. It is pinned memory that the kernels read directly, so no copy has to be ordered with them. An area
+// is used again when its operation has ended.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ class ArgumentArea {
   HeapMemory memory_;
 };
 
-// The arguments of one launch: in its descriptor, or in an area where it was given one.
+// The arguments of one launch, in its descriptor or in an area.
 class LaunchArguments {
  public:
-  // Where the host writes values, and what the descriptor has for a pointer to them.
+  // Pointers to placed values: `here` is for the host to write, `there` goes into the descriptor.
   template <class T>
   struct Placed {
     T* here;
@@ -33,7 +33,7 @@ class LaunchArguments {
 
   LaunchArguments(InlineArguments& inlined, ArgumentArea* area) : inlined_(inlined), area_(area) {}
 
-  // Space for so many values; there has to be enough.
+  // Places `count` values. The caller ensures that there is enough space.
   template <class T>
   Placed<T> put(size_t count) {
     used_ = (used_ + kAlignment - 1) / kAlignment * kAlignment;
@@ -57,10 +57,10 @@ class LaunchArguments {
   size_t used_ = 0;
 };
 
-// The areas of one communicator; by one thread at a time.
+// The areas of one communicator. Used by one thread at a time.
 class ArgumentAreas {
  public:
-  // So many areas of this size from the beginning: to make one later may wait for the device.
+  // Creates `count` areas in advance, because creating one later may wait for the device.
   Status provide(int count, size_t bytes) {
     for (int i = 0; i < count; ++i) {
       auto area = std::make_unique<ArgumentArea>();
@@ -69,7 +69,7 @@ class ArgumentAreas {
     }
     return Status::ok();
   }
-  // A free one of at least so many bytes; null if there is none.
+  // Returns a free area of at least `bytes`; null if there is none.
   std::unique_ptr<ArgumentArea> take(size_t bytes) {
     for (auto& candidate : free_) {
       if (candidate->bytes() < bytes) continue;

@@ -1,4 +1,4 @@
-// Device memory behind file descriptors, by the driver's virtual memory management.
+// Device memory behind file descriptors, from the driver's virtual memory management.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
 
 std::string factsOf(int device, size_t bytes) { return "device=" + std::to_string(device) + " " + bytesFact(bytes); }
 
-// The devices of this process that may use memory of this one.
+// Returns the devices of this process that can access memory of `device`.
 std::vector<driver::MemoryAccess> usersOf(int device) {
   std::vector<driver::MemoryAccess> users;
   int count = 0;
@@ -70,7 +70,7 @@ Status mapAllocation(driver::Allocation allocation, size_t bytes, size_t unit,
 Status unmapAllocation(void* memory, size_t bytes) {
   const std::string facts = bytesFact(bytes);
   Status status = statusOf("cuMemUnmap", driver().memoryUnmap(addressOf(memory), bytes), facts);
-  // The address stays taken if something is still mapped there.
+  // Keep the address reserved if something is still mapped there.
   return status ? statusOf("cuMemAddressFree", driver().addressFree(addressOf(memory), bytes), facts) : status;
 }
 
@@ -98,7 +98,7 @@ Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
   const size_t rounded = (bytes + unit - 1) / unit * unit;
   const std::string facts = factsOf(device, rounded);
   driver::AllocationProperties properties = allocationOn(device, true);
-  int direct = 0;  // an adapter may use it, too
+  int direct = 0;  // lets adapters use the memory, too
   if (attributeOf(device, driver::DeviceAttribute::DirectRdmaOfVirtualMemory, direct)) {
     properties.gpuDirectRdma = static_cast<unsigned char>(direct);
   }
@@ -127,7 +127,7 @@ Status exportMappedDescriptor(void* memory, int& descriptor) {
   if (!status) return status;
   status = statusOf("cuMemExportToShareableHandle",
                     driver().allocationExport(&descriptor, allocation, driver::kPosixDescriptor, 0));
-  (void)driver().allocationRelease(allocation);  // what is mapped keeps it
+  (void)driver().allocationRelease(allocation);  // the mapping keeps it
   return status;
 }
 
@@ -138,14 +138,14 @@ Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory) 
   if (Status status = unitOfAllocations(device, true, unit); !status) return status;
   const std::string facts = factsOf(device, bytes) + " descriptor=" + std::to_string(descriptor);
   driver::Allocation allocation = 0;
-  // The driver takes the number of the descriptor in the place of a pointer.
+  // The driver takes the number of the descriptor as a pointer value.
   void* number = reinterpret_cast<void*>(static_cast<intptr_t>(descriptor));
   Status status = statusOf("cuMemImportFromShareableHandle",
                            driver().allocationImport(&allocation, number, driver::kPosixDescriptor), facts);
   if (!status) return status;
   void* address = nullptr;
   status = mapAllocation(allocation, bytes, unit, {userOn(device)}, facts, address);
-  (void)driver().allocationRelease(allocation);  // what is mapped keeps it
+  (void)driver().allocationRelease(allocation);  // the mapping keeps it
   if (status) memory = {address, bytes, 0};
   return status;
 }

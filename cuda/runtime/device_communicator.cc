@@ -10,7 +10,7 @@
 namespace jccl::device {
 namespace {
 
-constexpr int kOpenChannels = 2;  // channels for sends, receives and direct schedules
+constexpr int kOpenChannels = 2;  // for sends, receives and direct schedules
 constexpr int kAreas = 32;
 constexpr int kReservedMultiprocessors = 2;
 constexpr int kMaxRanks = kMaxLinks + 1;
@@ -69,8 +69,8 @@ Status DeviceCommunicator::allocateControl() {
   return areas_.provide(kAreas, kAreaBytes);
 }
 
-// While a thread copies from the device to pageable memory behind a kernel that waits, no other thread is given an event: an
-// operation that needs one could be the one that the kernel waits for.
+// Creates the events in advance. While a thread copies from the device to pageable memory behind a kernel that waits,
+// the driver gives no other thread an event; an operation that needs one could be the one for which the kernel waits.
 Status DeviceCommunicator::makeEvents() {
   constexpr size_t kEvents = 256;
   events_.reserve(kEvents);
@@ -160,7 +160,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   } else if (!segment_->hasDescriptor()) {
     segment_->leak();  // a process does not learn when the others have ended their last operation
   }
-  // After a failure a kernel of another process may still be in an operation.
+  // After a failure, a kernel of another process may still use the multicast object.
   if (!allInProcess_ && failure_ != Code::Ok) multicast_.leak();
   if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();

@@ -1,11 +1,11 @@
-// A rank's communicator on a GPU: connections in device memory, and operations that are launches on a stream.
+// A rank's communicator on a GPU: connections in device memory, and operations that are kernel launches on a stream.
 //
 // Life: create, setRing and setTree for every channel, connectInfo, connect to every peer, prepare, then operations.
-// Operations are put on the caller's stream and return at once; nothing waits for the device. Those of one communicator
-// follow one another, also on different streams.
+// Operations are put on the caller's stream and return at once; no call waits for the device. Operations of one
+// communicator follow one another, even on different streams.
 //
-// Threads: run*() and what comes before by one thread at a time; query(), abort(), waiting() and lastError() by any thread
-// at any time.
+// Threads: one thread at a time calls run*() and the functions before it; any thread may call query(), abort(),
+// waiting() and lastError() at any time.
 #pragma once
 
 #include <atomic>
@@ -53,9 +53,10 @@ struct DeviceCommunicatorConfig {
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
   uint32_t nvlsSlotBytes = 128 * 1024;
-  uint64_t token[2] = {0, 0};                              // of the communicator, different from all others
+  uint64_t token[2] = {0, 0};                              // identifies the communicator; no other has the same
   uint64_t recordedOperations = History::kDefaultRecords;  // see History
-  bool descriptors = false;  // other processes get the segment as a file descriptor, where the driver has such
+  // Passes the segment to other processes as a file descriptor if the driver supports that.
+  bool descriptors = false;
 };
 
 // An operation that was issued, or the code of the failure. A group is described by its last operation.
@@ -69,51 +70,56 @@ struct Issued {
 class DeviceCommunicator {
  public:
   static Status create(const DeviceCommunicatorConfig& config, std::unique_ptr<DeviceCommunicator>& communicator);
-  // Ends what is in flight; memory that a kernel still uses then is kept for good.
+  // Aborts the operations in flight. Never frees memory that a kernel still uses after that.
   ~DeviceCommunicator();
   DeviceCommunicator(const DeviceCommunicator&) = delete;
   DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
 
-  // How many blocks of so many threads can be resident on a device at once, for all ranks that share it, and how many of these
-  // no communicator of this process has. Two multiprocessors are left to the application.
+  // Sets `blocks` to the number of blocks of `threads` threads that can be resident on a device at once, for all ranks
+  // that share it, and `free` to the number that no communicator of this process uses. Two multiprocessors are left to
+  // the application.
   static Status blockBudget(int device, int threads, int& blocks, int& free);
 
   Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
-  // Of the first channels, where a network may reduce.
+  // Sets the chain of one of the first channels, if a network may reduce.
   Status setChain(int channel, const CollNetChain& chain) { return noted(plan_.setChain(channel, chain)); }
   Status setHostTree(int channel, int up, const std::vector<int>& down) {
     return noted(plan_.setHostTree(channel, up, down));
   }
-  // What the peers need; makes the segment.
+  // Allocates the segment, and writes the information that peers need to connect.
   Status connectInfo(std::vector<uint8_t>& info);
-  // The descriptor of the segment that connectInfo made, which the caller passes to its peers and closes; -1 if there is none.
+  // Returns the descriptor of the segment that connectInfo allocated, -1 if there is none. The caller passes it to the
+  // peers and closes it.
   int takeDescriptor() { return descriptor_.release(); }
-  // How other processes get the segment, and why not by a better path.
+  // Describes how other processes open the segment, and why a better method is not used.
   std::string handleExchange() const;
-  // By the peer's own memory, or why that is not reached. `descriptor` is what this process got for the peer's, -1 if it had
-  // none or did not get it; it is closed.
+  // Connects to the peer's own memory; the error says why it cannot be reached. `descriptor` is the peer's descriptor
+  // as this process received it, -1 if there is none or it was not received; connect closes it.
   Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1);
-  // Whether connect was refused a descriptor; legacy handles may still work.
+  // Returns true if connect did not receive or could not map a peer's descriptor; legacy handles may still work.
   bool refusedDescriptor() const { return refusedDescriptor_; }
-  // Begins again, without descriptors: connectInfo and connect once more.
+  // Resets the communicator to use no descriptors. Call connectInfo and connect again.
   void renounceDescriptors(const std::string& why);
-  // The peer is on another host; before connectInfo, which then takes no memory for it.
+  // Marks a peer on another host. Called before connectInfo, which then allocates no block for the peer.
   Status setStaged(int peer);
-  // Memory of the GPU for the SIMPLE slots of so many staged connections, which an adapter reaches: see engine/staging.h.
+  // Allocates GPU memory that an adapter reaches, for the SIMPLE slots of `connections` staged connections: see
+  // engine/staging.h.
   Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots);
-  // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect. `memory` keeps it mapped, for
-  // all peers.
+  // Connects to the peer through host memory, instead of connect. `ends` are for the channels of stagedChannels, in
+  // their order. `memory` keeps the host memory mapped, for all peers.
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
                        std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
-  // A network reduces on the first channels: the ends of those whose chain this rank leads, by channel, and what all ranks'
-  // plug-ins can do. On all ranks, or on none.
+  // Uses a network that reduces on the first channels. `ends` are indexed by channel, set for the channels whose chain
+  // this rank leads. `common` is the capability that the plug-ins of all ranks share. Either all ranks call this, or
+  // none.
   Status connectCollNet(const std::vector<StagedEnds>& ends, const CollNetOffer& common,
                         std::shared_ptr<const void> memory);
   void dropCollNet() { collNet_.clear(); }
-  // This rank's GPU is to forward so many connections for ranks of its host, before connectInfo; their slots, once that has
-  // been called, for this rank's adapter; and those of a peer, as this GPU reaches them: null where it does not.
+  // setForwarded sets the number of connections that this GPU forwards for ranks of its host, before connectInfo. After
+  // it, forwardedSlots returns their slots for this rank's adapter. forwardedSlotsOf returns the address at which this
+  // GPU reaches the forwarded slots of a peer, null if it does not reach them.
   void setForwarded(int connections) { plan_.setForwarded(connections); }
   Status forwardedSlots(std::shared_ptr<AdapterMemory>& slots);
   uint8_t* forwardedSlotsOf(int peer) const {
@@ -122,15 +128,16 @@ class DeviceCommunicator {
                ? nullptr
                : segment.base + segment.forwardedOffset;
   }
-  // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` counts
-  // operations where a network moves staged connections; null otherwise.
+  // With `inPlace`, all ranks of the communicator are threads of this process that reach each other's memory.
+  // `activity` counts operations if a network moves staged connections; it is null otherwise.
   Status prepare(bool inPlace, StagingActivity* activity);
-  // Sends known data over every connection with one protocol, and waits for it; all ranks call this together.
+  // Sends known data over every connection with one protocol, and waits for it. All ranks call this together.
   Status selfTest(Protocol protocol, int64_t timeoutNanos);
 
-  // NVLS, behind prepare: one rank makes a multicast object and gives the others what createMulticast wrote; all join; when all
-  // have, all bind; when all have, all test it together. Any failure on any rank: all drop it. `descriptor` is what this process
-  // got for the object of another, which is closed; -1 where a rank of this process made it.
+  // NVLS, after prepare. One rank creates a multicast object and sends the others the `info` of createMulticast; all
+  // ranks join. When all have joined, all bind; when all have bound, all test the object together. If any step fails on
+  // any rank, all ranks drop the object. `descriptor` is the object's descriptor as received from another process, -1
+  // if a rank of this process created the object; joinMulticast closes it.
   Status createMulticast(std::vector<uint8_t>& info);
   int takeMulticastDescriptor() { return multicastDescriptor_.release(); }
   Status joinMulticast(std::span<const uint8_t> info, int descriptor);
@@ -138,22 +145,24 @@ class DeviceCommunicator {
   Status testMulticast(int64_t timeoutNanos);
   void dropMulticast();
 
-  // Buffers on which ranks of several processes work in place, behind prepare. All ranks do this together, when their operations
-  // are over: each describes its buffer, opens those of all peers by what they described, and uses them when all have opened
-  // all; after any failure on any rank all drop it.
+  // Registers buffers on which ranks of several processes work in place, after prepare. All ranks do this together,
+  // when their operations have ended. Each rank describes its buffer, opens the buffers of all peers by their `info`,
+  // and uses them when all ranks have opened all buffers. After a failure on any rank, all ranks drop the buffer.
   Status describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info);
-  // For other processes, of the buffer, if it needs one, and of this rank's access page; the caller closes them.
+  // Descriptors for other processes: of the buffer, if it needs one, and of this rank's access page. The caller closes
+  // them.
   struct BufferDescriptors {
     UniqueFd buffer, page;
   };
   BufferDescriptors takeBufferDescriptors();
-  // `here` becomes the address of the peer's buffer in this process.
+  // Sets `here` to the address of the peer's buffer in this process.
   Status openBuffer(int peer, std::span<const uint8_t> info, BufferDescriptors descriptors, int64_t timeoutNanos,
                     uint64_t& here);
-  // `there`: the address of this rank's buffer in the process of each peer.
+  // `there` contains, by peer, the address of this rank's buffer in the peer's process.
   Status useBuffer(std::vector<uint64_t> there, uint64_t& number);
   Status dropBuffer(int64_t timeoutNanos);
-  // Closes what this rank has opened for it; the buffer may be freed when all ranks have.
+  // Closes the peers' buffers that this rank opened for the registration. The application may free its buffer when all
+  // ranks have done so.
   Status closeBuffer(uint64_t number, int64_t timeoutNanos);
 
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
@@ -161,57 +170,59 @@ class DeviceCommunicator {
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
               int root, int64_t timeoutNanos, Stream stream);
   Issued runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
-  // Operations that run*() is given from here on are kept, with number 0, until endGroup puts all of them on the stream, in
-  // their order and in as few launches as that takes; dropGroup forgets them.
+  // After beginGroup, run*() keeps its operations and returns number 0. endGroup puts all of them on the stream, in
+  // order and in as few launches as possible; dropGroup discards them.
   void beginGroup() { grouping_ = true; }
   Issued endGroup(int64_t timeoutNanos, Stream stream);
   void dropGroup();
-  // The word that ends every wait of the kernels; lives as long as this object.
+  // Returns the control words that end every wait of the kernels. The words live as long as this object.
   const ChannelControls& controls() const { return controls_; }
-  // The nearest choice that fits: the same on all ranks, because it depends on common facts only.
+  // Returns the nearest choice that this communicator can execute. All ranks get the same choice, because it depends
+  // only on facts that they share.
   Choice adjustChoice(Choice choice, OperationCode code) const;
-  // The same without NVLS.
+  // Returns the nearest choice among the algorithms other than NVLS and CollNet.
   Choice adjustChoice(Choice choice, Collective collective) const;
-  // The stream of operations whose caller names none.
+  // Returns the stream of operations for which the caller names none.
   Stream ownStream() const { return stream_; }
-  // What to warn of, with the remedy, where ranks of this process use more streams than have a hardware queue each, or communicators
-  // do not fit on the device together; else empty.
+  // Returns a warning, with the remedy, if ranks of this process use more streams than there are hardware queues, or if
+  // communicators do not fit on the device together; else an empty text.
   std::string crowding() const;
-  // What to warn of, with the remedy, that was not taken yet.
+  // hasNotice returns true if there is a warning that was not taken yet. takeNotice returns it, with the remedy.
   bool hasNotice() const { return hasNotice_.load(std::memory_order_relaxed); }
   std::string takeNotice();
 
-  // Whether an operation is over; a failure is a code below Ok. What was captured for a graph is over at once. Once an
-  // operation in place has failed, the peers' operations fail, too, and it is over when no kernel accesses its buffers.
+  // Sets `done` to true if an operation has ended; returns the failure, or Ok. A captured operation counts as ended at
+  // once. If an operation in place fails, the peers' operations fail, too, and it has ended only when no kernel
+  // accesses its buffers.
   Code query(uint64_t number, bool& done);
   void abort(Code code);
   Code failure() const;
   std::string lastError() const;
   std::vector<ChannelWait> waiting() const;
   uint64_t lastIssued() const;
-  // Collectives have numbers that all ranks give alike; sends and receives have none, and what is captured for a graph,
-  // which may be replayed any number of times, neither. An operation is entered when it is put on its stream.
+  // The last operations, recorded when they are put on their streams. Collectives have sequence numbers that are equal
+  // on all ranks. Sends and receives have none, nor do captured operations, which may be replayed any number of times.
   const History& history() const { return history_; }
   const TransferHistory& transfers() const { return transfers_; }
-  // The number of the collective done last, by what the device reports now.
+  // Returns the sequence number of the last collective that has ended, as the device reports it now.
   uint64_t lastDone();
-  // The number of the first that failed; 0: none.
+  // Returns the sequence number of the first collective that failed; 0: none.
   uint64_t failedSequence() const;
   size_t deviceBytes() const {
     return segment_->bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
   }
 
  private:
-  static constexpr size_t kAreaBytes = 16 * 1024;  // of a group of some hundred operations
+  static constexpr size_t kAreaBytes = 16 * 1024;  // enough for a group of some hundred operations
 
   struct Introduction;
   struct InFlight {
     uint64_t number = 0;
-    Event event = nullptr;  // of the launch
+    Event event = nullptr;  // recorded after the launch; shared by all its operations
     std::unique_ptr<ArgumentArea> arguments;
     Operation operation;     // without its counts; sequence 0: not in the history
-    uint64_t transfers = 0;  // its number there, of sends and receives
-    int blocks = 0;          // of the launch
+    uint64_t transfers = 0;  // number in transfers_, for sends and receives
+    int blocks = 0;          // of the whole launch
     bool endsLaunch = true;
 
     bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
@@ -237,7 +248,7 @@ class DeviceCommunicator {
   Status checkReach(DeviceOperation& operation);
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
   Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
-  // Those of one launch.
+  // Launches operations that share one kernel.
   Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
@@ -271,11 +282,11 @@ class DeviceCommunicator {
   ConnectionShape shape_;
   DevicePlan plan_;
   std::shared_ptr<DeviceSegment> segment_ = std::make_shared<DeviceSegment>();
-  UniqueFd descriptor_;       // of the segment, until it is taken
-  std::string noDescriptor_;  // why the segment has none
+  UniqueFd descriptor_;       // of the segment; empty after takeDescriptor
+  std::string noDescriptor_;  // reason why the segment has no descriptor
   bool refusedDescriptor_ = false;
   MemoryHandle handle_;
-  std::string noHandle_;  // why there is no legacy handle
+  std::string noHandle_;  // reason why the segment has no legacy handle
   HeapMemory tables_, control_;
   MulticastMemory multicast_;
   UniqueFd multicastDescriptor_;
@@ -286,50 +297,57 @@ class DeviceCommunicator {
   CollNetOffer collNetOffer_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;
-  bool allInProcess_ = true;   // whose memory is used
-  bool anyInProcess_ = false;  // of peers, which then use this rank's memory under its own address
+  // True if all peers that connect by their own memory are threads of this process.
+  bool allInProcess_ = true;
+  // True if any peer is a thread of this process. Such a peer uses this rank's memory under this rank's address.
+  bool anyInProcess_ = false;
   bool inPlace_ = false;
   bool prepared_ = false;
-  bool testing_ = false;              // the connections: no operations of the application
-  HeapMemory testDevice_, testHost_;  // taken before any rank tests: then kernels spin
+  bool testing_ = false;  // the self-test runs; no operations of the application
+  // Allocated before any rank tests, because kernels spin during the tests.
+  HeapMemory testDevice_, testHost_;
 
-  // In `control_`.
+  // Both point into `control_`.
   ChannelControls controls_{};
   ProgressRecord* records_ = nullptr;
 
-  double shareOfBlock_ = 0;  // of a multiprocessor
+  double shareOfBlock_ = 0;  // the part of a multiprocessor that one block takes
   std::shared_ptr<KeepAliveGroup> keepAlive_;
   Stream stream_ = nullptr;
-  std::optional<uint64_t> lastStream_, checkedStream_;  // their ids
-  std::optional<uint64_t> capturedOn_;                  // its handle
-  Event order_ = nullptr;                               // of the last operation, from the first capture on
+  std::optional<uint64_t> lastStream_, checkedStream_;  // ids of streams
+  std::optional<uint64_t> capturedOn_;                  // handle of the stream
+  // Recorded after each operation from the first capture on.
+  Event order_ = nullptr;
   PeerReach reach_;
   RegisteredBuffers buffers_;
-  UniqueFd bufferDescriptor_, pageDescriptor_;  // of the buffer that is being registered; of this rank's page
-  std::vector<AccessPage> pages_;               // by rank; empty where all are threads of one process
+  // Of the buffer that is being registered, and of this rank's access page.
+  UniqueFd bufferDescriptor_, pageDescriptor_;
+  std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process
   bool toldUnreached_ = false;
   std::atomic<bool> hasNotice_{false};
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  std::mutex issuing_;  // held from the check for a failure until a launch is in flights_; locked before mutex_
+  // Held from the check for a failure until the launch is in flights_; locked before mutex_.
+  std::mutex issuing_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   ArgumentAreas areas_;
-  std::vector<Event> events_;  // free ones
+  std::vector<Event> events_;  // not in use
   uint64_t issued_ = 0;
-  std::deque<InFlight> flights_;  // in their order, which is that of their ends
-  uint64_t firstFailed_ = 0;      // 0: none
-  // Whether peers may still access the buffers of the operation that failed, and since when this rank waits for that.
+  std::deque<InFlight> flights_;  // in issue order, in which they also end
+  uint64_t firstFailed_ = 0;      // number of the first operation that failed; 0: none
+  // True if peers may still access the buffers of the operation that failed, and the time since which this rank waits
+  // for them.
   bool exposed_ = false;
   std::optional<std::chrono::steady_clock::time_point> exposedSince_;
-  uint64_t sequence_ = 0;  // of collectives
+  uint64_t sequence_ = 0;  // of the last collective
   uint64_t failedSequence_ = 0;
-  // Read by any thread at any time.
+  // Read by any thread at any time, without the mutex.
   History history_;
   TransferHistory transfers_;
   Code failure_ = Code::Ok;
-  bool deviceFailed_ = false;  // nothing on it comes to an end any more
+  bool deviceFailed_ = false;  // no operation on the device will end
   std::string error_;
   std::string notice_;
 };

@@ -1,4 +1,4 @@
-// How operations on a GPU come to their end, and how a rank gets its buffers back after a failure.
+// Ends operations on a GPU, and returns a rank's buffers to the application after a failure.
 #include <algorithm>
 #include <chrono>
 
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::chrono::seconds kReclaimTimeout{1};
 
-// A call of the driver that failed says nothing about arguments any more.
+// Returns System instead of Invalid: the arguments were checked before, so a failed call of the driver does not mean
+// that they are wrong.
 Code brokenBy(const Status& status) { return status.code() == Code::Invalid ? Code::System : status.code(); }
 
 std::string describe(const Operation& operation) {
@@ -22,7 +23,7 @@ std::string describe(const Operation& operation) {
 
 }  // namespace
 
-// The first failure stays; the caller holds the mutex.
+// Records the first failure; later ones change nothing. The caller holds the mutex.
 void DeviceCommunicator::failed(Code code, uint64_t number, uint64_t sequence, std::string why) {
   if (failure_ != Code::Ok) return;
   failure_ = code;
@@ -36,13 +37,13 @@ void DeviceCommunicator::broken(const InFlight& flight, const Status& status) {
          describe(flight.operation) + ": " + status.message());
 }
 
-// Ends its record; the caller holds the mutex.
+// Ends the operation's record. The caller holds the mutex.
 void DeviceCommunicator::ended(const InFlight& flight, bool ok) {
   if (flight.operation.sequence != 0) history_.end(flight.operation, ok);
   transfers_.end(flight.transfers, ok);
 }
 
-// Frees what operations that are over have used; the caller holds the mutex.
+// Frees the resources of operations that have ended. The caller holds the mutex.
 void DeviceCommunicator::reap() {
   while (!flights_.empty()) {
     InFlight& flight = flights_.front();
@@ -75,7 +76,7 @@ Code DeviceCommunicator::query(uint64_t number, bool& done) {
   {
     const std::lock_guard lock(mutex_);
     reap();
-    const bool broken = failure_ == Code::System;  // the device itself: nothing comes to an end any more
+    const bool broken = failure_ == Code::System;  // the device has failed, so no operation on it will end
     done = broken || flights_.empty() || number < flights_.front().number;
     if (firstFailed_ != 0 && number >= firstFailed_) code = failure_;
   }
@@ -83,8 +84,8 @@ Code DeviceCommunicator::query(uint64_t number, bool& done) {
   return code;
 }
 
-// Whether the buffers of an operation that failed are the application's again: no peer's kernel accesses them, or will. Peers
-// that do not end their kernels in time are named.
+// Returns true when the buffers of a failed operation belong to the application again: no kernel of a peer accesses
+// them, now or later. After kReclaimTimeout it returns true, too; then the error names the peers with running kernels.
 bool DeviceCommunicator::reclaimBuffers() {
   {
     const std::lock_guard lock(mutex_);
@@ -116,15 +117,15 @@ bool DeviceCommunicator::reclaimBuffers() {
   return true;
 }
 
-// For a peer whose operation in place has failed. From here on a kernel of this rank begins nothing; those that run end after
-// what they move at the moment. Returns whether none of them is in flight.
+// Called for a peer whose operation in place has failed. From then on kernels of this rank begin nothing; running ones
+// end after the chunk that they move. Returns true if no operation in place is in flight.
 bool DeviceCommunicator::releaseBuffers() {
   const DeviceGuard guard(config_.device);
   {
     const std::lock_guard lock(mutex_);
-    reap();  // what has ended well stays so
+    reap();  // operations that have ended well keep that result
   }
-  abort(Code::Aborted);  // only kernels write their result, so that its first code stays
+  abort(Code::Aborted);  // only kernels write the result, so its first code stays
   const std::unique_lock issuing(issuing_, std::try_to_lock);
   if (!issuing.owns_lock()) return false;
   const std::lock_guard lock(mutex_);
@@ -132,7 +133,7 @@ bool DeviceCommunicator::releaseBuffers() {
   return std::none_of(flights_.begin(), flights_.end(), [](const InFlight& flight) { return flight.isInPlace(); });
 }
 
-// Peers of other processes, whose operations in place have failed, ask in this rank's page.
+// Answers peers in other processes, which ask through this rank's page after their operations in place have failed.
 void DeviceCommunicator::answerPeers() {
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// How a rank on a GPU gets its memory and its connections, and what its peers learn of it.
+// Allocates a rank's memory on a GPU, describes it to the peers, and connects to theirs.
 #include <sys/random.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4a43434c44455631;  // "JCCLDEV1"
 
-// Different in every process of every host.
+// Returns a number that differs in every process on every host.
 const uint64_t* processIdentity() {
   static const auto identity = [] {
     std::array<uint64_t, 2> words{};
@@ -36,25 +36,25 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 
 }  // namespace
 
-// What a rank sends its peers; block offsets, size x channels of them, follow.
+// Sent by each rank to its peers. The block offsets, size x channels, follow.
 struct DeviceCommunicator::Introduction {
   uint64_t magic;
-  uint64_t base;  // of the segment, in its own process
+  uint64_t base;  // of the segment, in the sender's process
   uint64_t process[2];
   uint8_t uuid[16];
   int32_t device;
   int32_t rank, size, channels;
   uint32_t slotBytes[3];
   int32_t capability;
-  MemoryHandle handle;  // legacy, where there is no descriptor
+  MemoryHandle handle;  // legacy handle, if there is no descriptor
   uint64_t token[2];
   uint64_t segmentBytes;
-  uint64_t descriptorBytes;  // what a descriptor of the segment maps; 0: there is none
-  uint64_t
-      forwardedOffset;  // of the slots that it forwards for others, to the end of the segment; its size: there are none
+  uint64_t descriptorBytes;  // size that a peer maps by the descriptor; 0: there is none
+  // Offset of the slots that the sender forwards for others. They extend to the end of the segment; segmentBytes: none.
+  uint64_t forwardedOffset;
 };
 
-// Where the driver cannot share memory between processes, threads still reach it.
+// If the driver cannot share memory between processes, threads of this process still reach the segment.
 Status DeviceCommunicator::makeSegment() {
   handle_.offset = DevicePlan::kNone;
   if (config_.descriptors) {
@@ -100,7 +100,7 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   DeviceProperties properties;
   Status status = describeDevice(config_.device, properties);
   if (status) status = makeSegment();
-  // Memory is zeroed before any peer can write into it: the first legal flag is 1.
+  // The memory is zeroed before any peer can write into it: the first legal flag is 1.
   if (status) status = fillAsync(segment_->base(), 0, plan_.segmentBytes(), stream_);
   if (status) status = synchronize(stream_);
   if (!status) return noted(status);
@@ -178,7 +178,7 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
   return openPeer(peer, theirs, descriptor, segment);
 }
 
-// The memory of another process.
+// Opens the memory of a peer in another process.
 Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int descriptor,
                                     DevicePlan::PeerSegment& segment) {
   const std::string rank = "rank=" + std::to_string(peer);

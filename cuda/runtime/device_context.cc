@@ -16,7 +16,7 @@ using driver::statusOf;
 
 constexpr int kMaxNameLength = 256;
 
-// Whether the driver loads the kernels of this build.
+// Returns an error if the driver does not load the kernels of this build.
 Status loadsKernels() {
   const int needed = versionOfImages() / 1000 * 1000;
   if (driver().version >= needed) return Status::ok();
@@ -30,11 +30,12 @@ std::string deviceFact(int ordinal) { return "device=" + std::to_string(ordinal)
 
 struct KnownDevice {
   driver::Device handle = 0;
-  std::mutex retaining;  // of each its own: making a context may wait for another device's kernels
+  // A mutex for each device: creating a context may wait for kernels of another device.
+  std::mutex retaining;
   std::atomic<driver::Context> context{nullptr};
 };
 
-// What this process can see, which is fixed once the driver is initialised.
+// The devices that this process can see, fixed once the driver is initialised.
 struct Devices {
   Status status;
   std::deque<KnownDevice> all;
@@ -48,7 +49,7 @@ struct Devices {
     }
   }
 
-  // Lives as long as the process: its threads may use devices until then.
+  // Never destroyed: threads may use devices until the process ends.
   static Devices& ofThisProcess() {
     static auto* devices = new Devices();
     return *devices;
@@ -125,14 +126,14 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   static_assert(sizeof properties.uuid == sizeof uuid.bytes);
   std::memcpy(properties.uuid, uuid.bytes, sizeof properties.uuid);
   int mps = 0;
-  // A driver that does not know the attribute reports no server.
+  // A driver that does not know the attribute counts as one without an MPS server.
   const driver::Result result = driver().deviceAttribute(&mps, Attribute::MpsEnabled, device->handle);
   properties.servedByMps = result == driver::Result::Success && mps != 0;
   return result == driver::Result::InvalidValue ? Status::ok() : statusOf("cuDeviceGetAttribute", result, fact);
 }
 
 Status canReach(int ordinal, int other, bool& can) {
-  can = ordinal == other;  // which cuDeviceCanAccessPeer denies
+  can = ordinal == other;  // cuDeviceCanAccessPeer returns false for the device itself
   if (can) return Status::ok();
   KnownDevice *device = nullptr, *peer = nullptr;
   if (Status status = find(ordinal, device); !status) return status;
@@ -205,7 +206,7 @@ bool isPrimaryContext(driver::Context context, int ordinal) {
   if (device->context.load(std::memory_order_acquire) == nullptr) {
     unsigned flags = 0;
     int active = 0;
-    // One that nobody has made is not made for the question.
+    // Do not create a primary context only to compare with it.
     if (driver().primaryContextState(device->handle, &flags, &active) != driver::Result::Success || active == 0) {
       return false;
     }
@@ -216,7 +217,7 @@ bool isPrimaryContext(driver::Context context, int ordinal) {
 
 DeviceGuard::DeviceGuard(int ordinal) : status_(enter(ordinal)) {}
 
-// The mode comes first: to make a context is a call as well.
+// The capture mode is set first, because creating a context is also a call that a capture could forbid.
 Status DeviceGuard::enter(int ordinal) {
   if (!driver().status) return driver().status;
   driver::Result result = driver().exchangeCaptureMode(&mode_);

@@ -1,8 +1,8 @@
 // Devices, and the contexts in which the library uses them.
 //
-// Streams, events, kernels and memory belong to a context. The library works in a device's primary one, which applications of
-// the CUDA runtime use, too. It is retained when the device is first used, and never released: kernels of the library may run
-// until the process ends.
+// Streams, events, kernels and memory belong to a context. The library works in a device's primary context, which
+// applications of the CUDA runtime also use. It is retained when the device is first used and never released, because
+// kernels of the library may run until the process ends.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,42 @@ namespace jccl::device {
 
 struct DeviceProperties {
   std::string name;
-  int capability = 0;  // compute capability times ten
+  int capability = 0;  // 10 x compute capability
   int multiprocessors = 0;
-  int syncDomains = 1;  // in each of which fences wait for its own kernels only
+  int syncDomains = 1;  // memory synchronization domains; a fence waits only for kernels of its own domain
   size_t memoryBytes = 0;
-  uint8_t uuid[16] = {};  // the same device has the same in every process
+  uint8_t uuid[16] = {};  // identifies the device in every process
   int pciDomain = 0, pciBus = 0, pciDevice = 0;
-  bool servedByMps = false;  // kernels of several processes run on it together, by an MPS server
+  // An MPS server runs kernels of several processes on the device together.
+  bool servedByMps = false;
 };
 
-// These need no context, and make none. An error where the driver cannot be used, or does not load this build's kernels.
+// These functions need no context and create none. They return an error if the driver cannot be used or does not load
+// this build's kernels.
 Status countDevices(int& count);
-// In a line, the driver that can be used: its version, the kernels', and what the library does without what it lacks.
+// Describes the driver in one line: its version, the version of the kernels, and how the library works without calls
+// that the driver lacks.
 std::string describeDriver();
 Status describeDevice(int ordinal, DeviceProperties& properties);
 Status attributeOf(int ordinal, driver::DeviceAttribute attribute, int& value);
-// Whether kernels of a device could use memory of another one; of its own they can.
+// Sets `can` to true if kernels of device `ordinal` could use memory of device `other`; always true for its own.
 Status canReach(int ordinal, int other, bool& can);
 
-// That of the calling thread's current context.
+// Returns the device of the calling thread's current context.
 Status currentDevice(int& ordinal);
-// Whether kernels of the current device can use memory of another device of this process; switches it on.
+// Enables access of the current device's kernels to memory of device `other`. Sets `reaches` to false if the devices
+// cannot.
 Status reachDevice(int other, bool& reaches);
 
 Status primaryContext(int ordinal, driver::Context& context);
-// Whether a context is the primary one of this device.
+// Returns true if the context is the primary one of the device.
 bool isPrimaryContext(driver::Context context, int ordinal);
 
-// The calling thread works for the library on a device. Until its end,
-// - the device's primary context is the thread's current one, whatever was: JCuda's applications have contexts of their own
-// - the thread's capture mode is Relaxed: no call of the library, from querying an event to allocating, invalidates a capture
-//   of the application's, of this thread or another (cuThreadExchangeStreamCaptureMode)
+// Lets the calling thread work for the library on a device. While the guard exists,
+// - the device's primary context is the thread's current one, whatever it was before: applications of JCuda have
+//   contexts of their own;
+// - the thread's capture mode is Relaxed. Then no call of the library, from querying an event to allocating,
+//   invalidates a capture of the application on this or another thread (cuThreadExchangeStreamCaptureMode).
 class DeviceGuard {
  public:
   explicit DeviceGuard(int ordinal);
@@ -59,7 +64,7 @@ class DeviceGuard {
  private:
   Status enter(int ordinal);
 
-  driver::CaptureMode mode_ = driver::CaptureMode::Relaxed;  // then what the thread had
+  driver::CaptureMode mode_ = driver::CaptureMode::Relaxed;  // after enter(): the mode that the thread had
   bool exchanged_ = false;
   bool pushed_ = false;
   Status status_;

@@ -1,4 +1,4 @@
-// What a rank on a GPU reports of itself while its kernels run, and after they have failed.
+// Reports of a rank on a GPU about itself, while its kernels run and after they have failed.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -60,15 +60,15 @@ uint64_t DeviceCommunicator::lastDone() {
 uint64_t DeviceCommunicator::failedSequence() const {
   const std::lock_guard lock(mutex_);
   if (failure_ != Code::Ok || loadWord(&controls_.words->result) == 0) return failedSequence_;
-  // Kernels have failed and not come to their end.
+  // Kernels have failed, but their launches have not ended yet.
   const uint64_t waiting = firstWaiting();
   const auto found =
       std::find_if(flights_.begin(), flights_.end(), [&](const InFlight& flight) { return flight.number >= waiting; });
   return found == flights_.end() ? 0 : found->operation.sequence;
 }
 
-// The first operation that the progress records show, 0 if they show none. Once one has failed it is that one: what
-// was issued behind it begins nothing.
+// Returns the number of the first operation in the progress records, 0 if they contain none. After a failure this is
+// the operation that failed, because operations issued after it do not begin.
 uint64_t DeviceCommunicator::firstWaiting() const {
   uint64_t first = 0;
   for (int channel = 0; channel < config_.channels; ++channel) {
@@ -94,7 +94,7 @@ std::vector<ChannelWait> DeviceCommunicator::waiting() const {
     const uint64_t sequence = __atomic_load_n(&record.sequence, __ATOMIC_ACQUIRE);
     if (sequence == 0) continue;
     WaitPlace place = ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED));
-    if (place.peer == config_.size) {  // the network's place
+    if (place.peer == config_.size) {  // the network that reduces
       place.peer = plan_.chain(channel).leaderAfter;
       place.waitFor = WaitFor::CollNet;
     }

@@ -10,11 +10,11 @@
 namespace jccl::device {
 namespace {
 
-constexpr size_t kUnit = 2 * 1024 * 1024;  // of device memory: what the driver takes at a time
+constexpr size_t kUnit = 2 * 1024 * 1024;  // of device memory: the driver allocates in such units
 constexpr size_t kPinnedUnit = 4096;
 constexpr int kHost = -1;
 
-// Free memory by its address and size. Lives as long as the process: the driver frees what is left.
+// Free memory by device and size. Never destroyed: when the process ends, the driver frees the remaining memory.
 struct Heap {
   std::mutex mutex;
   std::multimap<std::tuple<int, size_t>, uint8_t*> free;
@@ -39,7 +39,7 @@ Status HeapMemory::take(Kind kind, size_t bytes, HeapMemory& memory) {
   {
     Heap& known = heap();
     const std::lock_guard lock(known.mutex);
-    // Memory of up to twice the size will do.
+    // Accepts free memory of up to twice the size.
     const auto found = known.free.lower_bound({device, rounded});
     if (found != known.free.end() && std::get<0>(found->first) == device && std::get<1>(found->first) <= 2 * rounded) {
       base = found->second;

@@ -1,5 +1,5 @@
-// Device and pinned memory of this process. What is given back is kept and used again: freeing would wait for every
-// kernel on the device, among them those of ranks that wait for us.
+// Device and pinned memory of this process. Freed memory is kept for later use: returning it to the driver would wait
+// for every kernel on the device, including kernels of ranks that wait for this one.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace jccl::device {
 
-// Memory that goes back to the heap with its owner.
+// Memory that returns to the heap when its owner is destroyed.
 class HeapMemory {
  public:
   enum class Kind : uint8_t { Device, Pinned };
@@ -19,9 +19,10 @@ class HeapMemory {
   HeapMemory(HeapMemory&& other) noexcept { *this = static_cast<HeapMemory&&>(other); }
   HeapMemory& operator=(HeapMemory&& other) noexcept;
 
-  // Of the current device; not initialised. Begins an allocation of its own, as exporting memory needs it.
+  // Takes memory of the current device, not initialised. Each is an allocation of its own, because exporting requires
+  // that.
   static Status device(size_t bytes, HeapMemory& memory) { return take(Kind::Device, bytes, memory); }
-  // Of the host, mapped into all devices; zeroed.
+  // Takes host memory, mapped into all devices; zeroed.
   static Status pinned(size_t bytes, HeapMemory& memory) { return take(Kind::Pinned, bytes, memory); }
 
   uint8_t* base() const { return base_; }
@@ -31,7 +32,7 @@ class HeapMemory {
     return reinterpret_cast<T*>(base_ + offset);
   }
   void reset();
-  // Never goes back: a kernel may still use it.
+  // Keeps the memory out of the heap for good, because a kernel may still use it.
   void leak() { base_ = nullptr; }
 
  private:

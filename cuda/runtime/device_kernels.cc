@@ -1,4 +1,4 @@
-// How the kernels of the library are loaded and launched.
+// Loads and launches the kernels of the library.
 #include <array>
 #include <atomic>
 #include <deque>
@@ -17,27 +17,29 @@ namespace {
 using driver::driver;
 using driver::statusOf;
 
-// The part of a multiprocessor's memory that is shared memory, in percent of the largest, the same for all kernels: a
-// multiprocessor changes it only while it runs nothing, so that one kernel could wait for another that spins. Half has a block
-// of any kernel even on capability 7.5, with 64 KiB, and leaves the other half to the cache.
+// Share of a multiprocessor's memory that serves as shared memory, in percent of the maximum. It is the same for all
+// kernels: a multiprocessor changes it only while it runs nothing, so a kernel with another share could wait for one
+// that spins. Half is enough for a block of any kernel, even of the 64 KiB of capability 7.5, and leaves the other half
+// to the cache.
 constexpr int kSharedCarveout = 50;
 
 using Functions = std::array<driver::Function, kKernelCount>;
 
-// The kernels in the primary context of a device.
+// The kernels, loaded into the primary context of a device.
 struct LoadedKernels {
   std::mutex loading;
   std::atomic<bool> complete{false};
-  std::array<driver::Module, kKernelImageCount> modules{};  // by KernelImage
-  Functions functions{};                                    // by kernelAt()'s numbers
-  // Where fences of other kernels need not wait for what these write to other GPUs, nor theirs for what others write: GPUs of
-  // compute capability 9.0 and later have several domains (CUDA C Programming Guide, Memory Synchronization Domains). All that
-  // these kernels share with others is ordered in the scope of the system, which crosses domains.
+  std::array<driver::Module, kKernelImageCount> modules{};  // indexed by KernelImage
+  Functions functions{};                                    // indexed like kernelAt()
+  // True if the kernels get a memory synchronization domain of their own. Then fences of other kernels do not wait for
+  // what these kernels write to other GPUs, nor fences of these kernels for writes of others. GPUs of compute
+  // capability 9.0 and later have several domains (CUDA C Programming Guide, Memory Synchronization Domains).
+  // Everything that these kernels share with others is ordered in system scope, which crosses domains.
   bool remoteDomain = false;
 };
 
 LoadedKernels& kernelsOn(int device) {
-  // Lives as long as the process: kernels are launched until then.
+  // Never destroyed: kernels are launched until the process ends.
   static auto* all = [] {
     int count = 0;
     (void)countDevices(count);
@@ -61,8 +63,8 @@ Status notLoaded(const char* call, driver::Result result, int device, const std:
                              "build with JCCL_CUDA_ARCHITECTURES=all, or a newer driver"};
 }
 
-// With lazy loading, the default, a module's functions are loaded when they are first needed, which may wait until all kernels
-// have ended (CUDA C Programming Guide, Lazy Loading).
+// Loads the function at once. With lazy loading, the default, a function is loaded when it is first needed, which may
+// wait until all kernels have ended (CUDA C Programming Guide, Lazy Loading).
 driver::Result loadNow(driver::Function function) {
   if (driver().functionLoad != nullptr) return driver().functionLoad(function);
   int registers = 0;
@@ -84,10 +86,10 @@ Status loadOne(driver::Module module, int device, const std::string& name, drive
   return result == driver::Result::Success ? Status::ok() : notLoaded(call, result, device, name);
 }
 
-// The other devices have no multicast objects.
+// Devices of lower capability have no multicast objects.
 constexpr int kNvlsCapability = 90;
 
-// The caller holds the mutex.
+// The caller holds kernels.loading.
 Status loadAll(int device, LoadedKernels& kernels) {
   DeviceProperties properties;
   if (Status status = describeDevice(device, properties); !status) return status;
@@ -108,7 +110,7 @@ Status loadAll(int device, LoadedKernels& kernels) {
   return Status::ok();
 }
 
-// Those of the current device, loaded now if that has not been done.
+// Returns the kernels of the current device, and loads them first if necessary.
 Status kernelsHere(const LoadedKernels*& here) {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;

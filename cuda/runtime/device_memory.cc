@@ -1,4 +1,4 @@
-// Memory of devices, and memory of the host that they use.
+// Memory of devices, and host memory that they use.
 #include <cstring>
 
 #include "cuda/driver/driver.h"
@@ -52,7 +52,7 @@ Status exportMemory(void* memory, MemoryHandle& handle) {
   const Status status = statusOf("cuIpcGetMemHandle", driver().ipcExport(&own, addressOf(memory)));
   if (!status) return status;
   std::memcpy(handle.bytes, own.bytes, sizeof handle.bytes);
-  handle.offset = 0;  // a handle names the whole allocation; what DeviceHeap allocates is one
+  handle.offset = 0;  // a handle names the whole allocation; memory of DeviceHeap is one
   return Status::ok();
 }
 

@@ -1,4 +1,4 @@
-// How the ranks behind a switch get a multicast object.
+// Creates a multicast object for the ranks behind one NVLink switch, and joins it.
 #include <unistd.h>
 
 #include <cstring>
@@ -13,12 +13,12 @@ constexpr uint64_t kMagic = 0x4a43434c4e564c31;  // "JCCLNVL1"
 
 }  // namespace
 
-// What the rank that made the object sends the others.
+// Sent to the other ranks by the rank that created the object.
 struct DeviceCommunicator::MulticastIntroduction {
   uint64_t magic;
   uint64_t token[2];
   int64_t process;
-  uint64_t handle;  // in that process
+  uint64_t handle;  // valid in that process
   uint64_t bytes;
   uint32_t slotBytes;
   int32_t channels;
@@ -101,7 +101,7 @@ Status DeviceCommunicator::bindMulticast() {
   const DeviceGuard guard(config_.device);
   Status status = guard.status();
   if (status) status = multicast_.bind();
-  // Before any rank can set a flag in it.
+  // Zeroes the flags before any rank can set one.
   if (status) status = fillAsync(multicast_.memory(), 0, multicast_.bytes(), stream_);
   if (status) status = synchronize(stream_);
   return noted(status);

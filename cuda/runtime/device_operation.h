@@ -1,5 +1,5 @@
-// Operations between their checks and their launch: what each one is and which memory it touches, and which of a group go
-// into one launch.
+// Operations between their checks and their launch: what each one is, which memory it touches, and which operations of
+// a group share a launch.
 #pragma once
 
 #include <cstddef>
@@ -25,35 +25,37 @@ struct MemoryRange {
     return offset <= bytes && other.bytes <= bytes - offset;
   }
 };
-// As name=value facts.
+// Formats the range as name=value facts.
 std::string describe(const MemoryRange& memory);
 
 struct DeviceOperation {
-  Operation operation;                  // of sends and receives only the code counts: SendRecv
-  std::vector<int64_t> counts;          // of a v-form; `operation` points into it
-  std::vector<PointToPointTask> tasks;  // of all that consists of sends and receives
-  bool unreachable = false;             // in place: whether a peer cannot reach a buffer
-  // In place, by peer, where its process has the buffers; empty where all have them under their own addresses.
+  // For sends and receives only the code is set: SendRecv.
+  Operation operation;
+  std::vector<int64_t> counts;          // for a v-form; `operation` points into it
+  std::vector<PointToPointTask> tasks;  // for operations that consist of sends and receives
+  bool unreachable = false;             // in place: true if a peer cannot reach a buffer
+  // In place: address of our buffers in each peer's process, by peer. Empty if all peers use our own addresses.
   std::vector<uint64_t> sendThere, recvThere;
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
-  // Whether the exchange kernel executes it.
+  // Returns true if the exchange kernel executes the operation.
   bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
   bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
   bool isCollNet() const { return jccl::isCollNet(operation.choice.algorithm); }
   bool isNvls() const { return operation.choice.algorithm == Algorithm::Nvls; }
 };
 
-// What an operation reads and writes on its own rank.
+// Memory that an operation reads and writes on its own rank.
 struct TouchedMemory {
   std::vector<MemoryRange> reads, writes;
 
   void add(const DeviceOperation& operation, int rank);
-  // Whether what one of them writes is read or written by the other.
+  // Returns true if one of the two writes memory that the other reads or writes.
   bool conflictsWith(const TouchedMemory& other) const;
 };
 
-// What a launch of operations needs beside its descriptor; one kernel executes all of them.
+// Counts the bytes of the arguments of a launch that are not plain members of its descriptor. One kernel executes all
+// operations of the launch.
 class ArgumentBytes {
  public:
   explicit ArgumentBytes(int size) : size_(static_cast<size_t>(size)) {}
@@ -66,9 +68,10 @@ class ArgumentBytes {
 };
 size_t argumentBytes(std::span<const DeviceOperation> operations, int size);
 
-// Cuts the operations of a group, which are to happen in their order, into launches: adjacent ones go together if one
-// kernel executes them, none of them touches what another writes, and their arguments have no more than `maxBytes`; sends
-// and receives are never cut apart. Every rank may cut as it likes, because each channel takes the operations in their order however many a launch has.
+// Cuts the operations of a group into launches that keep their order. Adjacent operations share a launch if one kernel
+// executes them, none touches memory that another writes, and their arguments fit into `maxBytes`, which does not limit
+// sends and receives. Ranks may cut differently: each channel executes the operations in order, however many a launch
+// contains.
 std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
                                                            size_t maxBytes);
 

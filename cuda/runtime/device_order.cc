@@ -1,8 +1,8 @@
-// In which order launches begin, of one communicator and of all that share a device.
+// Orders the launches of one communicator, and of all communicators that share a device.
 //
-// On a full device a launch that does not fit beside those in flight waits for them. All waits are for launches that this process
-// has issued before, so ranks that issue operations of several communicators in the same order never wait in a circle. Any
-// launches that may run together fit: of the one that was issued last, that was found out then.
+// On a full device, a launch that does not fit next to the launches in flight waits for them. All waits are for
+// launches that this process issued earlier. So ranks that issue the operations of several communicators in the same
+// order never wait in a circle. Launches that may run together always fit: this is checked whenever one is issued.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,10 +18,10 @@ namespace {
 constexpr std::chrono::seconds kFitTimeout{1};
 constexpr std::chrono::microseconds kFitSleep{50};
 
-// Of one communicator, on the device.
+// Use of the device by one communicator.
 struct Occupancy {
   int ranks = 0;
-  double most = 0;  // of a rank's launches in flight, in multiprocessors
+  double most = 0;  // the largest part of any of its ranks in flight, in multiprocessors
 };
 
 }  // namespace
@@ -35,8 +35,9 @@ Status DeviceCommunicator::checkStream(Stream stream, const StreamName& name) {
   return status;
 }
 
-// All operations of a communicator use its connections, so they follow one another on whatever stream, and so do the replays of
-// its graphs: each waits for the event that the one before has recorded.
+// Makes the stream wait for the communicator's last operation. All operations of a communicator use its connections, so
+// they follow one another on whatever stream, and so do replays of its graphs: each waits for the event that the one
+// before recorded.
 Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name, bool capturing) {
   Event last = nullptr;
   {
@@ -65,7 +66,7 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name,
   return last == nullptr || lastStream_ == name.id ? Status::ok() : waitEvent(stream, last);
 }
 
-// What may be in flight at this time, in multiprocessors; of a graph, all channels.
+// Returns how many multiprocessors this rank's launches in flight occupy at most. A replay counts with all channels.
 double DeviceCommunicator::shareInFlight() {
   const std::lock_guard lock(mutex_);
   reap();
@@ -76,15 +77,16 @@ double DeviceCommunicator::shareInFlight() {
   return blocks * shareOfBlock_;
 }
 
-// The stream waits for what was launched, and for replays.
+// Makes the stream wait for all launches and replays of this communicator.
 Status DeviceCommunicator::waitForAll(Stream stream) {
   const std::lock_guard lock(mutex_);
   Status status = flights_.empty() ? Status::ok() : waitEvent(stream, flights_.back().event);
   return status && capturedOn_ ? waitEvent(stream, order_) : status;
 }
 
-// The launch is put behind others where it does not fit beside them. Ranks of one communicator that share the device have to run
-// together, so none of them may be behind another communicator that waits for the next: they wait here, and not for long.
+// Makes a launch that does not fit next to others wait for them on its stream. Ranks of one communicator that share the
+// device must run together. None of them may queue behind another communicator, which could wait for the next rank; in
+// this case the calling thread waits instead, for at most kFitTimeout.
 Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing,
                                     SharedDevice::Turn& turn) {
   SharedDevice& device = SharedDevice::of(config_.device);
@@ -136,7 +138,7 @@ Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName&
   }
 }
 
-// Of a launch that is on its stream.
+// Called after the launch is on its stream.
 Status DeviceCommunicator::endTurn(Stream stream, bool capturing) {
   SharedDevice& device = SharedDevice::of(config_.device);
   if (!device.hasCaptured()) return Status::ok();

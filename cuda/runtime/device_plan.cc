@@ -7,7 +7,7 @@ namespace jccl::device {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kMaxPage = 64 * 1024;  // of a host: an adapter's driver takes whole ones
+constexpr size_t kMaxPage = 64 * 1024;  // the largest page size of a host; an adapter's driver takes whole pages
 
 constexpr LinkEnd kNoEnd = {nullptr, nullptr, nullptr, 0, 0, TransportKind::None, true, false};
 
@@ -107,7 +107,7 @@ void DevicePlan::setForwarded(int connections) {
   place();
 }
 
-// The channels, then the ends of connections by channel, direction and peer, then the rings.
+// Layout: the channels, then the ends of connections by channel, direction and peer, then the rings.
 size_t DevicePlan::tableBytes() const {
   const size_t pairs = static_cast<size_t>(channels_) * size_;
   return pages(channels_ * sizeof(DeviceChannel)) + pages(2 * channels_ * endsOfChannel() * sizeof(LinkEnd)) +

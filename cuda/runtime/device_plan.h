@@ -1,4 +1,5 @@
-// Rings, trees and the memory of connections: what the kernels of one rank read, and the blocks that its peers write into.
+// Rings, trees and the memory of connections: the tables that the kernels of one rank read, and the blocks into which
+// its peers write.
 //
 // The rank's segment is one allocation on its device:
 //
@@ -7,9 +8,9 @@
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
 //     page-aligned   SIMPLE slots of connections that are forwarded for ranks of this host (engine/forwarding.h)
 //
-// Rings and trees use the pairs of adjacent ranks. Direct schedules can need any peer: the channels below `openChannels` have a
-// block for each. So do sends and receives: for every other pair there is a compact block (cuda/kernels/launch.h), except with
-// staged peers, whose blocks the host moves.
+// Rings and trees use the pairs of adjacent ranks. Direct schedules can need any peer, so each channel below
+// `openChannels` has a block for every peer. Sends and receives need all pairs: the remaining ones have a compact block
+// (cuda/kernels/launch.h), except with staged peers, whose blocks the host moves.
 #pragma once
 
 #include <algorithm>
@@ -32,25 +33,27 @@ class DevicePlan {
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
   Status setChain(int channel, const CollNetChain& chain);
-  // The tree of the ranks of its host below the leader of the channel's chain, which is set before; -1: this rank leads.
+  // Sets the tree over this host's ranks below the leader of the channel's chain. The chain is set before; `up` = -1:
+  // this rank leads.
   Status setHostTree(int channel, int up, const std::vector<int>& down);
   const CollNetChain& chain(int channel) const { return chains_[channel]; }
   bool complete() const;
   bool hasTrees() const { return hasTrees_; }
   int openChannels() const { return openChannels_; }
-  // How many channels have a connection with a peer for sends and receives: the first ones.
+  // Returns the number of channels, counted from 0, that have a connection with the peer for sends and receives.
   int exchangeChannels(int peer) const { return staged_[peer] ? openChannels_ : channels_; }
-  // Whether the channel's connections with a peer are used, by more than exchanges.
+  // Returns true if more than exchanges use the channel's connections with the peer.
   bool uses(int peer, int channel) const;
   size_t blockBytes(int peer, int channel) const {
     return uses(peer, channel) ? shape_.blockBytes() : compactShape(shape_).blockBytes();
   }
 
   static constexpr uint64_t kNone = ~uint64_t{0};
-  // Where the blocks of all pairs begin in the segment, peer x channels + channel; kNone: there is none.
+  // Returns the offset of each pair's block in the segment, by peer x channels + channel; kNone: no block.
   const std::vector<uint64_t>& blockOffsets() const { return offsets_; }
   size_t segmentBytes() const { return segmentBytes_; }
-  // So many connections are forwarded for others; where their slots begin in the segment.
+  // Sets the number of connections that this rank forwards for others. Their slots begin at forwardedOffset() in the
+  // segment.
   void setForwarded(int connections);
   int forwarded() const { return forwarded_; }
   size_t forwardedOffset() const { return forwardedOffset_; }
@@ -60,22 +63,23 @@ class DevicePlan {
   }
   size_t bounceOffset() const;
 
-  // A peer's segment in our address space; or, where its memory is not reached, the ends of connections in pinned memory of
-  // the host, by channel.
+  // A peer's segment in our address space. If its memory is not reached, `staged` contains the ends of the connections
+  // in pinned host memory, by channel.
   struct PeerSegment {
     uint8_t* base = nullptr;
     TransportKind transport = TransportKind::None;
     bool inProcess = false;
     std::vector<uint64_t> blockOffsets;
-    uint64_t forwardedOffset = kNone;  // of the slots of what it forwards for others
+    uint64_t forwardedOffset = kNone;  // of the slots of connections that the peer forwards for others
     std::vector<StagedEnds> staged;
   };
 
-  // The peer's memory is not reached, and neither ours by it: it needs no block in the segment.
+  // Marks a peer whose memory this rank does not reach, nor the peer ours: the segment contains no block for it.
   void setStaged(int peer);
 
-  // Writes what the kernels read into `memory`, device memory of tableBytes(), through `staging`, which is as large. `network`:
-  // of one that reduces, by channel, as far as there are.
+  // Writes the tables that the kernels read into `memory`, device memory of tableBytes(), through `staging` of the same
+  // size. `network` contains the ends for a network that reduces, by channel; it may be shorter than the number of
+  // channels.
   size_t tableBytes() const;
   void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
              const std::vector<StagedEnds>& network, ProgressRecord* records) const;
@@ -91,9 +95,8 @@ class DevicePlan {
   };
 
   void place();
-  size_t endsOfChannel() const {
-    return static_cast<size_t>(size_) + 1;
-  }  // in each direction: of all peers, and the network
+  // In each direction: one end for every rank, and one for the network.
+  size_t endsOfChannel() const { return static_cast<size_t>(size_) + 1; }
 
   int rank_, size_, channels_, openChannels_;
   ConnectionShape shape_;

@@ -1,4 +1,4 @@
-// How ranks of several processes register buffers, on which they work in place from then on.
+// Registers buffers on which ranks of several processes then work in place.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ constexpr std::chrono::microseconds kQuietSleep{200};
 
 }  // namespace
 
-// Opening and closing wait for every kernel of this process, also for one that waits for a rank whose thread is here.
+// Repeats the attempt until no kernel is in flight. Opening and closing memory wait for every kernel of this process,
+// even for one that waits for a rank whose thread makes the call.
 Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos);
   while (!attempt()) {

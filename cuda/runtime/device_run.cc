@@ -1,4 +1,4 @@
-// How operations get onto a stream: alone or as a group, in launches of as many as share a kernel.
+// Puts operations on a stream, alone or as a group. Operations that share a kernel share a launch.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -18,7 +18,7 @@ constexpr std::chrono::microseconds kAreaSleep{20};
 int blocksOf(const ExchangeLaunch& launch) { return launch.channelCount; }
 int blocksOf(const Works& launch) { return static_cast<int>(launch.blocks); }
 
-// For the history and for messages: without what belongs to the caller.
+// Returns a copy for the history and for messages, without pointers into the caller's memory.
 Operation recordOf(const DeviceOperation& one) {
   Operation operation = one.operation;
   if (!one.isCollective()) operation.count = one.tasks.size();
@@ -30,14 +30,15 @@ Operation recordOf(const DeviceOperation& one) {
 
 }  // namespace
 
-// Reading and writing in place needs memory that all ranks reach: of one process, or registered.
+// Returns true if the collective may work in place. All ranks must reach the memory, because they are threads of one
+// process or because it is registered.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
   return (inPlace_ || !buffers_.empty()) &&
          (collective == Collective::AllReduce || collective == Collective::AllGather ||
           collective == Collective::ReduceScatter);
 }
 
-// How much of an operation's chunk is of one rank where the network does it, else 0.
+// Returns the bytes of one rank that a chunk contains if the network reduces the operation; 0 if it does not.
 size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
   const bool gathers = code.collective == Collective::AllGather;
   const bool scatters = code.collective == Collective::ReduceScatter;
@@ -52,8 +53,8 @@ size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
   const size_t most = isCollNet(choice.algorithm) ? collNetBytes(code) : 0;
   if (most != 0) {
-    const Algorithm algorithm =
-        code.collective == Collective::AllReduce ? choice.algorithm : Algorithm::CollNetChain;  // no other uses trees
+    // Only all-reduces use trees.
+    const Algorithm algorithm = code.collective == Collective::AllReduce ? choice.algorithm : Algorithm::CollNetChain;
     const auto groups = static_cast<uint8_t>(std::min<size_t>(choice.channels, collNet_.size()));
     const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
     return {algorithm, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
@@ -85,8 +86,8 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
   return choice;
 }
 
-// Peers read what this rank sends and write what it receives; but an all-gather's input and a reduce-scatter's output are this
-// rank's alone.
+// Checks that peers reach the buffers. Peers read this rank's send buffer and write its receive buffer, but no peer
+// uses the input of an all-gather or the output of a reduce-scatter.
 Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   if (!one.isInPlace()) return Status::ok();
   const DeviceGuard guard(config_.device);
@@ -186,13 +187,14 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
     if (status) status = isCapturing(stream, capturing);
     if (!status) return {refuse(status)};
   }
-  // A graph has the launches' arguments for as long as it may be replayed.
+  // Arguments of a captured launch must fit into its descriptor: an area would stay in use while the graph may be
+  // replayed.
   const size_t maxBytes = capturing ? InlineArguments::kBytes : kAreaBytes;
   for (const std::span<const DeviceOperation> together : intoLaunches(group, config_.rank, config_.size, maxBytes)) {
     issued = launch(together, timeoutNanos, stream);
     if (issued.code != Code::Ok) {
       const std::lock_guard lock(mutex_);
-      // The peers wait for what does not come.
+      // Peers may already wait for the launches that this rank does not issue.
       if (begun) failed(issued.code == Code::Invalid ? Code::System : issued.code, issued_ + 1, 0, error_);
       return {failure_ == Code::Ok ? issued.code : failure_};
     }
@@ -224,7 +226,7 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
   work.unreachable = one.unreachable ? 1 : 0;
   work.fingerprint = operation.fingerprint;
   if (operation.counts != nullptr) {
-    const auto counts = arguments.put<int64_t>(2 * n);  // then displacements
+    const auto counts = arguments.put<int64_t>(2 * n);  // counts, then displacements
     std::copy_n(one.counts.begin(), 2 * n, counts.here);
     work.counts = counts.there;
     work.displacements = counts.there + n;
@@ -288,7 +290,7 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
   return issue(launch, std::move(area), operations, timeoutNanos, stream);
 }
 
-// Tasks by queue, one queue for each peer and direction, copies last.
+// Orders the tasks by queue, one queue for each peer and direction; copies come last.
 Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                        Stream stream) {
   size_t total = 0;
@@ -348,8 +350,8 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   return issue(launch, std::move(area), operations, timeoutNanos, stream);
 }
 
-// None where the arguments fit into the descriptor. To make one would wait for the device, also for kernels that wait for this
-// rank: the areas are those of the beginning, and one that is in use comes back when its operation is over.
+// Takes an argument area, or none if the arguments fit into the descriptor. Creating an area would wait for the device,
+// even for kernels that wait for this rank. So areas are created at the beginning; takeArea waits until one is free.
 Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
   if (bytes <= InlineArguments::kBytes) return Status::ok();
   const DeviceGuard guard(config_.device);
@@ -360,7 +362,7 @@ Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>&
       area = areas_.take(bytes);
       if (area != nullptr) return Status::ok();
       reap();
-      if (flights_.empty() || failure_ != Code::Ok) break;  // graphs have all of them, or nothing comes back
+      if (flights_.empty() || failure_ != Code::Ok) break;  // graphs hold all areas, or none will be returned
     }
     std::this_thread::sleep_for(kAreaSleep);
   }
@@ -418,7 +420,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     flight.event = event;
     flight.blocks = blocksOf(launch);
     flight.operation = recordOf(operations[i]);
-    // Before others can find it and query it.
+    // Begin the record before another thread can find the operation.
     if (!capturing && !testing_) enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();
   }
@@ -432,7 +434,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (status) status = endTurn(stream, capturing);
   const std::lock_guard lock(mutex_);
   if (!status) {
-    // Whether the kernel was launched is not known: the ranks may no longer agree.
+    // It is not known whether the kernel was launched, so the ranks may no longer agree.
     if (activity_ != nullptr) activity_->end();
     for (const InFlight& flight : flights) ended(flight, false);
     broken(flights.front(), status);
@@ -451,7 +453,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   return {Code::Ok, issued_, operations.back().operation.choice, sequence_};
 }
 
-// Begins its record. A collective gets its sequence number.
+// Begins the operation's record, and numbers it if it is a collective.
 void DeviceCommunicator::enter(InFlight& flight, std::span<const PointToPointTask> tasks) {
   const std::lock_guard lock(mutex_);
   Operation& operation = flight.operation;

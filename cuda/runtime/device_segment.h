@@ -1,4 +1,4 @@
-// The memory of a rank's connections, and its views of other processes'.
+// The memory of a rank's connections, and its mappings of other processes' memory.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace jccl::device {
 
-// A rank's own. Memory of the heap goes back there with its owner; memory behind a descriptor is unmapped, and lives on in the
-// processes that have mapped it.
+// A rank's own segment. Memory of the heap returns there when its owner is destroyed. Memory behind a descriptor is
+// unmapped, and lives on in the processes that have mapped it.
 class DeviceSegment {
  public:
   DeviceSegment() = default;
@@ -28,12 +28,12 @@ class DeviceSegment {
     return *this;
   }
 
-  // Of the current device, not initialised.
+  // Takes memory of the current device from the heap, not initialised.
   static Status onHeap(size_t bytes, DeviceSegment& segment) {
     segment.reset();
     return HeapMemory::device(bytes, segment.heap_);
   }
-  // The same behind a descriptor, which the caller gets.
+  // Allocates memory of the current device behind a descriptor, which the caller gets.
   static Status behindDescriptor(size_t bytes, DeviceSegment& segment, UniqueFd& descriptor);
 
   uint8_t* base() const { return hasDescriptor() ? static_cast<uint8_t*>(mapped_.address) : heap_.base(); }
@@ -43,7 +43,7 @@ class DeviceSegment {
     return reinterpret_cast<T*>(base());
   }
   bool hasDescriptor() const { return mapped_.address != nullptr; }
-  // Never goes back: a kernel may still use it.
+  // Keeps the memory for good, because a kernel may still use it.
   void leak() {
     heap_.leak();
     mapped_ = {};
@@ -55,7 +55,7 @@ class DeviceSegment {
   DescriptorMemory mapped_;
 };
 
-// Another process's, closed with its owner.
+// Memory of another process, closed when its owner is destroyed.
 class PeerMemory {
  public:
   PeerMemory() = default;
@@ -80,7 +80,7 @@ class PeerMemory {
   }
 
   uint8_t* base() const { return static_cast<uint8_t*>(mapped_.address != nullptr ? mapped_.address : opened_); }
-  // Stays open: a kernel may still use it.
+  // Keeps the memory open for good, because a kernel may still use it.
   void leak() {
     opened_ = nullptr;
     mapped_ = {};

@@ -88,7 +88,7 @@ size_t DeviceStaging::areaBytes() const {
   return bytes;
 }
 
-// Whether anything may be put on the stream; nothing is there if not.
+// Prepares a stream for the steps of put(). If this fails, nothing is on the stream.
 Status DeviceStaging::begin(Stream stream, uint64_t& id) {
   bool capturing = false;
   if (Status status = isCapturing(stream, capturing); !status) return status;
@@ -130,7 +130,7 @@ Status DeviceStaging::put(std::span<const StagingStep> steps, Stream stream, siz
     status = putOne(steps[done], stream);
     if (status) ++done;
   }
-  // An address that is none may be found by the first copy; later it is too late to take anything back.
+  // The first copy may find that an address is invalid. Later steps cannot be taken back, so their failure is final.
   if (!status && done == 0) return noted(status);
   lastStream_ = id;
   const Status recorded = recordEvent(last_, stream);
@@ -155,7 +155,7 @@ Status DeviceStaging::await(uint64_t signal, int64_t nanos, bool& reached) {
   const DeviceGuard guard(config_.device);
   bool over = false;
   Status status = guard.status();
-  if (status) status = queryEvent(last_, over);  // which shows whether the device has failed
+  if (status) status = queryEvent(last_, over);  // returns an error if the device has failed
   return noted(status);
 }
 

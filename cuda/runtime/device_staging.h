@@ -1,14 +1,16 @@
-// What a communicator puts on streams where the host executes its operations on device memory (host staging): copies to
-// pinned memory and back, stream signals that show the host how far a stream has come, and stream waits that hold the stream
-// until the host has done its part. No kernel is launched, and nothing runs on the device during a stream wait.
+// Host staging on the GPU's side: the work that a communicator puts on streams if the host executes its operations on
+// device memory. Copies lead to pinned memory and back. A stream signal shows the host how far a stream has come; a
+// stream wait holds the stream until the host has done its part. No kernel is launched, and nothing runs on the device
+// during a stream wait.
 //
-//     stream   copy in ── signal 1 ── wait 1 ── copy out ── signal 2 ── what the caller puts there next
+//     stream   copy in ── signal 1 ── wait 1 ── copy out ── signal 2 ── later work of the caller
 //     host                     await 1 ── collective ── open 1        await 2
 //
-// Everything of an operation is put on the caller's own stream when it is issued. A wait that held up a copy on
-// another stream would wait for itself: streams share the queues of the hardware.
+// All work of an operation is put on the caller's own stream when the operation is issued. Streams share hardware
+// queues: if a copy were on another stream, a wait could hold it up, and thus wait for itself.
 //
-// Threads: put() and area() by one thread at a time; await(), open() and lastError() by any thread at any time.
+// Threads: one thread at a time calls put() and area(); any thread may call await(), open() and lastError() at any
+// time.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +27,14 @@
 
 namespace jccl::device {
 
-// Something for a stream. Signals count up from DeviceStaging::kFirst, waits too.
+// One item of work for a stream. Signals and waits each count up from DeviceStaging::kFirst.
 struct StagingStep {
   enum class Kind : uint8_t { Copy = 0, Signal = 1, Wait = 2 };
 
   Kind kind = Kind::Copy;
   void* to = nullptr;
   const void* from = nullptr;
-  uint64_t value = 0;  // the bytes of a copy, or the number of a signal or wait
+  uint64_t value = 0;  // bytes of a copy, or number of a signal or wait
 };
 
 class DeviceStaging {
@@ -40,42 +42,42 @@ class DeviceStaging {
   struct Config {
     int rank = 0;
     int device = 0;
-    uint64_t token[2] = {0, 0};  // of the communicator, different from all others
+    uint64_t token[2] = {0, 0};  // identifies the communicator; no other has the same
   };
 
-  // The number of the first signal and wait of operations; those before are of create()'s probe.
+  // Number of the first signal and wait of operations; the probe of create() uses the number before.
   static constexpr uint64_t kFirst = 2;
 
-  // Tries a signal and a wait before it returns, for as long as `timeoutNanos` says.
+  // Tests a signal and a wait before it returns; the signal must arrive within `timeoutNanos`.
   static Status create(const Config& config, int64_t timeoutNanos, std::unique_ptr<DeviceStaging>& staging);
-  // Opens all waits and pauses for the streams to pass them. If they do not, memory that they may still copy from
-  // and to is kept for good.
+  // Opens all waits and pauses until the streams have passed them. If they do not, the memory that they may still
+  // access is never freed.
   ~DeviceStaging();
   DeviceStaging(const DeviceStaging&) = delete;
   DeviceStaging& operator=(const DeviceStaging&) = delete;
 
-  // The stream of operations whose caller names none.
+  // Returns the stream of operations for which the caller names none.
   Stream ownStream() const { return stream_; }
 
-  // Pinned memory of at least so many bytes. A larger one than the last is new, and the last remains what it was: all stay
-  // until this object ends.
+  // Sets `memory` to pinned memory of at least `bytes`. If the last area is too small, a new one is allocated. Earlier
+  // areas stay valid until this object is destroyed.
   Status area(size_t bytes, void*& memory);
   size_t areaBytes() const;
 
-  // Puts the steps on a stream, after all that was put on others before. `done` is how many are there: all, unless it fails;
-  // none if the status is Invalid.
+  // Puts the steps on a stream, after all work of earlier calls on other streams. `done` is the number of steps on the
+  // stream: all of them unless the call fails, none if the status is Invalid.
   Status put(std::span<const StagingStep> steps, Stream stream, size_t& done);
 
-  // Waits until the streams have come to a signal, for at most so long, and sets `reached` if they have; fails if the
-  // device has.
+  // Waits for at most `nanos` until the streams have reached a signal, and sets `reached` if they have. Returns an
+  // error if the device has failed.
   Status await(uint64_t signal, int64_t nanos, bool& reached);
-  // Opens a stream wait and those before it.
+  // Opens a stream wait and all waits before it.
   void open(uint64_t wait);
 
   std::string lastError() const;
 
  private:
-  // Each alone on its line: the device writes one, the host the other.
+  // Each word has a line to itself: the device writes one, the host the other.
   struct Words {
     alignas(128) uint32_t signalled;
     alignas(128) uint32_t opened;
@@ -92,12 +94,12 @@ class DeviceStaging {
   HeapMemory memory_;
   Words* words_ = nullptr;
   Stream stream_ = nullptr;
-  Event last_ = nullptr;                // after what was put on a stream last
-  std::optional<uint64_t> lastStream_;  // its id
+  Event last_ = nullptr;                // recorded after the last work on a stream
+  std::optional<uint64_t> lastStream_;  // id
   uint64_t lastWait_ = 0;
 
   mutable std::mutex mutex_;
-  std::vector<HeapMemory> areas_;  // guarded by mutex_, as what follows
+  std::vector<HeapMemory> areas_;  // guarded by mutex_, like the members below
   uint64_t opened_ = 0;
   std::string error_;
 };

@@ -1,4 +1,4 @@
-// Streams, what is captured from them, and events.
+// Streams, captures and events.
 #include <cstdint>
 #include <string>
 
@@ -17,7 +17,8 @@ const auto kPerThreadHandle = reinterpret_cast<Stream>(uintptr_t{2});  // CU_STR
 
 bool isDefault(Stream stream) { return stream == nullptr || stream == kLegacyHandle; }
 
-// Two handles are the default stream's, and one is another stream's in each thread.
+// Returns one number for both handles of the default stream. CU_STREAM_PER_THREAD means a different stream in each
+// thread, so it has a different number in each.
 uint64_t handleOf(Stream stream) {
   thread_local const uint16_t ofThisThread = 0;
   if (stream == kPerThreadHandle) return reinterpret_cast<uintptr_t>(&ofThisThread) + 1;
@@ -30,7 +31,7 @@ static_assert(static_cast<int>(CaptureMode::Global) == static_cast<int>(driver::
 static_assert(static_cast<int>(CaptureMode::ThreadLocal) == static_cast<int>(driver::CaptureMode::ThreadLocal));
 static_assert(static_cast<int>(CaptureMode::Relaxed) == static_cast<int>(driver::CaptureMode::Relaxed));
 
-// The stream belongs to the current device's primary context, in which the library's kernels are.
+// Checks that the stream belongs to the current device's primary context, which contains the library's kernels.
 Status checkContext(Stream stream) {
   int device = 0;
   driver::Context primary = nullptr, context = nullptr;
@@ -119,7 +120,7 @@ Status launchGraph(Graph graph, Stream stream) {
 Status destroyGraph(Graph graph) { return statusOf("cuGraphExecDestroy", driver().executableDestroy(graphOf(graph))); }
 
 Status copyAsync(void* to, const void* from, size_t bytes, Stream stream) {
-  if (bytes == 0) return Status::ok();  // of which a driver may refuse the addresses
+  if (bytes == 0) return Status::ok();  // a driver may refuse the addresses of an empty copy
   const driver::Result result = driver().copyAsync(addressOf(to), addressOf(from), bytes, streamOf(stream));
   return result == driver::Result::Success ? Status::ok() : statusOf("cuMemcpyAsync", result, bytesFact(bytes));
 }

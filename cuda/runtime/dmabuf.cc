@@ -1,4 +1,4 @@
-// Device memory as a dma-buf, for the drivers of network adapters.
+// Exports device memory as a dma-buf, for the drivers of network adapters.
 #include <string>
 
 #include "cuda/driver/driver.h"

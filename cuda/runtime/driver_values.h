@@ -1,4 +1,4 @@
-// Values of device_api.h as the driver has them.
+// Converts values of device_api.h to and from those of the driver.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline driver::Stream streamOf(Stream stream) { return static_cast<driver::Strea
 inline driver::Event eventOf(Event event) { return static_cast<driver::Event>(event); }
 inline std::string bytesFact(size_t bytes) { return "bytes=" + std::to_string(bytes); }
 
-// What the driver says of an address; the value stays as it is where it knows none.
+// Asks the driver for an attribute of an address. Returns false, and keeps `value`, if the driver does not know it.
 template <class Value>
 bool ask(driver::PointerAttribute attribute, const void* address, Value& value) {
   Value found{};

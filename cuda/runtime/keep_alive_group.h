@@ -1,9 +1,9 @@
-// What the ranks of one communicator in this process share.
+// Memory and ranks that the ranks of one communicator in this process share.
 //
-// Memory that peers write into may not be used again while a peer's kernel could still be at the end of its last operation,
-// when its owner has long been closed. It is kept until all ranks of the communicator in this process are gone.
+// A closed rank's memory must not be used again while a peer's kernel may still be at the end of its last operation,
+// which writes there. The group keeps such memory until all ranks of the communicator in this process are closed.
 //
-// Ranks whose kernels access each other's buffers join. A rank whose operation has failed finds its peers here.
+// Ranks whose kernels access each other's buffers join. A rank whose operation has failed finds its peers in the group.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class KeepAliveGroup {
     for (auto& [device, memory] : kept_) RetiredMemory::ofThisProcess().retire(device, std::move(memory));
   }
 
-  // That of the ranks of one communicator, by its token.
+  // Returns the group of the ranks of one communicator, by its token.
   static std::shared_ptr<KeepAliveGroup> of(const uint64_t token[2]) {
     static std::mutex mutex;
     static auto* groups = new std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<KeepAliveGroup>>();
@@ -48,17 +48,17 @@ class KeepAliveGroup {
 
   void join(DeviceCommunicator& rank) {
     const std::lock_guard lock(mutex_);
-    std::erase(ranks_, &rank);  // which may have joined before
+    std::erase(ranks_, &rank);  // it may have joined before
     ranks_.push_back(&rank);
   }
 
-  // Returns when no thread visits the rank any more. A rank that has not joined may leave.
+  // Returns when no thread visits the rank any more. The rank need not have joined.
   void leave(const DeviceCommunicator& rank) {
     const std::lock_guard lock(mutex_);
     std::erase(ranks_, &rank);
   }
 
-  // Calls visit(peer) for all joined ranks but `self`. The caller holds no lock of its own.
+  // Calls visit(peer) for all joined ranks except `self`. The caller must not hold its own mutex.
   template <class Visit>
   void forPeers(const DeviceCommunicator& self, Visit&& visit) {
     const std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ class KeepAliveGroup {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<int, std::shared_ptr<DeviceSegment>>> kept_;  // and the device of each
+  std::vector<std::pair<int, std::shared_ptr<DeviceSegment>>> kept_;  // with their devices
   std::vector<DeviceCommunicator*> ranks_;
 };
 

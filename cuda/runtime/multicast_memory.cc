@@ -16,11 +16,12 @@ namespace {
 using driver::driver;
 using driver::statusOf;
 
-// The objects' handles of this process: ranks that are threads use one, which the last of them releases.
+// Counts the users of each multicast object's handle in this process. Ranks that are threads share one handle; the last
+// of them releases it.
 class Handles {
  public:
   static Handles& ofThisProcess() {
-    static auto* handles = new Handles();  // communicators may end until the process does
+    static auto* handles = new Handles();  // never destroyed: communicators may end until the process does
     return *handles;
   }
 
@@ -83,7 +84,7 @@ Status MulticastMemory::create(int devices, size_t bytes, bool shareable) {
   if (Status status = currentDevice(device); !status) return status;
   driver::MulticastProperties properties = propertiesOf(devices, bytes, shareable);
   const std::string facts = "devices=" + std::to_string(devices) + " " + bytesFact(bytes);
-  // What is recommended may be hundreds of MiB.
+  // Use the minimum: the recommended granularity may be hundreds of MiB.
   size_t unit = 0, memoryUnit = 0;
   Status status = statusOf("cuMulticastGetGranularity",
                            driver().multicastGranularity(&unit, &properties, driver::kMinimumGranularity), facts);
@@ -111,7 +112,7 @@ void MulticastMemory::open(uint64_t handle, size_t bytes, bool shareable) {
 Status MulticastMemory::import(int descriptor, size_t bytes) {
   reset();
   driver::Allocation object = 0;
-  // The driver takes the number of the descriptor in the place of a pointer.
+  // The driver takes the number of the descriptor as a pointer value.
   void* number = reinterpret_cast<void*>(static_cast<intptr_t>(descriptor));
   const Status status =
       statusOf("cuMemImportFromShareableHandle", driver().allocationImport(&object, number, driver::kPosixDescriptor),

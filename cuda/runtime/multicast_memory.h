@@ -1,7 +1,8 @@
-// Memory of this rank that is bound to a multicast object of the driver, which stands for the same memory of all ranks.
+// Memory of this rank that is bound to a multicast object of the driver. One address of the object stands for the same
+// memory of all ranks.
 //
-// One rank creates the object, the others join by its handle or by a descriptor; when all have joined, all bind. A driver's
-// cuMulticastBindMem waits for those that have not joined, so ranks agree that all have before any binds.
+// One rank creates the object; the others join by its handle or by a descriptor. When all have joined, all bind. The
+// driver's cuMulticastBindMem waits for devices that have not joined, so ranks first agree that all have.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +20,21 @@ class MulticastMemory {
   MulticastMemory(MulticastMemory&& other) noexcept { *this = std::move(other); }
   MulticastMemory& operator=(MulticastMemory&& other) noexcept;
 
-  // Whether the current device can be in a team; why not.
+  // Returns an error with the reason if the current device cannot join a multicast object.
   static Status supported();
 
-  // The object, of at least so many bytes of each of so many devices; `shareable` with other processes.
+  // Creates an object for `devices` devices, with at least `bytes` on each; `shareable` with other processes.
   Status create(int devices, size_t bytes, bool shareable);
-  // For another process, which the caller closes.
+  // Creates a descriptor for another process; the caller closes it.
   Status exportDescriptor(int& descriptor) const;
-  // The object of another rank with its bytes(): of a rank of this process by its handle(), or of another process by a
-  // descriptor, which stays the caller's.
+  // Uses the object of another rank, with its bytes(): open() by the handle() of a rank in this process, import() by a
+  // descriptor from another process, which the caller keeps.
   void open(uint64_t handle, size_t bytes, bool shareable);
   Status import(int descriptor, size_t bytes);
 
-  // Adds the current device to the team.
+  // Adds the current device to the object.
   Status join();
-  // When all have joined: binds memory of the current device, not initialised.
+  // Binds memory of the current device, not initialised. All ranks must have joined.
   Status bind();
 
   uint64_t handle() const { return object_; }
@@ -42,15 +43,15 @@ class MulticastMemory {
   uint8_t* memory() const { return static_cast<uint8_t*>(memory_); }
   uint8_t* multicast() const { return static_cast<uint8_t*>(multicast_); }
 
-  // Never goes back: a kernel may still use it.
+  // Keeps the memory for good, because a kernel may still use it.
   void leak();
-  // No kernel of any rank uses it any more.
+  // Frees the memory. No kernel of any rank may use it any more.
   void reset();
 
  private:
   void hold(uint64_t handle, size_t bytes, bool shareable);
 
-  uint64_t object_ = 0;  // the driver's handle
+  uint64_t object_ = 0;  // handle of the driver
   size_t bytes_ = 0;
   bool shareable_ = false;
   uint64_t allocation_ = 0;

@@ -48,7 +48,7 @@ Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) co
   driver::Address begin = 0;
   if (ask(Attribute::RangeStart, memory.begin, begin) && ask(Attribute::RangeBytes, memory.begin, allocation.bytes)) {
     allocation.begin = static_cast<uintptr_t>(begin);
-    // The rest is another allocation's, of which nothing is known here.
+    // The rest belongs to another allocation, about which nothing is known.
     if (!allocation.covers(memory))
       allocation.unreached = "is more than its allocation of " + bytesFact(allocation.bytes);
   }
@@ -58,7 +58,7 @@ Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) co
     return Status::ok();
   }
   if (type == driver::kMemoryOfHost) return Status::ok();
-  // Of cuMemAlloc, in a primary context: connecting has enabled access to it for all.
+  // Memory of cuMemAlloc in a primary context needs no further check: connect() has enabled access to it.
   int device = -1, plain = 0;
   driver::Context context = nullptr;
   (void)ask(Attribute::DeviceOrdinal, memory.begin, device);

@@ -1,8 +1,8 @@
-// Whether peers' kernels reach a rank's buffers under its own addresses, as operations in place use them.
+// Checks whether peers' kernels reach a rank's buffers under the rank's own addresses, which operations in place need.
 //
-// The driver is asked for everything once for an allocation. From then on one call for a buffer gives the allocation's number,
-// which no other has in the life of the process: memory that was freed and allocated again is asked for again. Access that the
-// application takes away from memory that it keeps is not noticed.
+// The driver is asked for all facts once per allocation. Later, one call per buffer returns the allocation's number,
+// which no other allocation has in the life of the process: memory that was freed and allocated again is examined
+// again. The check does not notice if the application withdraws access to memory that it keeps.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace jccl::device {
 
 class PeerReach {
  public:
-  // The rank's own device, then those of its peers.
+  // Adds the rank's own device first, then the devices of its peers.
   Status add(int device);
 
   struct Found {
-    uint64_t allocation = 0;  // the driver's number of it; 0: it has given none
-    std::string unreached;    // what a peer does not reach of the memory; empty where it reaches all
+    uint64_t allocation = 0;  // number that the driver gave it; 0: none
+    std::string unreached;    // why a peer does not reach the memory; empty if all do
   };
-  // Invalid where the driver knows no memory there. The caller holds the guard of the rank's device.
+  // Returns Invalid if the driver knows no memory there. The caller holds the guard of the rank's device.
   Status check(const MemoryRange& memory, Found& found);
 
  private:
   struct Allocation {
-    uint64_t id = 0;  // the driver's; 0: it has given none
+    uint64_t id = 0;  // number that the driver gave it; 0: none
     uintptr_t begin = 0;
     size_t bytes = 0;
     std::string unreached;
@@ -42,9 +42,10 @@ class PeerReach {
   Status describeUnknown(const MemoryRange& memory) const;
 
   std::vector<int> devices_;
-  bool pageable_ = true;  // all of them reach any memory of the process, which the driver does not know then
+  // True if all devices access any memory of the process, even memory that the driver does not know.
+  bool pageable_ = true;
   std::vector<Allocation> known_;
-  size_t next_ = 0;  // the one to forget
+  size_t next_ = 0;  // entry of known_ to overwrite next
 };
 
 }  // namespace jccl::device

@@ -27,13 +27,13 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 
 }  // namespace
 
-// What a rank sends its peers.
+// Sent by a rank to its peers.
 struct RegisteredBuffers::Introduction {
   uint64_t magic;
   int32_t rank;
   int32_t byDescriptor;
-  uint64_t address, bytes;  // in its own process
-  uint64_t allocation;      // as its driver numbers it
+  uint64_t address, bytes;  // in the sender's process
+  uint64_t allocation;      // number that the sender's driver gave the allocation
   uint64_t allocationBytes;
   uint64_t offset;
   MemoryHandle handle;

@@ -1,7 +1,9 @@
-// Buffers of the application on which ranks of several processes work in place: each is mapped by the processes of all others.
+// Buffers of the application on which ranks of several processes work in place. Every process maps the buffers of all
+// other processes.
 //
-// All ranks register together: each describes its buffer, opens those of its peers, and uses them when all have opened all. An
-// allocation of a peer is opened once, however many buffers lie in it. By the thread that issues operations.
+// All ranks register together: each describes its buffer, opens the buffers of its peers, and uses them when all ranks
+// have opened all buffers. A peer's allocation is opened once, however many buffers are in it. Used by the thread that
+// issues operations.
 #pragma once
 
 #include <cstddef>
@@ -21,40 +23,43 @@ namespace jccl::device {
 
 class RegisteredBuffers {
  public:
-  // What was opened of other processes; closed when no buffer needs it any more.
+  // Memory of other processes that was opened; closed when no buffer needs it any more.
   using Opened = std::vector<std::shared_ptr<PeerMemory>>;
 
   RegisteredBuffers(int rank, int size) : rank_(rank), size_(size) {}
 
-  // Begins to register memory of a device: what the peers need, and a descriptor for those of other processes; none where they
-  // open a handle. The caller holds the guard of the device.
+  // Begins to register memory of a device. Writes `info` for the peers, and a descriptor for other processes; it stays
+  // empty if they open a legacy handle. The caller holds the guard of the device.
   Status describe(const MemoryRange& memory, int device, std::vector<uint8_t>& info, UniqueFd& descriptor);
-  // Opens a peer's, by what it wrote; `here`: the address of its buffer in this process.
+  // Opens a peer's buffer by its `info`. Sets `here` to the address of the buffer in this process.
   Status open(int peer, bool inProcess, std::span<const uint8_t> info, UniqueFd descriptor, uint64_t& here);
-  // All ranks have opened all; `there`: the address of this rank's buffer in the process of each peer.
+  // Completes the registration when all ranks have opened all buffers. `there` contains, by peer, the address of this
+  // rank's buffer in the peer's process. Sets `number` to the number of the buffer.
   Status use(std::vector<uint64_t> there, uint64_t& number);
-  // What was described is not used; the caller retires what it had opened.
+  // Cancels the registration. Returns the memory that was opened for it, which the caller retires.
   Opened drop() { return std::exchange(next_, {}).opened; }
-  // A buffer is not used any more; false if there is none of this number.
+  // Ends the use of a buffer. Sets `opened` to the memory that was opened for it; returns false if no buffer has this
+  // number.
   bool close(uint64_t number, Opened& opened);
-  // None is; what all had opened.
+  // Ends the use of all buffers. Returns the memory that was opened for them.
   Opened closeAll();
 
   bool empty() const { return buffers_.empty(); }
-  // Where the peers have a range of an allocation; false if no buffer covers it.
+  // Sets `there` to the addresses of a range of an allocation in the peers' processes. Returns false if no buffer
+  // covers the range.
   bool find(const MemoryRange& memory, uint64_t allocation, std::vector<uint64_t>& there) const;
 
  private:
   struct Introduction;
   struct Buffer {
     MemoryRange memory;
-    uint64_t allocation = 0;  // as the driver numbers it: never another's
+    uint64_t allocation = 0;  // number that the driver gives to no other allocation
     Opened opened;
     std::vector<uint64_t> there;  // by peer
   };
 
   const int rank_, size_;
-  Buffer next_;  // the one that is being registered
+  Buffer next_;  // the buffer that is being registered
   std::map<uint64_t, Buffer> buffers_;
   uint64_t numbers_ = 0;
   std::map<std::pair<int, uint64_t>, std::weak_ptr<PeerMemory>> known_;  // by peer and allocation

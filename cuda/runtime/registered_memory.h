@@ -1,4 +1,5 @@
-// Memory of the host, allocated by others, that kernels use: registered with the driver once for all ranks of the process.
+// Host memory, allocated elsewhere, that kernels use. It is registered with the driver once for all ranks of the
+// process.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ class RegisteredMemory {
     return *this;
   }
 
-  // `registered` is new. The same memory is always registered with the same size.
+  // Registers `memory`. `registered` must be empty; the same memory is always registered with the same size.
   static Status of(void* memory, size_t bytes, RegisteredMemory& registered) {
     Users& users = usersOfThisProcess();
     const std::lock_guard lock(users.mutex);
@@ -41,7 +42,7 @@ class RegisteredMemory {
     return Status::ok();
   }
 
-  // Never unregistered: a kernel may still use it.
+  // Keeps the memory registered for good, because a kernel may still use it.
   void leak() { memory_ = nullptr; }
 
  private:
@@ -68,9 +69,9 @@ class RegisteredMemory {
   void* memory_ = nullptr;
 };
 
-// That of a communicator's connections through memory of the host.
+// Host memory of a communicator's staged connections.
 struct StagedMemory {
-  std::shared_ptr<const void> mapping;  // of the host's engine, which may end before
+  std::shared_ptr<const void> mapping;  // from the host's engine, which may end earlier
   std::vector<RegisteredMemory> registered;
 
   void leak() {

@@ -1,5 +1,6 @@
-// Memory that communicators have used, whose return to the driver waits for every kernel on the device: also for one that
-// waits for the rank whose thread would return it. It goes back when no kernel of this process's communicators is in flight.
+// Memory that communicators no longer use, and that waits to be returned to the driver. Returning it waits for every
+// kernel on the device, even for one that waits for a rank whose thread makes the call. So memory is returned when no
+// kernel of this process's communicators is in flight.
 #pragma once
 
 #include <atomic>
@@ -18,29 +19,30 @@ namespace jccl::device {
 class RetiredMemory {
  public:
   static RetiredMemory& ofThisProcess() {
-    static auto* memory = new RetiredMemory();  // communicators may end until the process does
+    static auto* memory = new RetiredMemory();  // never destroyed: communicators may end until the process does
     return *memory;
   }
 
-  // Held while a kernel is put on a stream: then nothing goes back.
+  // Held while a kernel is put on a stream; meanwhile no memory is returned.
   std::shared_lock<std::shared_mutex> launching() { return std::shared_lock(launching_); }
-  // Of a launch, while launching() is held; and when it is known to have ended.
+  // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
   void begun() { ++inFlight_; }
   void ended() { --inFlight_; }
-  // The communicator ends before the launch: whether that has ended, its event says.
+  // Takes over the event of a launch whose communicator is destroyed earlier. Polls it to learn whether the launch has
+  // ended.
   void orphan(int device, Event event) {
     const std::lock_guard lock(mutex_);
     orphans_.emplace_back(device, event);
   }
 
-  // Anything that goes back with its destructor, under the guard of its device.
+  // Retires an object whose destructor returns the memory, under the guard of its device.
   template <class Owner>
   void retire(int device, Owner owner) {
     const std::lock_guard lock(mutex_);
     retired_.push_back(std::make_unique<Held<Owner>>(device, std::move(owner)));
   }
 
-  // Does what waits for every kernel, and no kernel begins meanwhile; false where some are in flight, and nothing was done.
+  // Calls body() if no kernel is in flight; none begins meanwhile. Otherwise returns false without calling body().
   template <class Body>
   bool whenQuiet(Body&& body) {
     const std::unique_lock quiet(launching_, std::try_to_lock);
@@ -51,7 +53,7 @@ class RetiredMemory {
     return true;
   }
 
-  // Whether all that was retired before has gone back.
+  // Returns all retired memory to the driver. Returns false, and keeps it, if a kernel is in flight.
   bool collect() {
     return whenQuiet([this] {
       std::vector<std::unique_ptr<Any>> all;
@@ -67,7 +69,7 @@ class RetiredMemory {
   }
 
  private:
-  // On a device that has failed nothing is in flight any more.
+  // Destroys the events of orphaned launches that have ended. On a device that has failed, nothing is in flight any more.
   void reapOrphans() {
     const std::lock_guard lock(mutex_);
     std::erase_if(orphans_, [this](const std::pair<int, Event>& orphan) {
@@ -95,7 +97,7 @@ class RetiredMemory {
   std::atomic<int64_t> inFlight_{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Any>> retired_;
-  std::vector<std::pair<int, Event>> orphans_;  // and the device of each
+  std::vector<std::pair<int, Event>> orphans_;  // with their devices
 };
 
 }  // namespace jccl::device

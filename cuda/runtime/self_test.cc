@@ -1,5 +1,5 @@
-// Whether data comes over every connection as it was sent. What a protocol relies on beyond the programming model, lines of
-// LL128 that stay whole, is a property of GPUs and their links, and is tested where it will be used.
+// Tests that every connection delivers data as it was sent. LL128 relies on lines that stay whole. The programming
+// model does not promise this; it is a property of GPUs and their links, and is therefore tested on the GPUs in use.
 #include <chrono>
 #include <thread>
 
@@ -8,7 +8,7 @@
 namespace jccl::device {
 namespace {
 
-constexpr size_t kElements = 48 * 1024;  // many lines, several rounds of small slots
+constexpr size_t kElements = 48 * 1024;  // many LL128 lines, several rounds of small slots
 constexpr std::chrono::milliseconds kGrace{2000};
 
 uint32_t valueOf(int rank, size_t index) {
@@ -31,7 +31,7 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   for (size_t i = 0; i < count; ++i) values[i] = valueOf(config_.rank, i);
   uint8_t* output = testDevice_.base() + bytes;
   Status status = copyAsync(testDevice_.base(), values, bytes, stream_);
-  // What an earlier test has left would pass for what this one has not written.
+  // Clear the output: the results of an earlier test would hide missing writes.
   if (status) status = fillAsync(output, 0, bytes, stream_);
   if (!status) return status;
   const Issued issued = run(code, choice, testDevice_.base(), output,

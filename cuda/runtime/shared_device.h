@@ -1,5 +1,6 @@
-// The communicators of this process that share a device. Their kernels wait for those of other ranks, so all that run have to be
-// resident together. Where all channels do not fit, the device is full, and launches are ordered: see device_order.cc.
+// The communicators of this process that share a device. Their kernels wait for kernels of other ranks, so all that run
+// must be resident at the same time. If the channels of all communicators do not fit together, the device is full, and
+// launches are ordered: see device_order.cc.
 #pragma once
 
 #include <atomic>
@@ -17,9 +18,10 @@ class DeviceCommunicator;
 
 class SharedDevice {
  public:
-  static constexpr double kRounding = 1e-6;  // of sums of shares
+  static constexpr double kRounding = 1e-6;  // tolerance for sums of shares
 
-  // What a launch holds until it is on its stream; on a full device, no other does.
+  // Held by a launch until it is on its stream. On a full device, one launch at a time holds a turn (`alone`);
+  // otherwise any number do (`beside`).
   struct Turn {
     std::shared_lock<std::shared_mutex> beside;
     std::unique_lock<std::shared_mutex> alone;
@@ -27,19 +29,21 @@ class SharedDevice {
 
   static SharedDevice& of(int device) {
     static std::mutex mutex;
-    static auto* devices = new std::deque<SharedDevice>();  // communicators may end until the process does
+    // Never destroyed: communicators may end until the process does.
+    static auto* devices = new std::deque<SharedDevice>();
     const std::lock_guard lock(mutex);
     while (devices->size() <= static_cast<size_t>(device)) devices->emplace_back();
     return (*devices)[device];
   }
 
-  // `share`: of how many multiprocessors the communicator's channels take all. The caller holds the device's guard.
+  // `share` is the number of multiprocessors that the communicator's channels occupy. The caller holds the guard of the
+  // device.
   Status join(DeviceCommunicator& communicator, double share, int multiprocessors) {
     const std::unique_lock turn(turn_);
     const std::lock_guard lock(mutex_);
     multiprocessors_ = multiprocessors;
     if (last_ == nullptr && !fits(taken() + share)) {
-      // For capture(), which may not make them.
+      // Created in advance for capture(), which must not create them.
       Status status = createStream(stream_);
       if (status) status = createEvent(last_);
       if (!status) return status;
@@ -48,7 +52,7 @@ class SharedDevice {
     return Status::ok();
   }
 
-  // Returns when no thread visits the communicator any more. One that has not joined may leave.
+  // Returns when no thread visits the communicator any more. The communicator need not have joined.
   void leave(const DeviceCommunicator& communicator) {
     const std::lock_guard lock(mutex_);
     std::erase_if(members_, [&](const Member& member) { return member.communicator == &communicator; });
@@ -66,7 +70,7 @@ class SharedDevice {
     return turn;
   }
 
-  // Of how many multiprocessors communicators take all.
+  // Returns the number of multiprocessors that the channels of all communicators occupy.
   double sharesOfAll() {
     const std::lock_guard lock(mutex_);
     return taken();
@@ -80,12 +84,13 @@ class SharedDevice {
     for (const Member& member : members_) visit(*member.communicator);
   }
 
-  // What follows is for who holds a turn alone.
+  // The functions below are for a thread that holds a turn alone.
 
-  // Since something was captured on the full device, all launches wait for an event and record it, and so do replays.
+  // Returns true if something was captured on the full device. From then on, all launches and replays wait for last()
+  // and record it.
   bool hasCaptured() const { return capturedOn_.has_value(); }
   Event last() const { return last_; }
-  // `behindAll` has a stream wait for all launches before.
+  // `behindAll` makes a stream wait for all earlier launches.
   template <class BehindAll>
   Status capture(uint64_t stream, BehindAll&& behindAll) {
     if (capturedOn_ && capturedOn_ != stream) {
@@ -114,11 +119,11 @@ class SharedDevice {
 
   std::shared_mutex turn_;
   std::atomic<int> multiprocessors_{0};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<Member> members_;
   Stream stream_ = nullptr;
   Event last_ = nullptr;
-  std::optional<uint64_t> capturedOn_;  // its handle
+  std::optional<uint64_t> capturedOn_;  // handle of the stream
 };
 
 }  // namespace jccl::device

@@ -1,5 +1,6 @@
-// Which rank of which communicator uses which stream, so that ranks of one process do not wait for each other for ever: kernels of
-// one stream run one after the other, those of blocking streams and of the default stream do, and streams share hardware queues.
+// Records which rank of which communicator uses which stream, so that ranks of one process cannot wait for each other
+// for ever. Kernels of one stream run one after the other, and so do kernels of blocking streams and of the default
+// stream. Streams also share hardware queues.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,14 @@ class StreamOwners {
     return owners;
   }
 
-  // Refused, with the remedy, where another rank of the communicator would wait for the stream.
+  // Claims the stream for a rank. Returns an error with the remedy if another rank of the communicator would wait for
+  // it.
   Status claim(int device, const StreamFacts& stream, const uint64_t token[2], int rank) {
     const std::lock_guard lock(mutex_);
     const auto key = std::tuple(device, stream.name.handle, token[0], token[1]);
     const auto known = owners_.find(key);
     if (known != owners_.end() && isAnother(known->second.stream.name, stream.name)) {
-      owners_.erase(known);  // it was destroyed
+      owners_.erase(known);  // the known stream was destroyed
     } else if (known != owners_.end() && known->second.rank != rank) {
       return Status::invalid(
           describe(device, stream.name) + ": rank=" + std::to_string(known->second.rank) +
@@ -58,7 +60,7 @@ class StreamOwners {
     });
   }
 
-  // How many streams of a device ranks of this process use.
+  // Returns the number of streams of a device that ranks of this process use.
   int countOn(int device) {
     const std::lock_guard lock(mutex_);
     std::set<uint64_t> streams;
@@ -74,7 +76,8 @@ class StreamOwners {
     StreamFacts stream;
   };
 
-  // Of two with one handle; what was captured first has no id.
+  // Returns true if two streams with one handle are different streams. A stream that was first seen during a capture
+  // has no id.
   static bool isAnother(const StreamName& one, const StreamName& other) {
     return one.id != 0 && other.id != 0 && one.id != other.id;
   }

@@ -10,13 +10,14 @@
 
 namespace jccl::device {
 
-// Memory of a device; `shareable` by file descriptors.
+// Returns the properties of memory of a device; `shareable` by file descriptors.
 driver::AllocationProperties allocationOn(int device, bool shareable);
-// What the sizes of such memory are multiples of.
+// Sets `unit` to the granularity of such memory.
 Status unitOfAllocations(int device, bool shareable, size_t& unit);
-// That a device reads and writes it.
+// Returns the right of a device to read and write.
 driver::MemoryAccess userOn(int device);
-// Gives an allocation or a multicast object an address, a multiple of `unit`, under which these devices use it.
+// Maps an allocation or a multicast object at a new address, a multiple of `unit`, which the devices in `users` can
+// access.
 Status mapAllocation(driver::Allocation allocation, size_t bytes, size_t unit,
                      const std::vector<driver::MemoryAccess>& users, const std::string& facts, void*& memory);
 Status unmapAllocation(void* memory, size_t bytes);
