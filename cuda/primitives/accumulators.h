@@ -1,4 +1,4 @@
-// Vectors of 16 bytes as their numbers, several at a time.
+// Accumulators for several vectors of 16 bytes at a time.
 #pragma once
 
 #include "cuda/device/memory.h"
@@ -37,11 +37,13 @@ struct Accumulators {
   JCCL_DEVICE simt::Vec16 pack(int i) const { return {low[i].pack(), high[i].pack()}; }
 };
 
-// Accumulators of narrow types take more registers than what they hold, and making numbers of them more code than anything else.
+// Types narrower than 4 bytes. Their accumulators take more registers than the packed elements, and widening them is
+// most of the code.
 template <class E>
 constexpr bool kNarrow = sizeof(typename E::Stored) < 4;
 
-// left[i] = left[i] op right[i], finished. Vectors of narrow types share the registers of the first, one by one: one code.
+// left[i] = left[i] op right[i], then divided. Vectors of narrow types are folded one at a time in the registers of the
+// first, so that the code exists once.
 template <class E, int N>
 JCCL_DEVICE void foldVectors(simt::Vec16 (&left)[N], simt::Vec16 (&right)[N], const Reduction& reduction) {
   constexpr int kTogether = kNarrow<E> ? 1 : N;

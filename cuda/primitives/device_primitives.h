@@ -1,20 +1,20 @@
-// The primitives of the schedules, on the device: what native/primitives/host_primitives.h offers, done by the threads of a
-// block together. Every thread of the block calls the same functions with the same arguments.
+// The primitives of the schedules on the device: the operations of native/primitives/host_primitives.h, executed by the
+// threads of a block together. Every thread of the block calls the same functions with the same arguments.
 //
 // A step:
 //
-//     waiting    thread i of the team waits for what link i needs: credit, and for SIMPLE the chunk
-//     meet       the team agrees that all is there, or that the operation has failed
-//     moving     all threads of the team; LL and LL128 wait for their flags as they go
-//     meet       the whole block
+//     waiting    thread i of the team waits until link i has credit or, for SIMPLE, its chunk
+//     meeting    the team agrees that all links are ready, or that the operation has failed
+//     moving     all threads of the team move data; LL and LL128 wait for their flags meanwhile
+//     meeting    the whole block
 //     publishing one thread per link: a fence, then the published step and the freed slot
 //
-// With SIMPLE in a large block the last warp does nothing but publish, so that its fence overlaps the next step.
+// With SIMPLE in a large block, the last warp only publishes, so that its fence overlaps the next step.
 //
-// After a failure (deadline, abort, mismatch) the object is failed for good: every further call returns at once.
+// After a failure (deadline, abort, mismatch) the object stays failed: every further call returns at once.
 //
-// A block has one object, in shared memory: what is there needs no registers while chunks move. All threads agree on
-// its only variable after each step.
+// A block has one object in shared memory, so that its members need no registers while chunks move. Its only variable
+// is `failed_`, on which all threads agree after each step.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@
 
 namespace jccl::device {
 
-// What the primitives must know of the operation.
+// Facts about the operation that the primitives need.
 struct DeviceTransfer {
   const uint8_t* input;
   uint8_t* output;
   uint32_t elementBytes;
-  size_t sliceCount;  // elements per step, at most a slot's payload
+  size_t sliceCount;  // elements per step, at most the payload of a slot
   Reduction reduction;
   uint32_t fingerprint;
   OperationCode code;  // for a network that reduces
@@ -48,14 +48,15 @@ class DevicePrimitives {
                                const LinkRange& links)
       : state_(state), shape_(shape), transfer_(transfer), links_(links) {}
 
-  // The threads that wait and move, of a block of so many.
+  // Returns how many threads of a block wait and move.
   JCCL_DEVICE static unsigned teamThreads(unsigned blockThreads) {
     return P == Protocol::Simple && blockThreads >= kMinSpecialised ? blockThreads - simt::kWarpThreads : blockThreads;
   }
 
   JCCL_DEVICE bool failed() const { return failed_; }
 
-  // Offsets and counts are in elements, as in HostPrimitives. Calls: schedules have many of them.
+  // Offsets and counts are in elements, as in HostPrimitives. The functions are not inlined, because schedules contain
+  // many calls.
   JCCL_DEVICE_CALL void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, senders(), false); }
   JCCL_DEVICE_CALL void sendFromOutput(size_t out, size_t count) {
     forSlices(output(out), nullptr, count, senders(), false);
@@ -67,7 +68,7 @@ class DevicePrimitives {
   JCCL_DEVICE_CALL void recvCopySend(size_t out, size_t count) {
     forSlices(nullptr, output(out), count, links_, false);
   }
-  // Passes on what is for others.
+  // Passes on data for other ranks.
   JCCL_DEVICE_CALL void recvSend(size_t count) { forSlices(nullptr, nullptr, count, links_, false); }
   JCCL_DEVICE_CALL void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, links_, false); }
   JCCL_DEVICE_CALL void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
@@ -86,15 +87,15 @@ class DevicePrimitives {
   JCCL_DEVICE_CALL void copy(size_t in, size_t out, size_t count) {
     if (input(in) != output(out)) own(input(in), output(out), count * transfer_.elementBytes);
   }
-  // Of one rank: what it reduces is its own input.
+  // With one rank, the result is the rank's own input.
   JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { copy(in, out, count); }
 
-  // Chunks go to slots in device memory: no address is posted for a network.
+  // Chunks go to slots in device memory, so no address is posted for a network.
   JCCL_DEVICE static constexpr bool postsReceives() { return false; }
   JCCL_DEVICE void postReceive(size_t, size_t, uint64_t) {}
 
  private:
-  // From here on one warp only publishes.
+  // Blocks of at least this many threads have a warp that only publishes.
   static constexpr unsigned kMinSpecialised = 128;
   enum Barrier : int { kTeam = 1, kAll = 2 };
 
@@ -103,7 +104,7 @@ class DevicePrimitives {
   JCCL_DEVICE LinkRange senders() const { return {0, 0, links_.firstSend, links_.sendCount, 0}; }
   JCCL_DEVICE LinkRange receivers() const { return {links_.firstRecv, links_.recvCount, 0, 0, links_.ownPosition}; }
 
-  // Cuts a chunk into slices of one step each; an empty chunk is one step, too.
+  // Cuts a chunk into slices of one step each. An empty chunk is one step, too.
   JCCL_DEVICE_CALL void forSlices(const uint8_t* in, uint8_t* out, size_t count, LinkRange links, bool finish) {
     const Team team{simt::threadIndex(), teamThreads(simt::blockThreads())};
     Reduction reduction = transfer_.reduction;
@@ -143,7 +144,7 @@ class DevicePrimitives {
     }
   }
 
-  // Waits for the links of this thread and returns where their chunks are.
+  // Waits for the links of this thread, and stores where their chunks are. Returns false after a failure.
   JCCL_DEVICE bool prepare(const Team& team, const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check,
                            const LinkRange& links) {
     const Waiter waiter(state_.wait);
@@ -171,7 +172,7 @@ class DevicePrimitives {
     }
   }
 
-  // SIMPLE: sources and destinations in their order, each written by the thread that waits for its link.
+  // For SIMPLE: lists sources and destinations in order. Each is written by the thread that waits for its link.
   JCCL_DEVICE void listOperands(const Team& team, const uint8_t* in, uint8_t* out, const LinkRange& links) {
     const int own = links.ownPosition < links.recvCount ? links.ownPosition : links.recvCount;
     const int firstSend = out == nullptr ? 0 : 1;
@@ -204,7 +205,7 @@ class DevicePrimitives {
   }
 
   JCCL_DEVICE void post(const Team& team, uint32_t bytes, uint32_t check, const LinkRange& links) {
-    // Where one warp only publishes, its threads are numbered behind the team; elsewhere each thread publishes for its
+    // If one warp only publishes, its threads are numbered after the team. Otherwise each thread publishes for its
     // links.
     const unsigned first = team.threads < simt::blockThreads() ? team.threads : 0;
     if (team.thread < first) return;
@@ -238,7 +239,7 @@ class DevicePrimitives {
     return reinterpret_cast<T*>(link.block + shape_.slotHeader(link.postStep));
   }
 
-  // For a network's proxy: all but the step that publishes it.
+  // Writes the slot's header for the proxy of a network, except the step that publishes it.
   JCCL_DEVICE void writeHeader(const ActiveLink& link, uint32_t bytes, uint32_t check) const {
     uint32_t wireBytes = bytes;
     if constexpr (P == Protocol::LL) {
@@ -272,7 +273,8 @@ class DevicePrimitives {
     return false;
   }
 
-  // Own data only. No thread may still be writing what another reads here, or reading what it writes.
+  // Copies this rank's own data, between two barriers: no thread may still be writing data that another reads here, or
+  // reading data that another writes.
   JCCL_DEVICE void own(const uint8_t* in, uint8_t* out, size_t bytes) {
     if (failed_ || bytes == 0) return;
     const Team all{simt::threadIndex(), simt::blockThreads()};
@@ -285,7 +287,7 @@ class DevicePrimitives {
     simt::syncThreads(kAll, static_cast<int>(all.threads));
   }
 
-  // SIMPLE has the code of the other one anyway.
+  // SIMPLE contains the code of Mover<E> anyway.
   using OwnMover = std::conditional_t<P == Protocol::Simple, Mover<E>, Copier>;
 
   static constexpr size_t kHeaderCheck = offsetof(SlotHeader, check);

@@ -1,9 +1,11 @@
-// Element types and operations on the device, bit for bit those of native/primitives/reduce.h: its contract is this file's.
+// Element types and reductions on the device. Results equal those of native/primitives/reduce.h bit for bit, and its
+// contract holds here.
 //
-// The unit is a granule of 8 bytes, which holds whole elements. An Accumulator folds the granules of all sources of one
-// call, from left to right, in the type that the operation computes in, and packs the result once.
+// The unit is a granule of 8 bytes, which contains whole elements. An Accumulator folds the granules of all sources of
+// one call, from left to right, in the type in which the operation computes, and packs the result once.
 //
-// Integers of one width share a class: sums and products do not know signs, Reduction holds the sign for the others.
+// Integers of one width share a class. Sums and products do not depend on the sign; for the other operations Reduction
+// contains it.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,8 @@ namespace jccl::device {
 
 struct Reduction {
   ReduceOp op;
-  uint32_t divisor;  // of what is finished; 1: nothing to divide
-  bool isSigned;     // integers
+  uint32_t divisor;  // divides the finished result; 1: no division
+  bool isSigned;     // of integers
 };
 
 JCCL_DEVICE Reduction reductionOf(DataType type, ReduceOp op, uint32_t divisor) {
@@ -36,7 +38,8 @@ JCCL_DEVICE To bitsOf(From from) {
   return to;
 }
 
-// What IEEE 754 leaves open, as x86 has it: the first NaN operand's payload, made quiet; a new NaN is negative.
+// Where IEEE 754 leaves results open, they are those of x86: the payload of the first NaN operand, made quiet; a NaN
+// that arises from numbers is negative.
 template <class F, class Word, int kQuietBit>
 struct Float {
   using Stored = Word;
@@ -66,7 +69,7 @@ struct Float {
   }
 };
 
-// Two narrowed numbers, or NaNs in their places.
+// Replaces each of two narrowed values by a NaN if its original is one.
 template <class E>
 JCCL_DEVICE uint32_t withNans(uint32_t narrowed, float low, float high) {
   constexpr int kBits = 8 * sizeof(typename E::Stored);
@@ -79,7 +82,7 @@ JCCL_DEVICE uint32_t withNans(uint32_t narrowed, float low, float high) {
 using Float32 = Float<float, uint32_t, 22>;
 using Float64 = Float<double, uint64_t, 51>;
 
-// 16-bit floats compute in float32. The hardware converts numbers; NaNs keep their payload, made quiet, as on the host.
+// 16-bit floats compute in float32. The hardware converts numbers. NaNs keep their payload, made quiet, as on the host.
 struct Bfloat16 : Float32 {
   using Stored = uint16_t;
   JCCL_DEVICE static float widen(uint16_t bits) { return bitsOf<float>(static_cast<uint32_t>(bits) << 16); }
@@ -105,7 +108,7 @@ struct Float16 : Float32 {
   }
 };
 
-// 8-bit floats do as those of 16 bits.
+// 8-bit floats compute in float32, and treat NaNs like 16-bit floats.
 template <class Layout>
 struct Float8 : Float32 {
   using Stored = uint8_t;
@@ -139,19 +142,19 @@ struct E5m2 : Float8<E5m2Layout> {
   }
 };
 
-// Unsigned integers that may be meant signed.
+// Integers, stored as unsigned; `isSigned` tells how to interpret them.
 template <class Word>
 struct Integer {
   using Stored = Word;
   using Scalar = Word;
   using Signed = std::make_signed_t<Word>;
-  // Products of 16-bit and narrower types would be signed.
+  // Operands of 16 bits or less would be promoted to int, and their products would be signed.
   using Wide = std::conditional_t<sizeof(Word) == 8, uint64_t, uint32_t>;
   JCCL_DEVICE static Word widen(Word bits) { return bits; }
   JCCL_DEVICE static Word narrow(Word value) { return value; }
   JCCL_DEVICE static Word sum(Word a, Word b) { return static_cast<Word>(Wide{a} + Wide{b}); }
   JCCL_DEVICE static Word product(Word a, Word b) { return static_cast<Word>(Wide{a} * Wide{b}); }
-  // Moves the signed range onto the unsigned one.
+  // Maps the signed range onto the unsigned one, in order.
   JCCL_DEVICE static Word ordered(Word value, bool isSigned) {
     return static_cast<Word>(value ^ (isSigned ? Word{1} << (8 * sizeof(Word) - 1) : Word{0}));
   }
@@ -164,7 +167,7 @@ struct Integer {
   JCCL_DEVICE static Word larger(Word a, Word b, bool isSigned) {
     return ordered(a, isSigned) > ordered(b, isSigned) ? a : b;
   }
-  // Towards zero. The smallest number is its own magnitude, too.
+  // Rounds towards zero. The smallest signed number is its own magnitude.
   JCCL_DEVICE static Word quotient(Word a, uint32_t divisor, bool isSigned) {
     const bool negative = isSigned && static_cast<Signed>(a) < 0;
     const Word magnitude = negative ? static_cast<Word>(Wide{0} - Wide{a}) : a;
@@ -173,7 +176,7 @@ struct Integer {
   }
 };
 
-// Operations as types, so that loops contain one and not the choice among them.
+// Operations as types, so that each loop contains one operation instead of a choice.
 template <class E>
 struct SumOf {
   JCCL_DEVICE static typename E::Scalar apply(typename E::Scalar a, typename E::Scalar b, bool) { return E::sum(a, b); }
@@ -216,7 +219,7 @@ struct XorOf {
   }
 };
 
-// Calls run(operation) with the one that folds: an average is a sum until it is divided.
+// Calls run(operation) with the operation that folds. An average folds as a sum, and is divided later.
 template <class E, class Run>
 JCCL_DEVICE void withOperation(ReduceOp op, const Run& run) {
   if constexpr (std::is_integral_v<typename E::Scalar>) {
@@ -256,7 +259,7 @@ class Accumulator {
     numbers.load(granule);
     withOperation<E>(reduction.op, [&](auto op) { combine<decltype(op)>(numbers, reduction.isSigned); });
   }
-  // With numbers that were made of a granule once, not for each operation: of narrow types that is most of the code.
+  // Takes numbers that were widened once, not once per operation: for narrow types widening is most of the code.
   template <class Op>
   JCCL_DEVICE void combine(const Accumulator& numbers, bool isSigned) {
     JCCL_UNROLL
@@ -293,7 +296,7 @@ class Accumulator {
   static constexpr int kBits = 8 * sizeof(typename E::Stored);
   static constexpr int kScalars = 8 / sizeof(typename E::Scalar);
 
-  // A call, for a division is long.
+  // Not inlined, because the code of a division is long.
   JCCL_DEVICE_CALL static uint64_t quotients(uint64_t bits, uint32_t divisor, bool isSigned) {
     typename E::Scalar scalars[kScalars];
     memcpy(scalars, &bits, sizeof bits);

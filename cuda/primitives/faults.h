@@ -1,5 +1,5 @@
-// What the primitives may do wrong on purpose. The library's kernels use NoFaults; tests put one of the others in its place
-// and must see the emulator catch it.
+// Faults that tests build into the primitives. The library's kernels use NoFaults; tests use another type in its place,
+// and the emulator must detect the fault.
 #pragma once
 
 namespace jccl::device {
@@ -7,9 +7,9 @@ namespace jccl::device {
 struct NoFaults {
   static constexpr bool kSkipsFence = false;       // publishes and frees slots without a fence
   static constexpr bool kMiscountsCredit = false;  // takes one slot more than the receiver has freed
-  static constexpr bool kSkipsEmptySteps = false;  // publishes nothing where there is nothing to send
-  static constexpr bool kDivergesAtLines = false;  // lanes come apart before an LL128 store
-  // Has losesElement() and dropsFlag(), which say at run time what goes wrong; see cuda/test/mutations.h.
+  static constexpr bool kSkipsEmptySteps = false;  // publishes nothing if there is nothing to send
+  static constexpr bool kDivergesAtLines = false;  // lanes diverge before an LL128 store
+  // If true, losesElement() and dropsFlag() choose the fault at run time; see cuda/test/mutated/mutations.h.
   static constexpr bool kSwitched = false;
 };
 

@@ -1,4 +1,4 @@
-// The ends of connections between kernels of different ranks, as host and device share them.
+// The ends of connections between kernels of different ranks, in a layout that host and device share.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,24 @@
 
 namespace jccl::device {
 
-// The maximum number of connections of a block, on either side: direct operations use it up.
+// The maximum number of connections of a block in each direction. Direct operations of the most ranks use all of them.
 constexpr int kMaxLinks = 63;
 
-// The maximum number of threads of a block: what the registers of a multiprocessor allow without spills. Any multiple
-// of 32 up to this works; from 128 on SIMPLE has a warp that only publishes.
+// The maximum number of threads of a block, so that the registers of a multiprocessor suffice without spills. Any
+// smaller multiple of 32 works, too; from 128 on, SIMPLE has a warp that only publishes.
 constexpr int kMaxBlockThreads = 384;
 
-// One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
+// One end of a connection, in device memory. Only kernels advance it, and one stream orders them.
 struct alignas(16) LinkEnd {
-  uint8_t* block;  // the receiver's block: holds the slots
-  uint8_t* slots;  // SIMPLE's in it; or, between kernel and adapter, those in memory of the GPU for the data of SIMPLE
-  uint64_t* head;  // the sender's head line
-  uint64_t step;   // the next to write, or to read
-  uint64_t cachedHead;  // the head as the sender read it last
+  uint8_t* block;  // the receiver's block, which contains the slots
+  // The SIMPLE slots in `block`; if an adapter moves them, the GPU memory that holds the data of SIMPLE slots.
+  uint8_t* slots;
+  uint64_t* head;       // the sender's head line
+  uint64_t step;        // next step to write, or to read
+  uint64_t cachedHead;  // value of the head that the sender read last
   TransportKind transport;
   bool rotates;  // chunks alternate between the parts of a SIMPLE slot
-  bool compact;  // the block has the shape of those that only exchanges use
+  bool compact;  // the block has the shape of compactShape(), for exchanges only
 };
 
 }  // namespace jccl::device

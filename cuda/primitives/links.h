@@ -1,5 +1,5 @@
-// The ends of the connections that a block works on, while it does: in shared memory, read from the descriptor when the
-// kernel begins, and their counters written back when it ends.
+// The ends of connections that a block uses: copied from device memory to shared memory when an operation begins. Their
+// counters are written back when it ends.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@
 
 namespace jccl::device {
 
-// The first word of a SIMPLE slot's header between two kernels: the published step and the check word in one, so that one
-// access writes both and one load finds both. Where a proxy is at the other end they are apart, as layout.h has them. 40 bits
-// of steps come round after days, and only a slot without SIMPLE in all that time could then be mistaken.
+// The first word of a SIMPLE slot's header between two kernels. It combines the published step and the check word, so
+// that one access writes both and one load finds both. With a proxy at the other end they are separate words, as in
+// layout.h. The 40 bits of the step wrap after days; a slot could be mistaken only if it carried no SIMPLE chunk in all
+// that time.
 struct SlotWord {
   static constexpr int kStepBits = 40;
 
@@ -28,26 +29,26 @@ struct SlotWord {
   static constexpr uint64_t kChecks = (uint64_t{1} << (64 - kStepBits)) - 1;
 };
 
-// An end of a connection while a block works with it.
+// An end of a connection while a block uses it.
 struct ActiveLink {
   uint8_t* block;
   uint8_t* slots;
   uint64_t* head;
-  uint64_t step;      // of the thread that waits for this link
-  uint64_t postStep;  // the same, of the thread that publishes for it
+  uint64_t step;      // written by the thread that waits for this link
+  uint64_t postStep;  // the same, written by the thread that publishes for it
   uint64_t cachedHead;
   int32_t peer;
   TransportKind transport;
   bool rotates;
   bool compact;
 
-  // Of the ends of a channel, indexed by peer.
+  // Reads end `which` of a channel; `ends` is indexed by peer.
   JCCL_DEVICE void open(LinkEnd* ends, int which) {
     LinkEnd* end = ends + which;
     block = end->block;
     slots = end->slots;
     head = end->head;
-    // The work before this one may have moved them, by other threads.
+    // Other threads may have advanced these counters for the previous operation.
     step = postStep = simt::loadRelaxed(&end->step);
     cachedHead = simt::loadRelaxed(&end->cachedHead);
     peer = which;
@@ -60,7 +61,7 @@ struct ActiveLink {
     simt::storeRelaxed(&ends[peer].cachedHead, cachedHead);
   }
   JCCL_DEVICE bool hasProxy() const { return isNetwork(transport); }
-  // Whether the step's SIMPLE slot is published, and if so, whether for an operation with this check word.
+  // Returns true if the step's SIMPLE slot is published; then sets `matches` to true if its check word is `check`.
   JCCL_DEVICE bool isPublished(const uint8_t* header, uint32_t check, bool& matches) const {
     const uint64_t word = simt::loadAcquire(reinterpret_cast<const uint64_t*>(header));
     if (!hasProxy()) {
@@ -76,34 +77,35 @@ struct ActiveLink {
   }
 };
 
-// What one step moves, by link: written by the threads that wait for the links, read by all after they have met.
+// A chunk that one step moves over a link. The thread that waits for the link writes it; after the barrier all threads
+// read it.
 struct SlotChunk {
-  uint8_t* at;  // the slot; for SIMPLE the chunk in it
+  uint8_t* at;  // the slot; for SIMPLE the chunk in the slot
   uint64_t step;
 };
 
-// The warp's own part of shared memory, with which LL128 shifts what is not aligned: so many words of 8 bytes.
+// Number of 8-byte words of shared memory in which each warp shifts unaligned data for LL128.
 constexpr unsigned kStagingWords = 66;
 
 struct BlockState {
   WaitControl wait;
-  uint64_t* staging;  // LL128: for each warp
+  uint64_t* staging;  // LL128: kStagingWords for each warp
   ActiveLink sends[kMaxLinks];
   ActiveLink recvs[kMaxLinks];
   SlotChunk received[kMaxLinks];
   SlotChunk sent[kMaxLinks];
-  // SIMPLE: all that a step reads and writes, own buffers included.
+  // SIMPLE: all buffers that a step reads and writes, including the rank's own.
   const uint8_t* sources[kMaxLinks + 1];
   uint8_t* destinations[kMaxLinks + 1];
 };
 
-// Which of them an operation joins, in the order of its schedule.
+// The links that a call of the primitives uses, in the order of the schedule.
 struct LinkRange {
   int firstRecv;
   int recvCount;
   int firstSend;
   int sendCount;
-  int ownPosition;  // how many received chunks come before the own input when they are reduced
+  int ownPosition;  // number of received chunks that are reduced before the rank's own input
 };
 
 }  // namespace jccl::device

@@ -1,8 +1,8 @@
-// LL on the device: every thread waits for its own cells and moves what came with them. No fence, no barrier: the flag in
-// a cell is its publication. layout.h draws the slot.
+// LL on the device: every thread waits for its own cells and moves their data. There is no fence and no barrier: the
+// flag in a cell publishes it. layout.h draws the slot.
 //
-// A thread takes 8 bytes of payload at a time: cells 2u+1 and 2u+2, one aligned access of 16 bytes. Cell 0, the check
-// word, is the last thread's.
+// A thread moves 8 bytes of payload at a time: cells 2u+1 and 2u+2, one aligned access of 16 bytes. The last thread
+// moves cell 0, the check word.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class LLMover {
       : state_(state), team_(team), links_(links), reduction_(reduction) {}
 
   // Moves `bytes` from the receive links and `in` (null: none) to `out` (null: none) and the send links. Returns false
-  // if this thread had to give up.
+  // if this thread gave up because the operation has failed.
   JCCL_DEVICE bool run(const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check, const ConnectionShape& shape) {
     const Waiter waiter(state_.wait);
     if (team_.thread == team_.threads - 1 && !moveCheck(waiter, check)) return false;
@@ -126,7 +126,7 @@ class LLMover {
     return true;
   }
 
-  // See LLFlags: what the step did not write loses its old flags.
+  // Removes old flags from the cells that the step did not write: see LLFlags.
   JCCL_DEVICE void scrub(const SlotChunk& chunk, uint32_t bytes, const ConnectionShape& shape) const {
     if (!Flags::mustScrub(chunk.step)) return;
     const uint32_t written = 1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes;

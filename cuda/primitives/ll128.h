@@ -1,11 +1,12 @@
-// LL128 on the device: a warp moves 4 lines at a time, 8 lanes each, with one instruction; the flag at the end of a line
-// is the publication of all of it. layout.h draws the slot; protocols.md says where lines stay whole.
+// LL128 on the device: a warp moves 4 lines at a time with one instruction, 8 lanes for each line. The flag at the end
+// of a line publishes the whole line. layout.h draws the slot; docs/tuning-gpu.md tells between which GPUs lines stay
+// whole.
 //
-// A lane holds two granules of 8 bytes of each of its lines; the second one of a line's last lane is the flag. How they
-// come from the user's memory, which has no such holes, ll128_user.h describes. Where there is work enough, a warp has
-// the loads of several lines in flight together.
+// A lane has two granules of 8 bytes of each of its lines; the second granule of a line's last lane is the flag. User
+// memory has no gaps for flags: ll128_user.h moves it into this layout. If there is enough work, a warp has the loads
+// of several lines in flight together.
 //
-// All lanes of a warp do everything together, also where the last lines are fewer than 4: then only some move lines.
+// All lanes of a warp execute every step together. If fewer than 4 lines remain, only some lanes move lines.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class LL128Mover {
   static constexpr uint32_t kLanes = UserLines::kLanes;
   static constexpr uint32_t kLines = UserLines::kLines;
   static constexpr uint32_t kFirstPayload = kLL128PayloadBytes - kLL128HeaderBytes;
-  // Of how many passes the loads are in flight together, but where several links are reduced.
+  // Number of passes whose loads are in flight together, unless several links are reduced.
   static constexpr int kPasses = 4;
 
   struct Step {
@@ -41,19 +42,19 @@ class LL128Mover {
     uint32_t bytes;
     uint32_t check;
   };
-  // Lines that a warp moves in one pass or several.
+  // The lines that a warp moves in one or several passes.
   struct Place {
-    uint32_t left;    // lines of the slot from the first one on
-    uint32_t stride;  // from one pass's lines to the next one's
-    size_t offset;    // of this lane's part of its first line in the slot
-    bool flag;        // whether it has its lines' flags
+    uint32_t left;    // lines of the slot, from the warp's first line on
+    uint32_t stride;  // distance from the lines of one pass to those of the next
+    size_t offset;    // of this lane's part of the warp's first line, in the slot
+    bool flag;        // this lane has the flags of its lines
 
     JCCL_DEVICE bool has(int pass) const { return left > pass * stride; }
     JCCL_DEVICE uint32_t lanes(int pass) const {
       const uint32_t lines = has(pass) ? left - pass * stride : 0;
       return (lines < kLines ? lines : kLines) * kLanes;
     }
-    // Of the lanes that have a line, and whether this lane is one of them.
+    // Returns the mask of the lanes that have a line.
     JCCL_DEVICE unsigned mask(int pass) const {
       const uint32_t count = lanes(pass);
       return count == simt::kWarpThreads ? simt::kFullMask : (1u << count) - 1;
@@ -111,7 +112,7 @@ class LL128Mover {
     if (place.offset == 0) result[0].low = step.check;
     JCCL_NO_UNROLL
     for (int i = 0; i < links_.sendCount; ++i) {
-      // Lanes that have no line of a link's last pass must not be ahead.
+      // Lanes that have no line in the last pass of a link must not run ahead.
       if constexpr (!Faults::kDivergesAtLines) simt::syncWarp(simt::kFullMask);
       const SlotChunk& chunk = state_.sent[links_.firstSend + i];
       JCCL_UNROLL
@@ -135,7 +136,7 @@ class LL128Mover {
     }
   }
 
-  // What comes from the only link, reduced with the own part where there is one.
+  // Receives from the only link, and reduces with the rank's own input if there is one.
   template <int Passes>
   JCCL_DEVICE bool receiveOne(const Waiter& waiter, const Place& place, const Step& step,
                               simt::Vec16 (&result)[Passes]) const {
@@ -174,7 +175,8 @@ class LL128Mover {
     return true;
   }
 
-  // Waits until all lines of the warp have their flag, and then reads them again: only that copy is known to be whole.
+  // Waits until all lines of the warp have their flags, then reads the lines again: only this second copy is known to
+  // be whole.
   template <int Passes>
   JCCL_DEVICE bool receive(const Waiter& waiter, const Place& place, int link, uint32_t check,
                            simt::Vec16 (&words)[Passes]) const {
@@ -195,9 +197,9 @@ class LL128Mover {
     };
     simt::syncWarp(simt::kFullMask);
     if (!waiter.waitTogether(simt::kFullMask, ready, waits)) return false;
-    // A proxy writes lines word by word, flags last and with release: the flags' lanes acquire that.
+    // A proxy writes lines word by word, and their flags last, with release. The lanes with flags acquire that here.
     if (!Faults::kSkipsFence && state_.recvs[links_.firstRecv + link].hasProxy()) simt::fence();
-    simt::syncWarp(simt::kFullMask);  // orders what the flags' lanes have seen before the loads of the others
+    simt::syncWarp(simt::kFullMask);  // orders the flags that some lanes have read before the loads of all lanes
     load();
     const bool mismatch = place.offset == 0 && words[0].low != check;
     if (mismatch) waiter.fail(Code::Mismatch, waits);

@@ -1,13 +1,14 @@
-// The user's memory beside LL128's lines. The four lines of a warp hold 480 bytes of it, 60 granules of 8 bytes, with a
-// hole behind every 15th, where the flag is:
+// Moves user memory to and from the layout of LL128 lines. The four lines of a warp contain 480 bytes of user memory,
+// 60 granules of 8 bytes. After every 15th granule a line has a gap, which contains the flag:
 //
 //     line 0    | granule  0  1 |  2  3 | ... | 12 13 | 14 flag |        lane l of line k holds granules 15 k + 2 l and
 //     line 1    |         15 16 | 17 18 | ... | 27 28 | 29 flag |        15 k + 2 l + 1; granule 0 of the slot's first
 //     ...                                                                line is the check word
 //
-// Memory is accessed by aligned vectors of 16 bytes, lane i the i-th of the window that the lines are of memory; only at
-// the begin and at the end of the user's buffer by less. Granules at multiples of 8 come to their lanes round the
-// holes by shuffles; others by the warp's own part of shared memory, where they are shifted.
+// The window is the part of user memory that the four lines contain. It is accessed in aligned vectors of 16 bytes, the
+// i-th by lane i; only accesses at the beginning and the end of the user's buffer are narrower. If granules are at
+// multiples of 8, shuffles move them to their lanes, around the gaps. Otherwise they are shifted in the warp's part of
+// shared memory.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class UserLines {
   static constexpr uint32_t kLines = 4;  // of a warp
   static constexpr uint32_t kLanes = 8;  // of a line
 
-  // The user's memory that belongs to the four lines from `firstLine` on, of a slot that holds `bytes` of it.
+  // Selects the user memory of the four lines from `firstLine` on, in a slot that contains `bytes` of user memory.
   JCCL_DEVICE UserLines(uint64_t* staging, const uint8_t* user, uint32_t firstLine, uint32_t bytes)
       : staging_(staging), lane_(simt::laneIndex()) {
     const uint32_t before = firstLine * kLL128PayloadBytes;
@@ -35,18 +36,18 @@ class UserLines {
     at_ = static_cast<int>(16 * lane_) - static_cast<int>(skew_);
   }
 
-  // This lane's vector; what is not the user's is zero.
+  // Loads this lane's vector; bytes outside the user's buffer are zero.
   JCCL_DEVICE simt::Vec16 loadVector() const {
     if (at_ >= begin_ && at_ + 16 <= end_) return simt::loadUser<16>(vector());
     if (at_ + 16 <= begin_ || at_ >= end_) return {0, 0};
     return loadPart(vector(), begin_ - at_, end_ - at_);
   }
 
-  // This lane's granules from the vectors of all lanes. By all lanes of the warp.
+  // Returns this lane's granules, made from the vectors of all lanes. All lanes of the warp call it.
   JCCL_DEVICE simt::Vec16 granules(simt::Vec16 vector) const {
     const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
     if (skew_ % 8 != 0) return shiftedOut(vector, granule);
-    const uint32_t half = granule + skew_ / 8;  // which half of all vectors it is
+    const uint32_t half = granule + skew_ / 8;  // the granule's place among the halves of all vectors
     const uint32_t from = half / 2;
     const bool across = half % 2 != 0;
     const uint64_t low = simt::shuffle(simt::kFullMask, vector.low, static_cast<int>(across ? from + 1 : from));
@@ -54,7 +55,7 @@ class UserLines {
     return across ? simt::Vec16{high, low} : simt::Vec16{low, high};
   }
 
-  // Writes the granules of all lanes to the user's memory. By all lanes of the warp.
+  // Writes the granules of all lanes to user memory. All lanes of the warp call it.
   JCCL_DEVICE void store(simt::Vec16 granules) const {
     const simt::Vec16 vector = skew_ % 8 != 0 ? shiftedIn(granules) : vectorOf(granules);
     if (at_ >= begin_ && at_ + 16 <= end_) return simt::storeUser<16>(this->vector(), vector);
@@ -67,7 +68,8 @@ class UserLines {
 
   JCCL_DEVICE uint8_t* vector() const { return reinterpret_cast<uint8_t*>(address_ - skew_ + 16 * lane_); }
 
-  // Of a vector that is the user's from byte `begin` to byte `end` only. Calls: they are rare.
+  // Accesses only bytes `begin` to `end` of a vector, which belong to the user's buffer. Not inlined, because this is
+  // rare.
   JCCL_DEVICE_CALL static simt::Vec16 loadPart(const uint8_t* vector, int begin, int end) {
     return {loadHalf(vector, begin, end), loadHalf(vector + 8, begin - 8, end - 8)};
   }
@@ -90,13 +92,15 @@ class UserLines {
     }
   }
 
-  // The inverse of granules(): this lane's vector from the granules of all lanes.
+  // The inverse of granules(): returns this lane's vector, made from the granules of all lanes.
   JCCL_DEVICE simt::Vec16 vectorOf(simt::Vec16 granules) const {
-    // The hole takes the last granule once more: where the next one is another line's first, both can be requested.
+    // The gap repeats the line's last granule. Then this granule and the next line's first are a high half and the next
+    // lane's low half, like any pair at an odd place.
     if (lane_ % kLanes == kLanes - 1) granules.high = granules.low;
-    const uint32_t granule = 15 + 2 * lane_ - skew_ / 8;  // counted from a line before the window
+    const uint32_t granule = 15 + 2 * lane_ - skew_ / 8;  // counted from one line before the window
     const uint32_t inLine = granule % 15;
-    const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;  // outside the warp: what no lane stores
+    // Outside the warp only for vectors that are not stored.
+    const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;
     const bool across = inLine % 2 != 0 || inLine == 14;
     const uint64_t low =
         simt::shuffle(simt::kFullMask, granules.low, static_cast<int>((across ? from + 1 : from) % 32));
@@ -104,13 +108,13 @@ class UserLines {
     return across ? simt::Vec16{high, low} : simt::Vec16{low, high};
   }
 
-  // Eight bytes of shared memory that begin amid a word.
+  // Returns eight bytes of shared memory from any byte on.
   JCCL_DEVICE uint64_t shifted(uint32_t byte) const {
     const uint32_t shift = 8 * (byte % 8);
     return staging_[byte / 8] >> shift | staging_[byte / 8 + 1] << (64 - shift);
   }
 
-  // The window's bytes are in shared memory as in the vectors: byte x at skew + x.
+  // Stores the vectors in shared memory: byte x of the window is at skew + x.
   JCCL_DEVICE simt::Vec16 shiftedOut(simt::Vec16 vector, uint32_t granule) const {
     simt::syncWarp(simt::kFullMask);
     staging_[2 * lane_] = vector.low;
@@ -118,7 +122,8 @@ class UserLines {
     simt::syncWarp(simt::kFullMask);
     return {shifted(skew_ + 8 * granule), shifted(skew_ + 8 * granule + 8)};
   }
-  // They are there granule by granule, behind space for the vector that begins before the window.
+  // Stores the granules in shared memory one after the other, after 16 bytes for the vector that begins before the
+  // window.
   JCCL_DEVICE simt::Vec16 shiftedIn(simt::Vec16 granules) const {
     const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
     simt::syncWarp(simt::kFullMask);
@@ -129,12 +134,12 @@ class UserLines {
     return {shifted(byte), shifted(byte + 8)};
   }
 
-  uint64_t* staging_;  // kStagingWords of them
+  uint64_t* staging_;  // kStagingWords words
   uint32_t lane_;
   uintptr_t address_;  // of the window
-  int begin_, end_;    // the bytes of the window that are the user's
-  uint32_t skew_;      // of the window's address to a multiple of 16
-  int at_;             // where this lane's vector begins in the window
+  int begin_, end_;    // the bytes of the window that belong to the user's buffer
+  uint32_t skew_;      // distance of the window's address from the last multiple of 16
+  int at_;             // offset of this lane's vector in the window
 };
 
 }  // namespace jccl::device

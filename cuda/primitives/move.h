@@ -1,14 +1,15 @@
-// Moving and reducing memory with all threads that work for a block: what SIMPLE does with its slots, and what needs no
-// slots at all.
+// Moves and reduces memory with all threads that work for a block: between SIMPLE slots, and in operations without
+// slots.
 //
-// destinations[*][i] = finish(sources[0][i] op sources[1][i] op ...), one call of native/primitives/reduce.h; a destination
-// may be one of the sources. Memory is cut into
+// destinations[*][i] = finish(sources[0][i] op sources[1][i] op ...), where finish divides an average: one call of
+// native/primitives/reduce.h. A destination may be one of the sources. Memory is cut into
 //
-//     [ head | 16 bytes | 16 bytes | ... | tail ]     where all pointers come to a 16-byte boundary at the same offset,
-//     [ 16 bytes | 16 bytes | ...        | tail ]     where they do not; then each pointer is accessed as its own address allows
+//     [ head | 16 bytes | 16 bytes | ... | tail ]   if all pointers reach a 16-byte boundary at the same offset,
+//     [ 16 bytes | 16 bytes | ...        | tail ]   otherwise; then each pointer is accessed as its address allows
 //
-// and every thread takes several 16 bytes at a time, fewer at the end: all loads of them are in flight before the first result
-// is stored. All accesses bypass L1: others write the sources or read the destinations, or no thread will read them again soon.
+// Every thread moves several times 16 bytes at once, fewer at the end: all their loads are in flight before the first
+// result is stored. All accesses bypass L1: other ranks write the sources or read the destinations, or no thread will
+// read the data again soon.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ struct Team {
   unsigned threads;
 };
 
-// Whose pointers are in shared memory.
+// The buffers of a move. The arrays of pointers are in shared memory.
 struct Operands {
   const uint8_t* const* sources;
   int sourceCount;
@@ -35,7 +36,7 @@ struct Operands {
   int destinationCount;
 };
 
-// What its operands are at most; what is not needed is not compiled.
+// Limits the operands of a Mover; code for others is not compiled.
 enum class Moves { Copies, OneSource, AnySources };
 
 template <class E, Moves M = Moves::AnySources>
@@ -44,13 +45,13 @@ class Mover {
   JCCL_DEVICE Mover(const Team& team, const Operands& operands, const Reduction& reduction = {ReduceOp::Sum, 1, false})
       : team_(team), operands_(operands), reduction_(reduction) {}
 
-  // A call of its own, so that the registers of its caller do not add to its own. It takes values: what is behind a pointer to
-  // this would be read from local memory by every loop.
+  // The move is a call, so that the caller's registers do not add to its own. It takes values, because every loop would
+  // read members behind a pointer from local memory.
   JCCL_DEVICE void run(size_t bytes) const { runAlone(*this, bytes); }
 
  private:
   JCCL_DEVICE_CALL static void runAlone(const Mover mover, size_t bytes) { mover.move(bytes); }
-  // For what is in many places, where little is moved.
+  // A call, because it is used in many places and moves little.
   JCCL_DEVICE_CALL static void narrowAlone(const Mover mover, size_t begin, size_t end) {
     mover.eachElement(begin, end);
   }
@@ -77,14 +78,14 @@ class Mover {
 
   using Stored = typename E::Stored;
   static constexpr size_t kWide = 16;
-  // Loads of 16 bytes that a thread has in flight: 8, whether from one source or from two.
+  // Loads of 16 bytes that a thread has in flight, from one source or from two.
   static constexpr int kLoads = 8;
 
   JCCL_DEVICE int sourceCount() const { return M == Moves::AnySources ? operands_.sourceCount : 1; }
   JCCL_DEVICE bool copies() const { return M == Moves::Copies || (sourceCount() == 1 && reduction_.divisor == 1); }
   JCCL_DEVICE static uintptr_t addressOf(const uint8_t* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-  // 16 bytes at a time, each pointer at a multiple of 16, or at any address.
+  // Moves 16 bytes at a time. If `Aligned`, each pointer is at a multiple of 16 there, else at any address.
   template <bool Aligned>
   JCCL_DEVICE void wide(size_t begin, size_t end) const {
     const size_t from = begin + team_.thread * kWide;
@@ -100,7 +101,7 @@ class Mover {
     }
   }
 
-  // N places of 16 bytes, those of them that are before the end.
+  // N places of 16 bytes. each() visits those before the end.
   template <int N>
   struct Places {
     size_t at, stride, end;
@@ -129,7 +130,7 @@ class Mover {
     });
   }
 
-  // Of narrow types from two sources.
+  // Reduces two sources of a narrow type.
   template <int N>
   JCCL_DEVICE void reduceTwo(size_t from, size_t end) const {
     eachPlaces<N>(from, end, [&](const Places<N>& places) {
@@ -141,7 +142,7 @@ class Mover {
     });
   }
 
-  // Any number of sources, two of them in flight together, and destinations.
+  // Reduces any number of sources to any number of destinations. The loads of two sources are in flight together.
   template <int N, bool Aligned>
   JCCL_DEVICE void reduce(size_t from, size_t end) const {
     eachPlaces<N>(from, end, [&](const Places<N>& places) {
@@ -220,7 +221,7 @@ class Mover {
   JCCL_DEVICE void narrow(size_t begin, size_t end) const {
     if (begin < end) narrowAlone(*this, begin, end);
   }
-  // Element by element.
+  // Moves element by element.
   JCCL_DEVICE void eachElement(size_t begin, size_t end) const {
     constexpr unsigned Unit = sizeof(Stored);
     for (size_t at = begin + team_.thread * Unit; at < end; at += team_.threads * Unit) {
@@ -238,7 +239,7 @@ class Mover {
     }
   }
 
-  // Where a pointer is not aligned to the element either, byte by byte.
+  // Accesses byte by byte if the pointer is not aligned to the element.
   template <unsigned Unit>
   JCCL_DEVICE static uint64_t loadUnit(const uint8_t* from) {
     if (reinterpret_cast<uintptr_t>(from) % Unit == 0) return simt::loadPeer<Unit>(from);
@@ -261,7 +262,7 @@ class Mover {
 
 using Copier = Mover<Integer<uint8_t>, Moves::Copies>;
 
-// Up to 8 bytes of an own buffer at any address, as LL and LL128 take them; what is beyond `bytes` is zero.
+// Loads up to 8 bytes of this rank's own buffer at any address, for LL. Bytes after `bytes` are zero.
 JCCL_DEVICE uint64_t loadGranule(const uint8_t* from, unsigned bytes) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(from);
   if (bytes >= 8 && address % 8 == 0) return simt::loadUser<8>(from);

@@ -1,4 +1,4 @@
-// What a channel of a kernel reports to the host while it waits.
+// Report of a kernel's channel to the host about its wait.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace jccl::device {
 
-// Where a channel waits, or where it failed; in memory that the host maps, readable at any time. Written once a wait has
-// become long. When several threads of the channel wait, the last to write is shown; each word by itself is whole.
+// The place where a channel waits or has failed, in memory that the host maps and can read at any time. It is written
+// once a wait has become long. If several threads of the channel wait, the record shows the last to write; each single
+// word is whole.
 struct alignas(64) ProgressRecord {
-  uint64_t sequence;     // of the operation, plus one; written last; 0: nothing waits
+  uint64_t sequence;     // number of the operation, plus one; written last; 0: nothing waits
   uint64_t place;        // peer 16 | transport 8 | waitFor 4 | protocol 4 | step 32
-  uint64_t waitedNanos;  // when this was written
+  uint64_t waitedNanos;  // until the record was written
 
   JCCL_FN static constexpr uint64_t encode(const WaitPlace& at) {
     return static_cast<uint16_t>(at.peer) | static_cast<uint64_t>(at.transport) << 16 |

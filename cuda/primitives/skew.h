@@ -1,4 +1,4 @@
-// Memory of others at addresses that are no multiple of 8.
+// Accesses buffers and slots that other ranks use, at addresses that are not multiples of 8.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace jccl::device {
 
-// Sixteen bytes at any address, by words of 4 as far as they are whole there; the bytes at both ends share a word of their own:
+// Sixteen bytes at any address, accessed in aligned words of 4 bytes. The bytes at both ends together make one more
+// word:
 //
 //     | . a b c | 4 bytes | 4 bytes | 4 bytes | d . . . |      and d a b c
 class Skew {
  public:
   JCCL_DEVICE explicit Skew(uintptr_t address) : bytes_(address % 4) {}
 
-  // What is loaded, so that several are in flight before the first is put together.
+  // The parts of a load, kept apart so that several loads are in flight before the first is joined.
   struct Loaded {
     uint32_t ends[4];
     uint32_t words[3];
@@ -61,12 +62,12 @@ class Skew {
   }
 
  private:
-  // Byte i of the word that is cut: whether it is at the first end, and where in the sixteen.
+  // For byte i of the split word: true if it is at the first end; its offset in the sixteen bytes.
   JCCL_DEVICE bool isFirst(unsigned i) const { return i + bytes_ < 4; }
   JCCL_DEVICE unsigned placeOf(unsigned i) const { return isFirst(i) ? i : 12 + i; }
   JCCL_DEVICE static uint64_t both(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
-  const unsigned bytes_;  // since the last multiple of 4
+  const unsigned bytes_;  // from the last multiple of 4
 };
 
 }  // namespace jccl::device

@@ -1,8 +1,8 @@
-// How device threads wait: always bounded by the clock, the abort word and what went wrong elsewhere in the launch. Every
-// loop of device code that waits is one of these.
+// Waits of device threads. Each is limited by the clock, the abort word and failures elsewhere in the launch. Every
+// loop of device code that waits uses a Waiter.
 //
-// The words that bound it are in memory of the host. One thread of a block at a time looks there, whichever waits when that is
-// due; the others know from shared memory what it has found.
+// The words that limit waits are in host memory. One thread of a block at a time reads them, whichever waits when a
+// reading is due. The other threads find its result in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@
 
 namespace jccl::device {
 
-// What the waits of a block share.
+// State that all waits of a block share.
 struct WaitControl {
   ChannelControls controls;
   ProgressRecord* record;  // of this channel
   uint64_t sequence;
   uint64_t startNanos;
-  uint64_t timeoutNanos;  // from the start; 0: for ever
-  mutable uint64_t due;   // when a thread looks at the host's words next; kOver: the operation has failed
+  uint64_t timeoutNanos;  // from startNanos; 0: for ever
+  // Time at which a thread next reads the host's words; kOver: the operation has failed.
+  mutable uint64_t due;
 
   static constexpr uint64_t kOver = ~uint64_t{0};
 };
 
-// For all channels, and for the host: the first code stays.
+// Records a failure for all channels and for the host. The first code stays.
 JCCL_DEVICE_CALL inline void setResult(ControlWords* words, int channels, uint32_t code) {
   simt::storeFirst(&words->result, code);
   const uint32_t first = simt::loadAcquire(&words->result);
@@ -40,37 +41,38 @@ class Waiter {
  public:
   JCCL_DEVICE explicit Waiter(const WaitControl& control) : control_(control) {}
 
-  // One thread's memory of a wait.
+  // State of one thread's wait.
   struct WaitMemory {
     uint64_t start = 0;
-    uint64_t shown = 0;  // when the record was last written; 0: never
+    uint64_t shown = 0;  // time at which the record was last written; 0: never
   };
 
-  // Returns true as soon as ready() holds; false when the deadline passed or the operation has failed.
+  // Returns true as soon as ready() is true, and false when the deadline has passed or the operation has failed.
   template <class Ready>
   JCCL_DEVICE bool wait(Ready&& ready, const WaitPlace& place) const {
     return waitUntil(ready, place, [](bool goesOn) { return goesOn; });
   }
 
-  // The same for lanes of a warp that have to stay together: ready() answers all of them alike.
+  // The same for lanes of a warp that must stay together: ready() returns the same value to all of them.
   template <class Ready>
   JCCL_DEVICE bool waitTogether(unsigned mask, Ready&& ready, const WaitPlace& place) const {
     return waitUntil(ready, place, [mask](bool goesOn) { return simt::all(mask, goesOn); });
   }
 
-  // For loops that wait for several things: whether to poll again. Reads the clock, so not in every iteration.
+  // For loops that wait for several things: returns true if the loop may poll again. It reads the clock, so do not call
+  // it in every iteration.
   JCCL_DEVICE bool goesOn(WaitMemory& memory, const WaitPlace& place) const {
     if (memory.start == 0) memory.start = simt::nanos();
     memory.shown = look(control_, memory.start, memory.shown, ProgressRecord::encode(place));
     return memory.shown != WaitControl::kOver;
   }
 
-  // The wait is over.
+  // Clears the progress record after a wait.
   JCCL_DEVICE void forget(const WaitMemory& memory) const {
     if (memory.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
   }
 
-  // The operation fails, and the progress record keeps the place.
+  // Fails the operation. The progress record keeps the place.
   JCCL_DEVICE void fail(Code code, const WaitPlace& place) const {
     failAt(control_, code, ProgressRecord::encode(place));
   }
@@ -81,8 +83,8 @@ class Waiter {
   static constexpr uint64_t kLookNanos = 10'000;
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
-  // Calls, so that a loop that waits has little code; places are encoded. look() returns when the record was last written, or
-  // kOver.
+  // look() and failAt() are not inlined, to keep waiting loops small; their places are encoded. look() returns the time
+  // at which the record was last written, or kOver.
   JCCL_DEVICE_CALL static uint64_t look(const WaitControl& control, uint64_t start, uint64_t shown, uint64_t place) {
     const uint64_t now = simt::nanos(), due = simt::loadShared(&control.due);
     if (due == WaitControl::kOver) return due;
@@ -98,7 +100,7 @@ class Waiter {
     simt::storeShared(&control.due, WaitControl::kOver);
   }
 
-  // By the thread that looks for all.
+  // Called by the one thread that reads the host's words. Returns false if the operation has failed.
   JCCL_DEVICE bool mayGoOn(uint64_t now, uint64_t start, uint64_t& shown, uint64_t place) const {
     const ControlWords& own = control_.controls.words[simt::blockIndex()];
     const uint32_t abort = simt::loadRelaxed(&own.abort), result = simt::loadAcquire(&own.result);
@@ -108,7 +110,7 @@ class Waiter {
       return false;
     }
     if (result != 0) {
-      // The channel that failed has recorded where; other channels record where that left them.
+      // The channel that failed has recorded the place. Other channels record where the failure stopped them.
       if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - start);
       return false;
     }
