@@ -1,4 +1,4 @@
-// How every kernel begins and ends.
+// The beginning and the end of every kernel.
 #pragma once
 
 #include <new>
@@ -8,8 +8,9 @@
 
 namespace jccl::device {
 
-// Called by all threads. Returns whether there is anything to do: a rank whose operation has failed before, or which was aborted,
-// begins nothing. What was issued behind the failure ends at once, and touches no memory that the application has back.
+// Called by all threads. Returns false if there is nothing to do: a rank whose operation has failed, or which was
+// aborted, begins nothing. So operations issued after a failure end at once, and touch no memory that was returned to
+// the application.
 JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
   bool failed = false;
   if (simt::threadIndex() == 0) {
@@ -23,28 +24,28 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }
 
-// Storage for an object in shared memory, which is not initialised.
+// Uninitialised storage for an object in shared memory.
 template <class T>
 struct Storage {
   alignas(T) unsigned char bytes[sizeof(T)];
 
   JCCL_DEVICE T& get() { return *reinterpret_cast<T*>(bytes); }
-  // By one thread; the others have to meet it before they get().
+  // Called by one thread; the others must meet it at a barrier before they call get().
   template <class... Arguments>
   JCCL_DEVICE void make(Arguments&&... arguments) {
     new (bytes) T{static_cast<Arguments&&>(arguments)...};
   }
 };
 
-// A pointer of a launch as its kernel uses it: see InlineArguments.
+// Returns the address that a pointer of a launch stands for: see InlineArguments.
 template <class T>
 JCCL_DEVICE const T* resolved(const T* pointer, const InlineArguments& inlined) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(pointer) - 1;
   return offset < InlineArguments::kBytes ? reinterpret_cast<const T*>(inlined.bytes + offset) : pointer;
 }
 
-// The works of a launch that this block has a part in, one after the other; `storage` and `wait` are the block's own.
-// run(work) returns whether it ended well; after a failure no further one begins.
+// Runs the works of a launch in which this block takes part, one after the other. `storage` and `wait` belong to the
+// block. run(work) returns true if the work ended well; after a failure no further work begins.
 template <class AnyLaunch, class Run>
 JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitControl& wait, Run&& run) {
   const auto index = [&] { return static_cast<uint32_t>(wait.sequence - works.control.sequence); };
@@ -60,7 +61,7 @@ JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitCo
     simt::syncBlock();
     if (simt::blockIndex() < storage.get().choice.channels && !run(storage.get())) return;
     if (index() == works.moreCount) return;
-    simt::syncBlock();  // before the next takes the place of this one
+    simt::syncBlock();  // the next work overwrites this one
     if (simt::threadIndex() == 0) {
       take(resolved(works.more, works.inlined)[index()]);
       ++wait.sequence;
@@ -69,10 +70,11 @@ JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitCo
   }
 }
 
-// How many collectives the channel has run; another thread may have counted the last.
+// Returns the number of collectives that the channel has run; another thread may have counted the last one.
 JCCL_DEVICE uint64_t operationsOf(const DeviceChannel& channel) { return simt::loadRelaxed(&channel.operations); }
 
-// Called by one thread when so many have ended well on this channel. `operations` advances on the device.
+// Adds to the number of collectives that the channel has run, which is kept on the device. Called by one thread when
+// they have ended well.
 JCCL_DEVICE void countOperations(DeviceChannel& channel, uint32_t collectives) {
   simt::storeRelaxed(&channel.operations, operationsOf(channel) + collectives);
 }

@@ -1,7 +1,7 @@
-// Operations over a network that reduces (CollNet): the body of their kernels. The ranks of a host are a chain, or for all-reduces
-// also a tree: each passes chunks on towards the network and back (collectives/chain.h). To the leader's kernel the network is one
-// more peer, whose ends are behind those of all ranks, and whose slots a thread of the host moves (engine/coll_net_link.h). SIMPLE
-// alone.
+// The body of the kernels for a network that reduces (CollNet). The ranks of a host form a chain, or a tree for
+// all-reduces by collnet_direct. Each rank passes chunks on towards the network and back (collectives/chain.h). To the
+// leader's kernel the network is one more peer: its ends follow those of all ranks, and a thread of the host moves its
+// slots (engine/coll_net_link.h). SIMPLE is the only protocol.
 #pragma once
 
 #include "collectives/chain.h"
@@ -34,7 +34,7 @@ class CollNetKernel {
   }
 
  private:
-  // Returns whether it ended well.
+  // Returns true if the work ended well.
   JCCL_DEVICE static bool runWork(const Launch& launch, const Work& work, DeviceChannel& channel, Shared& shared) {
     LinkedBlock block(shared.block, channel);
     const bool chained = work.choice.algorithm == Algorithm::CollNetChain;
@@ -42,13 +42,14 @@ class CollNetKernel {
     const int children = !chained ? channel.hostTreeChildren : channel.chainDown < 0 ? 0 : 1;
     const int up = chained ? channel.chainUp : channel.hostTreeUp;
     const bool leads = up == launch.size;
-    // To below, where there is somebody, then towards the network; and, of a leader, to other leaders.
+    // The links, in order: to the ranks below, if any; towards the network; on a leader also to other leaders.
     const auto peerOf = [&](int i, int leader) { return i < children ? down[i] : i == children ? up : leader; };
     block.open(
         children + (leads ? 2 : 1), [&](int i) { return peerOf(i, channel.leaderAfter); },
         [&](int i) { return peerOf(i, channel.leaderBefore); });
     if (LinkedBlock::thread() == 0) shared.transfer = transferOf(launch, work, channel, Protocol::Simple);
-    // That all hosts are in this operation nothing in the network checks: leaders send the next one an empty chunk.
+    // The network does not check that all hosts run the same operation, so each leader sends the next one an empty
+    // chunk.
     if (leads && !compareWithLeaders(launch, shared, LinkRange{0, 0, children + 1, 1, 0})) return false;
     if (LinkedBlock::thread() == 0) plan(launch, work, channel, children, shared);
     simt::syncBlock();
@@ -92,7 +93,7 @@ class CollNetKernel {
     shared.tree.make(false, chain.last, chain.chunkCount, chain.begin, chain.count);
   }
 
-  // Sends an empty chunk to a leader, or gets one: whether it is of the same operation.
+  // Sends an empty chunk to a leader, or receives one. Returns true if it is of the same operation.
   JCCL_DEVICE static bool compareWithLeaders(const Launch& launch, Shared& shared, const LinkRange& link) {
     simt::syncBlock();
     if (LinkedBlock::thread() == 0) shared.up.make(shared.block, launch.shape, shared.transfer, link);

@@ -1,4 +1,4 @@
-// The collective kernels of one protocol, one per class of elements, under the names of the registry.
+// The collective kernels of one protocol, one for each class of elements, named as in the registry.
 #pragma once
 
 #include "cuda/kernels/collective_kernel.h"

@@ -1,4 +1,4 @@
-// The body of the kernels: maps a launch descriptor to the schedules of native/collectives, the same source as the host's.
+// The body of the collective kernels: runs the schedules of native/collectives, from the same source as on the host.
 #pragma once
 
 #include "collectives/direct.h"
@@ -13,13 +13,13 @@ class CollectiveKernel {
   using Primitives = DevicePrimitives<P, E, Faults>;
 
  public:
-  // Whatever is the same for all threads is in shared memory: registers are for what moves.
+  // Shared memory contains everything that is equal for all threads, so that registers are free for moving data.
   struct Shared {
     BlockState block;
     Storage<Work> work;
     DeviceTransfer transfer;
     Storage<Primitives> primitives;
-    Storage<Primitives> down;  // of a tree
+    Storage<Primitives> down;  // used by trees only
     Storage<RingPlan> ring;
     Storage<TreePlan> tree;
     Storage<DirectPlan> direct;
@@ -35,7 +35,7 @@ class CollectiveKernel {
   }
 
  private:
-  // Returns whether it ended well.
+  // Returns true if the work ended well.
   JCCL_DEVICE static bool runWork(const Launch& launch, const Work& work, DeviceChannel& channel, Shared& shared) {
     LinkedBlock block(shared.block, channel);
     if (LinkedBlock::thread() == 0) describe(launch, work, channel, shared);
@@ -53,7 +53,7 @@ class CollectiveKernel {
       case Algorithm::Nvls:
       case Algorithm::CollNetChain:
       case Algorithm::CollNetDirect:
-        break;  // kernels of their own
+        break;  // these have kernels of their own
     }
     if (failed) return false;
     block.close();
@@ -106,7 +106,7 @@ class CollectiveKernel {
         ringReduce(primitives, plan, work.root);
         break;
       default:
-        break;  // exchanges have a kernel of their own
+        break;  // exchanges have their own kernel
     }
     return primitives.failed();
   }
@@ -115,7 +115,7 @@ class CollectiveKernel {
                                Shared& shared) {
     const bool root = channel.treeUp < 0;
     const int children = channel.treeChildren;
-    // The children first, then the parent.
+    // The children come first, then the parent.
     const auto peerOf = [&](int i) { return i < children ? channel.treeDown[i] : channel.treeUp; };
     const int links = children + (root ? 0 : 1);
     block.open(links, peerOf, peerOf);

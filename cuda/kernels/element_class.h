@@ -1,4 +1,5 @@
-// Which kernel works on which type. Integers of one width share a kernel, signed or not; what reduces nothing moves bytes.
+// Assigns types to kernels. Signed and unsigned integers of one width share a kernel; operations that do not reduce
+// move bytes.
 #pragma once
 
 #include "engine/operation.h"
@@ -52,8 +53,8 @@ constexpr ElementClass elementClassOf(Collective collective, DataType type) {
   return ElementClass::Int8;
 }
 
-// Whether an NVLS kernel executes it: a switch has no minimum of floats that keeps NaNs, no product, and no sum of types below
-// 32 bits but of 16-bit floats.
+// Returns true if an NVLS kernel executes the operation. The switch has no product, no minimum or maximum of floats
+// that keeps NaNs, and no sums of types below 32 bits except 16-bit floats.
 constexpr bool nvlsExecutes(const OperationCode& code) {
   switch (code.collective) {
     case Collective::AllGather:

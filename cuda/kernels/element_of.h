@@ -1,4 +1,4 @@
-// The element types of device code by their class.
+// Element types of device code by their class.
 #pragma once
 
 #include "cuda/kernels/element_class.h"
@@ -6,7 +6,7 @@
 
 namespace jccl::device {
 
-// The type that stands for a class.
+// Maps a class to its type.
 template <ElementClass C>
 struct ElementOf;
 template <>

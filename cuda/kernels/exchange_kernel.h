@@ -1,9 +1,9 @@
-// Many sends and receives at once, none of which can hold up another: the device's form of native/engine/point_to_point.h,
-// with the same slots and check words.
+// The body of the kernel for many sends and receives at once, none of which can hold up another. It corresponds to
+// native/engine/point_to_point.h, with the same slots and check words.
 //
-// Tasks to one peer run in their order, and those from one peer; each such queue has a thread that polls whether its
-// next chunk can move. The block moves all chunks that can, then the threads of the queues publish, and poll again.
-// The channels of a message move a part each, an empty one, too.
+// Tasks to one peer run in order, and so do tasks from one peer. Each such queue has a thread that polls whether its
+// next chunk can move. The block moves all chunks that can; then the threads of the queues publish them and poll again.
+// Each channel of a message moves its part, even an empty one.
 #pragma once
 
 #include "collectives/ring.h"
@@ -20,13 +20,13 @@ constexpr int kMaxQueues = 2 * kMaxLinks;
 
 template <class Faults = NoFaults>
 class ExchangeKernel {
-  // A queue's chunk, written by its thread, read by all after they have met.
+  // The next chunk of a queue. The queue's thread writes it; after the barrier all threads read it.
   struct Queue {
     ActiveLink link;
     const uint8_t* source;
     uint8_t* destination;
-    size_t done;   // bytes of the current message's share
-    size_t share;  // of the current message
+    size_t done;   // bytes already moved of this channel's share
+    size_t share;  // bytes of the current message that this channel moves
     uint32_t task;
     uint32_t end;
     uint32_t chunk;
@@ -41,7 +41,7 @@ class ExchangeKernel {
     Queue queues[kMaxQueues];
     const uint8_t* copyFrom;
     uint8_t* copyTo;
-    uint64_t readyRound;  // the last in which a queue was ready, counted from 1
+    uint64_t readyRound;  // last round in which a queue was ready, counted from 1
   };
 
   JCCL_DEVICE static void run(const ExchangeLaunch& launch, Shared& shared) {
@@ -71,7 +71,7 @@ class ExchangeKernel {
         thread_(simt::threadIndex()),
         threads_(simt::blockThreads()) {}
 
-  // This thread's queues.
+  // Calls body() for the queues of this thread.
   template <class Body>
   JCCL_DEVICE void forQueues(Body&& body) {
     for (uint32_t q = thread_; q < launch_.queueCount; q += threads_) body(shared_.queues[q]);
@@ -81,7 +81,7 @@ class ExchangeKernel {
     Copier(Team{thread_, threads_}, Operands{source, 1, destination, 1}).run(bytes);
   }
 
-  // Returns whether this channel has a part in it.
+  // Returns true if this channel moves a part of the task, and sets `begin` and `share` to it.
   JCCL_DEVICE bool shareOf(const ExchangeTask& task, size_t& begin, size_t& share) const {
     const uint32_t part = task.partOf(simt::blockIndex(), launch_.rank);
     if (part >= task.channels) return false;
@@ -121,7 +121,7 @@ class ExchangeKernel {
 
   JCCL_DEVICE LinkEnd* endsOf(const Queue& queue) const { return queue.sends ? channel_.sends : channel_.recvs; }
 
-  // The next in which this channel has a part.
+  // Begins the next task of which this channel moves a part.
   JCCL_DEVICE void beginTask(Queue& queue) {
     size_t begin = 0;
     while (queue.task != queue.end && !shareOf(tasks_[queue.task], begin, queue.share)) ++queue.task;
@@ -139,7 +139,7 @@ class ExchangeKernel {
     }
   }
 
-  // Returns whether all has been moved.
+  // Returns true when all messages have been moved, false after a failure.
   JCCL_DEVICE bool moveAll() {
     const Waiter waiter(shared_.wait);
     Waiter::WaitMemory memory;
@@ -153,7 +153,7 @@ class ExchangeKernel {
           waits = waits || queue.task != queue.end;
         });
         if (!waits) break;
-        // A queue that is ready waits for none that is not.
+        // Stops polling for other queues as soon as one is ready.
         if (ready) {
           simt::storeShared(&shared_.readyRound, round + uint64_t{1});
           break;
@@ -165,7 +165,7 @@ class ExchangeKernel {
       if (ready) {
         waiter.forget(memory);
         memory = {};
-        // A rank that is never held up checks the abort word as well.
+        // A rank that never has to wait must check the abort word, too.
         if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(memory, placeOf());
       }
       const bool any = simt::syncOr(kReady, static_cast<int>(threads_), ready || waits);
@@ -184,7 +184,7 @@ class ExchangeKernel {
 
   JCCL_DEVICE void moveChunk(const Queue& queue) const { move(&queue.source, &queue.destination, queue.chunk); }
 
-  // What this thread waits for, or else would do next, of all its queues.
+  // Returns the place where this thread waits or, if all its queues are ready, the place of a next step.
   JCCL_DEVICE WaitPlace placeOf() {
     WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
     forQueues([&](const Queue& queue) {
@@ -195,11 +195,11 @@ class ExchangeKernel {
     return place;
   }
 
-  // Whether the next chunk can move, and if so, from where to where.
+  // Returns true if the queue's next chunk can move, and sets its source and destination.
   JCCL_DEVICE bool canMove(const Waiter& waiter, Queue& queue, bool& failed) {
     ActiveLink& link = queue.link;
     const size_t left = queue.share - queue.done;
-    // Smaller than a slot may be, so that the receiver starts early.
+    // Chunks are smaller than a slot may be, so that the receiver can begin early.
     const uint32_t maxBytes = launch_.compact.simpleSlotBytes();
     const ConnectionShape& shape = shapeOf(link);
     queue.chunk = left < maxBytes ? static_cast<uint32_t>(left) : maxBytes;

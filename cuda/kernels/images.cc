@@ -1,5 +1,5 @@
-// The images that nvcc has made, in this library. JCCL_KERNEL_IMAGES is the folder where they are when it is built,
-// JCCL_CUDA_VERSION the version of nvcc.
+// Embeds the images that nvcc has made into this library. During the build JCCL_KERNEL_IMAGES is their folder, and
+// JCCL_CUDA_VERSION is the version of nvcc.
 #include "cuda/kernels/image.h"
 
 #define JCCL_EMBED(symbol, file)                              \

@@ -1,13 +1,13 @@
-// The direct algorithm over peers' buffers: ranks that can all reach each other's memory read what they need in place,
-// and write results where they belong. Every rank reduces its shard: n x S bytes are read and n x S written by all together,
-// which is the minimum. Small all-reduces are one-shot: every rank reduces everything for itself, if no rank
-// overwrites what others still read.
+// The body of the kernels for the direct algorithm in place: ranks that all reach each other's memory read inputs from
+// the peers' buffers, and write results into them. Every rank reduces its shard: all together read n x S bytes and
+// write n x S, which is the minimum. Small all-reduces are one-shot: every rank reduces everything for itself, unless a
+// rank overwrites data that others still read.
 //
-// Each channel meets the same channel of all ranks before, to learn where the buffers are, and after, when all have
-// done their part. Nothing goes through slots.
+// Each channel meets the same channel of all ranks twice: before, to exchange the addresses of the buffers, and after,
+// when all have done their part. No data goes through slots.
 //
-// Where any rank has a buffer that a peer cannot reach, which only that rank knows before they meet, all of them touch their own
-// buffers only, and exchange the data through bounce buffers in their segments. Results have the same bits.
+// If a peer cannot reach one of a rank's buffers, only that rank knows before the ranks meet. Then all ranks touch only
+// their own buffers, and exchange the data through bounce buffers in their segments. The results have the same bits.
 #pragma once
 
 #include "collectives/ring.h"
@@ -51,12 +51,12 @@ class InPlaceKernel {
   }
 
  private:
-  // From here on reading everything n times costs more than writing it n times saves.
+  // The maximum size for one-shot. For larger data, reading everything n times costs more than the writes that it saves.
   static constexpr size_t kMaxOneShotBytes = 256 * 1024;
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };
   enum class Manner : int { OneShot, TwoShot, Bounced };
-  // An operation has as many steps as fit into this number; the last is its end.
+  // Number of bits for the steps of an operation; the last step is its end.
   static constexpr int kStepBits = 24;
   static constexpr uint64_t kLastStep = (uint64_t{1} << kStepBits) - 1;
 
@@ -76,7 +76,7 @@ class InPlaceKernel {
     }
   }
 
-  // The buffer-exchange descriptor that `writer` writes at its reader.
+  // Returns the buffer-exchange descriptor that rank `writer` writes, in its reader's memory.
   JCCL_DEVICE ExchangeDescriptor* descriptorOf(ExchangeDescriptor* descriptors, int writer) const {
     return descriptors + static_cast<size_t>(simt::blockIndex()) * launch_.size + writer;
   }
@@ -85,7 +85,7 @@ class InPlaceKernel {
     return {peer, TransportKind::P2p, WaitFor::BufferExchange, Protocol::Simple, sequence_};
   }
 
-  // Writes buffer-exchange descriptors to the peers, and reads theirs. Returns false after a failure.
+  // Writes this rank's buffer-exchange descriptors to the peers, and reads theirs. Returns false after a failure.
   JCCL_DEVICE bool meetBefore(Manner& manner) {
     const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
     const bool overwrites = work_.send == work_.recv;
@@ -130,7 +130,7 @@ class InPlaceKernel {
     return true;
   }
 
-  // No two ranks touch the same element of a buffer, except to read it.
+  // Moves data directly between the ranks' buffers. No two ranks access the same element, except to read it.
   JCCL_DEVICE void move(bool oneShot) {
     const size_t element = sizeOf(work_.code.type);
     const size_t channels = work_.choice.channels, channel = simt::blockIndex();
@@ -162,7 +162,7 @@ class InPlaceKernel {
     for (int i = thread_; i < sources; i += threads_) {
       shared_.sources[i] = (reads ? shared_.sends[i] : work_.send) + from * element;
     }
-    // Every rank begins with another destination, so that they do not all write to one memory at a time.
+    // Every rank begins with another destination, so that they do not all write to one memory at the same time.
     JCCL_NO_UNROLL
     for (int i = thread_; i < destinations; i += threads_) {
       shared_.destinations[i] = shared_.recvs[(launch_.rank + i) % n] + to * element;
@@ -170,7 +170,7 @@ class InPlaceKernel {
     moveShared(sources, destinations, count * element, reads);
   }
 
-  // What `shared_` names, as all threads have written it.
+  // Moves data between the buffers that all threads have listed in `shared_`.
   JCCL_DEVICE void moveShared(int sources, int destinations, size_t bytes, bool reduces) const {
     moveAlone(*this, sources, destinations, bytes, reduces);
   }
@@ -189,8 +189,8 @@ class InPlaceKernel {
     simt::syncBlock();
   }
 
-  // What every rank contributes to another, or has from it, is a share: where it is in a buffer of all shares, where in one of
-  // this rank's alone, and its elements.
+  // A share is the data that a rank contributes to another, or gets from it: its offset in a buffer of all shares, its
+  // offset in a buffer of this rank's share only, and its number of elements.
   struct Share {
     size_t large, small, count;
   };
@@ -210,8 +210,9 @@ class InPlaceKernel {
     return {large.begin, ring::shareOfPart(parts, rank).begin, large.count};
   }
 
-  // In rounds of as much as a bounce buffer holds. A rank copies to its own what others reduce or gather; reduces its share of
-  // all ranks', for an all-reduce into its own bounce buffer; and copies the shares of all ranks from theirs.
+  // Works in rounds; in each a rank moves as much as a bounce buffer holds. First it copies into its own bounce buffer
+  // the data that others reduce or gather. Then it reduces its share of all ranks' data, for an all-reduce into its own
+  // bounce buffer. Finally it copies the shares of all ranks from their bounce buffers.
   JCCL_DEVICE bool moveBounced() {
     const int n = launch_.size, self = launch_.rank;
     const bool reduces = work_.code.collective != Collective::AllGather;
@@ -244,7 +245,7 @@ class InPlaceKernel {
         }
         moveShared(1, 1, bytes, false);
       };
-      // The round before has been read.
+      // Waits until all ranks have read the previous round.
       if (done != 0 && !meet(++step)) return false;
       if (reduces) {
         JCCL_NO_UNROLL
@@ -275,7 +276,8 @@ class InPlaceKernel {
     return true;
   }
 
-  // All ranks have come to this step of the operation, and what they wrote before is seen. No peer is more than one step ahead.
+  // Waits until all ranks have reached this step of the operation; this rank then sees what they wrote before. No peer
+  // is more than one step ahead.
   JCCL_DEVICE bool meet(uint64_t step) const { return meetAlone(*this, step); }
   JCCL_DEVICE_CALL static bool meetAlone(const InPlaceKernel kernel, uint64_t step) { return kernel.meetAt(step); }
   JCCL_DEVICE bool meetAt(uint64_t step) const {

@@ -1,4 +1,4 @@
-// What kernels of schedules have in common: a block's links, and what their primitives know of an operation.
+// Common parts of the kernels that run schedules: a block's links, and the facts about an operation for the primitives.
 #pragma once
 
 #include "cuda/kernels/block.h"
@@ -8,12 +8,13 @@
 
 namespace jccl::device {
 
-// The links of a block, as the schedule counts them.
+// The links of a block, numbered as the schedule numbers them.
 class LinkedBlock {
  public:
   JCCL_DEVICE LinkedBlock(BlockState& state, const DeviceChannel& channel) : state_(state), channel_(channel) {}
 
-  // Links to and from so many peers; peerOf(i) names them. All threads have to meet before they are used.
+  // Opens links to and from `count` peers; sendPeer(i) and recvPeer(i) name them. All threads must meet at a barrier
+  // before they use the links.
   template <class SendPeer, class RecvPeer>
   JCCL_DEVICE void open(int count, SendPeer&& sendPeer, RecvPeer&& recvPeer) {
     count_ = count;
@@ -23,7 +24,7 @@ class LinkedBlock {
     }
   }
 
-  // After a failure the counters stay as they were: the communicator has failed for good.
+  // Writes the counters of the links back. Not called after a failure: then the communicator has failed for good.
   JCCL_DEVICE void close() {
     simt::syncBlock();
     for (int i = thread(); i < count_; i += threads()) {

@@ -1,15 +1,16 @@
-// NVLS: the switch between the GPUs reduces and multiplies. Each rank binds slots to one multicast object; through a slot goes
+// NVLS: the switch between the GPUs reduces and multicasts. Each rank binds slots to one multicast object. A chunk
+// passes a slot in three phases:
 //
-//   all-reduce       fill: own data      work: reduce own shard from all, store it to all      finish: copy all out
-//   reduce-scatter   fill: own data      work: reduce own shard from all into own slot         finish: copy own shard out
-//   all-gather       fill: own data      work: store own part to all                           finish: copy all parts out
+//   all-reduce       fill: own data    work: reduce own shard from all, store it to all    finish: copy all out
+//   reduce-scatter   fill: own data    work: reduce own shard from all into own slot       finish: copy own shard out
+//   all-gather       fill: own data    work: store own part to all                         finish: copy all parts out
 //
-// Behind filling and behind the work each rank sets a flag in the memory of all, and waits for the flags of all. So a slot that
-// a rank has finished with may be filled again by it at once, and nobody accesses a rank's memory when its kernel has ended.
-// Three slots are in use at a time: while one is filled the work is done on the second, and the third is finished.
+// After the fill and after the work, each rank sets a flag in the memory of all ranks, and waits for the flags of all.
+// So a rank may refill a slot as soon as it has finished with it, and when its kernel has ended, nobody accesses its
+// memory. Three slots are in use at a time: one is filled, the work is done on the second, and the third is finished.
 //
-// The order in which the switch reduces is its own: sums of floats may differ in their last bits from run to run. All ranks
-// of an all-reduce get the same bits, because one rank reduces each shard.
+// The switch reduces in an order of its own: sums of floats may differ in their last bits from run to run. All ranks of
+// an all-reduce get the same bits, because one rank reduces each shard.
 #pragma once
 
 #include <type_traits>
@@ -23,7 +24,7 @@
 
 namespace jccl::device {
 
-// Calls run(std::integral_constant) with what the switch does for an operation on elements of this type.
+// Calls run(std::integral_constant) with the switch's reduction for an operation on elements of this type.
 template <class E, class Run>
 JCCL_DEVICE void withSwitchReduction(const Reduction& reduction, const Run& run) {
   using R = simt::SwitchReduction;
@@ -96,11 +97,11 @@ class NvlsKernel {
 
  private:
   static constexpr size_t kWide = 16;
-  // Loads of a thread that are in flight together.
+  // Number of loads that a thread has in flight together.
   static constexpr int kLoads = 4;
-  // What is cut into chunks, so that one is filled while the switch works on another.
+  // The minimum size of a chunk. Larger data is cut, so that one chunk is filled while the switch works on another.
   static constexpr size_t kMinChunkBytes = 32 * 1024;
-  static constexpr int kFailed = 1;  // the barrier of its vote
+  static constexpr int kFailed = 1;  // barrier for the vote on failures
 
   JCCL_DEVICE NvlsKernel(const NvlsLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
       : launch_(launch),
@@ -120,8 +121,8 @@ class NvlsKernel {
 
   JCCL_DEVICE static size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-  // This channel's elements of each part, and of each part how many go through a slot at once; the same on all ranks. An
-  // all-reduce has one part, the others have one for each rank.
+  // Computes this channel's elements of each part, and how many of them go through a slot at once; equal on all ranks.
+  // An all-reduce has one part, other operations one for each rank.
   JCCL_DEVICE void cut() {
     const size_t channels = work_.choice.channels;
     const size_t each = roundUp((work_.count + channels - 1) / channels, kWide / element_);
@@ -167,13 +168,14 @@ class NvlsKernel {
     return launch_.channelCount * sizeof(MulticastChannel) +
            (simt::blockIndex() * MulticastChannel::kSlots + slotOf(chunk)) * launch_.slotBytes;
   }
-  // Of a part.
+  // Returns the bytes of one part in a chunk.
   JCCL_DEVICE size_t bytesOf(size_t chunk) const { return min(chunk_, count_ - chunk * chunk_) * element_; }
   JCCL_DEVICE size_t placeOf(size_t part, size_t chunk) const {
     return (part * work_.count + begin_ + chunk * chunk_) * element_;
   }
 
-  // All threads have done what is before, and every rank sees it when it sees the flag.
+  // Sets this rank's flag for a phase, at all ranks. A rank that sees the flag sees everything that all threads of this
+  // block wrote before.
   JCCL_DEVICE void arrive(size_t chunk, int phase) const {
     simt::syncBlock();
     if (thread_ != 0) return;
@@ -204,7 +206,7 @@ class NvlsKernel {
     return !simt::syncOr(kFailed, threads_, failed);
   }
 
-  // Copies as many parts as place() gives, `bytes` of each: place(i, source, destination).
+  // Copies `parts` parts of `bytes` each. place(i, source, destination) sets the addresses of part i.
   template <class Place>
   JCCL_DEVICE void copy(size_t parts, size_t bytes, uint32_t divisor, Place&& place) const {
     for (size_t i = static_cast<size_t>(thread_); i < parts; i += static_cast<size_t>(threads_)) {
@@ -291,7 +293,7 @@ class NvlsKernel {
   const size_t ranks_;
   const size_t element_;
   const bool reduces_;
-  const bool whole_;  // an all-reduce
+  const bool whole_;  // an all-reduce, in one part
   size_t begin_ = 0, count_ = 0, chunk_ = 0, chunks_ = 0, stride_ = 0;
   uint64_t first_ = 0;
   uint64_t print_ = 0;

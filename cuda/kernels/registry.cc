@@ -45,7 +45,7 @@ std::array<KernelEntry, kKernelCount> makeEntries() {
   return entries;
 }
 
-// Lives as long as the process: its threads may launch kernels until then.
+// Never destroyed: threads may launch kernels until the process ends.
 const std::array<KernelEntry, kKernelCount>& entries() {
   static const auto* all = new std::array<KernelEntry, kKernelCount>(makeEntries());
   return *all;

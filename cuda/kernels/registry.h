@@ -1,5 +1,5 @@
-// The kernels of libjccl_cuda.so: which one runs what, and all of them, so that they can be loaded before any is needed
-// (loading one while another spins could wait for ever).
+// The kernels of libjccl_cuda.so: the kernel for each operation, and the list of all kernels. All are loaded before any
+// is needed, because loading one while another spins could wait for ever.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace jccl::device {
 
-// Where a kernel is, by its name there, and what it is called in messages.
+// A kernel: its image, its name in the image, and its description for messages.
 struct KernelEntry {
   std::string name;  // "jccl_collective_ll_float32", "jccl_in_place_float32", "jccl_exchange", ...
   KernelImage image;
@@ -19,22 +19,22 @@ struct KernelEntry {
   ElementClass element;
 };
 
-// One argument: Launch.
+// Returns a kernel whose only argument is a Launch.
 const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, DataType type);
-// One argument: InPlaceLaunch.
+// Returns a kernel whose only argument is an InPlaceLaunch.
 const KernelEntry& inPlaceKernel(Collective collective, DataType type);
-// One argument: Launch. Of CollNetChain and CollNetDirect.
+// Returns a kernel for CollNetChain and CollNetDirect. Its only argument is a Launch.
 const KernelEntry& collNetKernel(Collective collective, DataType type);
-// One argument: NvlsLaunch. Only of what nvlsExecutes().
+// Returns a kernel whose only argument is an NvlsLaunch. nvlsExecutes() must be true for the operation.
 const KernelEntry& nvlsKernel(Collective collective, DataType type);
-// One argument: ExchangeLaunch.
+// Returns the kernel whose only argument is an ExchangeLaunch.
 const KernelEntry& exchangeKernel();
 
-// All kernels, by number below kKernelCount.
-constexpr int kNvlsKernelCount = 7;  // none for the 8-bit floats, which are the last classes
+// All kernels, numbered from 0 to kKernelCount - 1.
+constexpr int kNvlsKernelCount = 7;  // the 8-bit floats, which are the last classes, have none
 constexpr int kKernelCount = 3 * kElementClassCount + kElementClassCount + 1 + kElementClassCount + kNvlsKernelCount;
 const KernelEntry& kernelAt(int index);
-// The number of one of them.
+// Returns the number of a kernel.
 int numberOf(const KernelEntry& kernel);
 
 }  // namespace jccl::device
