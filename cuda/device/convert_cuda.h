@@ -1,5 +1,5 @@
-// convert.h on a GPU. Compute capability 7.5 converts halves one by one and knows no bfloat16; from 8.9 on there are
-// conversions of 8-bit floats.
+// Implements convert.h on a GPU. Compute capability 7.5 converts halves one by one, and has no bfloat16. From 8.9 on,
+// the hardware converts 8-bit floats.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ JCCL_DEVICE float widenE4m3(uint8_t bits) {
       : "h"(static_cast<uint16_t>(bits)));
   return value;
 #else
-  // As a half its exponent is 8 too small, and its NaN is the number 480.
+  // Read as a half, an e4m3 has an exponent that is 8 too small, and its NaN is the number 480.
   const float value = widenHalf(static_cast<uint16_t>((bits & 0x80u) << 8 | (bits & 0x7fu) << 7)) * 256.0f;
   return (bits & 0x7fu) == 0x7fu ? __uint_as_float(0x7fffffffu) : value;
 #endif

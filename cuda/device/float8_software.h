@@ -1,4 +1,4 @@
-// 8-bit floats by arithmetic, for GPUs without conversions of theirs, and for the emulator.
+// Converts to 8-bit floats by arithmetic, for GPUs without such instructions and for the emulator.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace jccl::simt {
 
-// One number, to nearest, ties to even, saturating; of a NaN the largest number.
+// Narrows one number to nearest, ties to even, saturating; a NaN becomes the largest number.
 template <class Layout>
 JCCL_DEVICE uint32_t narrowFloat8(float value) {
   const auto bitsOf = [](float number) {
@@ -31,7 +31,7 @@ JCCL_DEVICE uint32_t narrowFloat8(float value) {
   return sign | static_cast<uint32_t>(number < Layout::kSmallestNormal ? subnormal : normal);
 }
 
-// Two of them, the first one in the low byte.
+// Narrows two numbers, the first into the low byte.
 template <class Layout>
 JCCL_DEVICE uint32_t narrowFloat8s(float low, float high) {
   return narrowFloat8<Layout>(low) | narrowFloat8<Layout>(high) << 8;

@@ -1,38 +1,38 @@
-// Global memory as the device code reads and writes it. No other code dereferences a pointer to global memory, only
-// pointers to locals and shared memory. So all that the protocols rely on is named here, and the emulator of the tests
-// can vary everything that is not guaranteed. Orders and atomicity hold between all threads of the system: other GPUs,
-// the host.
+// Access to global memory from device code. No other code dereferences pointers to global memory, only pointers to
+// locals and shared memory. So every property on which the protocols rely is named here, and the emulator of the tests
+// can vary everything else. Order and atomicity hold among all threads of the system, including other GPUs and the
+// host.
 //
-// In namespace jccl::simt; T is uint64_t or uint32_t, aligned:
+// Functions in namespace jccl::simt; T is uint64_t or uint32_t, aligned:
 //
-//   T loadRelaxed(const T*)             sees some value, whole; later loads of the place see no older one
-//   T loadAcquire(const T*)             as well, and what was visible when that value was released is seen from here on
-//   void storeRelaxed(T*, T)            becomes visible at some time, in order only with stores to the same place
-//   void storeRelease(T*, T)            becomes visible after all that this thread wrote, and after all that it has
-//                                       observed, through a barrier of the block among others
+//   T loadRelaxed(const T*)             reads a whole value; later loads of the same place read no older one
+//   T loadAcquire(const T*)             the same; then this thread sees everything visible when the value was released
+//   void storeRelaxed(T*, T)            becomes visible at some time; ordered only with stores to the same place
+//   void storeRelease(T*, T)            becomes visible after everything that this thread wrote or observed, for
+//                                       example through a barrier of the block
 //   void storeFirst(uint32_t*, uint32_t)
-//                                       storeRelease where the place holds 0: of all threads of the device that do this, one
-//                                       stores; not atomic with what other devices or the host store there
-//   void fence()                        orders what is before it and what is after it: with a relaxed store after it a
-//                                       release, with a relaxed load before it an acquire; but a store before it may
-//                                       become visible after a load that follows it
+//                                       storeRelease if the place contains 0; of all threads of the device that call
+//                                       it, one stores; not atomic with stores of other devices or of the host
+//   void fence()                        orders the accesses before it and after it: a relaxed store after it becomes a
+//                                       release, a relaxed load before it an acquire; but a store before it may become
+//                                       visible after a load that follows it
 //
 //   struct Vec16 { uint64_t low, high; }
-//   Vec16 loadCells(const void*)        two LL cells with one 16-byte access: each of the cells whole, but not the pair
+//   Vec16 loadCells(const void*)        two LL cells with one 16-byte access; each cell is whole, but not the pair
 //   void storeCells(void*, Vec16)       the same
 //   void storeCell(uint64_t*, uint64_t) one LL cell, whole
 //
 //   Vec16 loadLine(const void*, unsigned mask)
 //   void storeLine(void*, Vec16, unsigned mask)
-//     LL128: one instruction of all lanes that the mask names, 16 bytes each; eight adjacent lanes make a line of
-//     128 bytes. If the lanes are CONVERGED, lines stay whole (where LL128 is allowed at all): they met in a warp
-//     function of simt.h with a mask that covers this one, and since then all have called the same functions of these
-//     two headers in the same places. Anything else needs a syncWarp right before; otherwise lines come apart.
+//     LL128: one instruction of all lanes in the mask, 16 bytes each; eight adjacent lanes access a line of 128 bytes.
+//     Lines stay whole (on GPUs that allow LL128) if the lanes are CONVERGED: they met in a warp function of simt.h
+//     with a mask that includes this one, and have since called the same functions of these two headers in the same
+//     places. Otherwise call syncWarp right before, or lines can become visible in parts.
 //
-//   Word<Bytes> loadPeer<Bytes>(const void*)    slots and buffers that others write or read while the kernel runs: past
-//   void storePeer<Bytes>(void*, Word<Bytes>)   L1, unordered; 1, 2, 4, 8 or 16 bytes, aligned (16: two halves)
-//   Word<Bytes> loadUser<Bytes>(const void*)    buffers that are this rank's alone while the kernel runs; the same
-//   void storeUser<Bytes>(void*, Word<Bytes>)   widths
+//   Word<Bytes> loadPeer<Bytes>(const void*)    slots and buffers that others write or read while the kernel runs:
+//   void storePeer<Bytes>(void*, Word<Bytes>)   bypass L1, unordered; 1, 2, 4, 8 or 16 bytes, aligned (16: two halves)
+//   Word<Bytes> loadUser<Bytes>(const void*)    buffers that only this rank uses while the kernel runs; the same sizes
+//   void storeUser<Bytes>(void*, Word<Bytes>)
 //
 // Word<Bytes> is uint8_t, uint16_t, uint32_t, uint64_t or Vec16.
 #pragma once

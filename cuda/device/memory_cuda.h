@@ -1,4 +1,5 @@
-// memory.h on a GPU; compute capability 7.0 or newer. Accesses that order others are compiler barriers, too.
+// Implements memory.h on a GPU of compute capability 7.0 or newer. Functions that order other accesses are compiler
+// barriers, too.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace jccl::simt {
 
-// The address as instructions for global memory take it.
+// Converts the address for instructions that access global memory.
 JCCL_DEVICE uint64_t globalAddress(const void* p) { return static_cast<uint64_t>(__cvta_generic_to_global(p)); }
 
 JCCL_DEVICE uint64_t loadRelaxed(const uint64_t* p) {
@@ -52,8 +53,8 @@ JCCL_DEVICE void storeFirst(uint32_t* p, uint32_t value) {
 
 JCCL_DEVICE void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
-// Volatile accesses are relaxed ones of system scope, of vectors, too; their order in the program stays, so that the
-// loads of several cells or lines are in flight together. They order nothing else: no compiler barrier.
+// Volatile accesses, even of vectors, are relaxed accesses of system scope. Their program order stays, so that the
+// loads of several cells or lines are in flight together. They order no other accesses, and are no compiler barriers.
 JCCL_DEVICE Vec16 loadCells(const void* p) {
   Vec16 value;
   asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(globalAddress(p)));
@@ -93,7 +94,7 @@ JCCL_DEVICE Word<Bytes> loadPeer(const void* p) {
   }
 }
 
-// Stores need no more than an ordinary instruction: the release that publishes them orders them, and L1 writes through.
+// Ordinary store instructions suffice: the release that publishes the data orders them, and L1 writes through.
 template <unsigned Bytes>
 JCCL_DEVICE void storePeer(void* p, Word<Bytes> value) {
   const uint64_t at = globalAddress(p);

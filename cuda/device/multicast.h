@@ -1,15 +1,17 @@
-// Multicast addresses: each stands for one place in the memory of every device of a team, and the switch between them does the
-// work (NVLS; compute capability 9.0 or newer). What memory.h has takes no such address, and these functions no other. In
-// namespace jccl::simt; multicast addresses of 16 aligned bytes, or of a uint64_t:
+// Access to multicast addresses. Each stands for one place in the memory of every device of a multicast object; the
+// switch between the devices does the work (NVLS; compute capability 9.0 or newer). The functions of memory.h take no
+// multicast address, and these functions take no other address. In namespace jccl::simt; the address is of 16 aligned
+// bytes or of a uint64_t:
 //
-//   Vec16 loadReduced<R>(const void*)             what is there in every device's memory, reduced by the switch: in no fixed
-//                                                 order, unordered with other accesses, each place as loadPeer<16> sees it
-//   void storeMulticast(void*, Vec16)             the same value to every device's memory, there as storePeer<16>; no two of
-//                                                 them at one moment
+//   Vec16 loadReduced<R>(const void*)             reads the place on every device, as loadPeer<16> would, and returns
+//                                                 the switch's reduction, in no fixed order of devices; unordered with
+//                                                 other accesses
+//   void storeMulticast(void*, Vec16)             stores the value on every device, as storePeer<16> would, but not on
+//                                                 all devices at the same moment
 //   void storeMulticast(uint64_t*, uint64_t)      the same
-//   void releaseMulticast(uint64_t*, uint64_t)    in every device's memory as storeRelease
-//   void fenceAliases()                           between accesses by a multicast address and others to the same memory: once
-//                                                 on the way from one to the other
+//   void releaseMulticast(uint64_t*, uint64_t)    stores the value on every device, as storeRelease would
+//   void fenceAliases()                           required once between an access by a multicast address and an access
+//                                                 to the same memory by another address
 //
 // Sums of 16-bit floats are computed in float32.
 #pragma once

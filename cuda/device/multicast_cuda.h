@@ -1,5 +1,5 @@
-// multicast.h on a GPU: the multimem instructions of PTX ISA 8.1. None of them is a compiler barrier but the fence and the
-// release, so that several loads are in flight.
+// Implements multicast.h on a GPU with the multimem instructions of PTX ISA 8.1. Only the fence and the release are
+// compiler barriers, so that several loads are in flight together.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// The threads of a kernel: who they are, where they meet, how they wait. With memory.h and convert.h the only place of the
-// device code that touches hardware: everything else in cuda/ that runs on the device is plain C++17 on top of these
-// headers, and runs on a GPU as well as in the emulator of the tests (cuda/test/emulator).
+// The threads of a kernel: their indexes, barriers and waiting. Only memory.h, convert.h, multicast.h and this header
+// touch hardware. All other code in cuda/ that runs on the device is plain C++17 on top of these headers; it runs on a
+// GPU and in the emulator of the tests (cuda/test/emulator).
 //
-// The implementation (simt_cuda.h on a GPU) gives, in namespace jccl::simt:
+// An implementation (simt_cuda.h on a GPU) provides, in namespace jccl::simt:
 //
 //   kWarpThreads, kFullMask
 //   unsigned threadIndex()      of this thread in its block
@@ -11,30 +11,32 @@
 //   unsigned laneIndex()        of this thread in its warp
 //
 //   void syncBlock()                               all threads of the block meet: barrier 0, __syncthreads
-//   void syncThreads(int barrier, int threads)     so many threads meet at a named barrier, 1 to 15; whole warps only
-//   bool syncOr(int barrier, int threads, bool)    the same with a vote: whether any of them said true
-//     What a thread of the block wrote before one of these is seen by all that met, after it; a release or fence that
-//     one of them does later covers what all of them wrote.
+//   void syncThreads(int barrier, int threads)     `threads` threads, whole warps, meet at a named barrier, 1 to 15
+//   bool syncOr(int barrier, int threads, bool)    the same with a vote: returns true if any thread passed true
+//     After one of these, all threads that met see what each of them wrote before. If one of them then does a release
+//     or a fence, it covers what all of them wrote.
 //
-//   void syncWarp(unsigned mask)                   the lanes named by the mask meet, orders memory among them
-//   bool any(unsigned mask, bool)                  votes; these and shuffles order no memory
+//   void syncWarp(unsigned mask)                   the lanes in the mask meet; orders memory among them
+//   bool any(unsigned mask, bool)                  votes; votes and shuffles do not order memory
 //   bool all(unsigned mask, bool)
-//   T shuffle(unsigned mask, T value, int lane)    the value of that lane; T of 4 or 8 bytes, trivially copyable
-//     Every lane named by the mask calls the same function with the same mask, itself included; kFullMask names only
-//     those that the block has. Lanes that met here are converged until their paths differ: see storeLine in memory.h.
+//   T shuffle(unsigned mask, T value, int lane)    returns the value of that lane; T: 4 or 8 bytes, trivially copyable
+//     Every lane in the mask calls the same function with the same mask, which includes the lane itself. kFullMask
+//     includes only lanes that the block has. Lanes that met here are converged until their paths differ: see storeLine
+//     in memory.h.
 //
-//   uint64_t loadShared(const uint64_t*)           a word of the block's shared memory that its threads access without a
-//   void storeShared(uint64_t*, uint64_t)          barrier between; orders nothing
-//   uint64_t swapShared(uint64_t*, uint64_t expected, uint64_t next)     at once: what it was; next if that was expected
+//   uint64_t loadShared(const uint64_t*)           access a word of the block's shared memory that several threads use
+//   void storeShared(uint64_t*, uint64_t)          without a barrier; order nothing
+//   uint64_t swapShared(uint64_t*, uint64_t expected, uint64_t next)     atomically stores `next` if the word is
+//                                                  `expected`; returns the word's previous value
 //
-//   uint64_t nanos()            a clock; in the emulator time passes as threads do things
-//   void pause()                in every iteration of every loop that waits; the emulator lets other threads run here
+//   uint64_t nanos()            a clock; in the emulator time passes with the work of the threads
+//   void pause()                called in every iteration of a waiting loop; the emulator lets other threads run here
 //
 // and the macros
 //
-//   JCCL_DEVICE                 before every function that runs on the device: inlined there
-//   JCCL_SHARED(T, name)        declares a variable in the block's shared memory, not initialised; T is trivial, may be
-//                               an array type. One variable per block and place in the source, as with __shared__.
+//   JCCL_DEVICE                 marks a function that runs on the device, where it is inlined
+//   JCCL_SHARED(T, name)        declares an uninitialised variable in the block's shared memory; T is trivial, and may
+//                               be an array type. One variable per block and place in the source, as with __shared__.
 #pragma once
 
 #if defined(__CUDACC__)

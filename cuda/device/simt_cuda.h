@@ -1,4 +1,4 @@
-// simt.h on a GPU; compute capability 7.0 or newer.
+// Implements simt.h on a GPU of compute capability 7.0 or newer.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace jccl::simt {
 
-// Lets an array type stand before a name.
+// Allows an array type before the name of a variable.
 template <class T>
 struct SharedVariable {
   static_assert(std::is_trivial<T>::value, "shared memory is not initialised: the type must be trivial");
@@ -29,7 +29,7 @@ JCCL_DEVICE unsigned laneIndex() { return threadIdx.x % kWarpThreads; }
 
 JCCL_DEVICE void syncBlock() { __syncthreads(); }
 
-// Not the aligned form: lanes of a warp may come one by one.
+// Uses the unaligned form, because lanes of a warp may arrive one by one.
 JCCL_DEVICE void syncThreads(int barrier, int threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -69,7 +69,7 @@ JCCL_DEVICE uint64_t swapShared(uint64_t* p, uint64_t expected, uint64_t next) {
   return atomicCAS(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(next));
 }
-// Atomic, too: plain accesses would be races, also for compute-sanitizer.
+// Atomic, because plain accesses would be races, and compute-sanitizer would report them.
 JCCL_DEVICE uint64_t loadShared(const uint64_t* p) { return swapShared(const_cast<uint64_t*>(p), 0, 0); }
 JCCL_DEVICE void storeShared(uint64_t* p, uint64_t value) {
   (void)atomicExch(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(value));
@@ -81,8 +81,8 @@ JCCL_DEVICE uint64_t nanos() {
   return time;
 }
 
-// Nothing to do: a waiting warp costs others little, and a back-off sleep would cost latency. It keeps loops that wait
-// from being taken apart by the compiler.
+// Only keeps the compiler from transforming waiting loops. A waiting warp costs others little, and a back-off sleep
+// would cost latency.
 JCCL_DEVICE void pause() { asm volatile("" ::: "memory"); }
 
 }  // namespace jccl::simt

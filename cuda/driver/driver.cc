@@ -11,18 +11,19 @@ enum class Need : bool { Optional, Required };
 
 struct NamedVersion {
   int cuda;
-  const char* driver;  // the first of its branch on Linux, as NVIDIA's release notes of the toolkit list them
+  // The first driver of its branch on Linux, from the release notes of NVIDIA's toolkit.
+  const char* driver;
 };
 constexpr NamedVersion kDrivers[] = {{11040, "470"}, {11070, "515"}, {11080, "520"}, {12000, "525"}, {12010, "530"},
                                      {12020, "535"}, {12030, "545"}, {12040, "550"}, {12050, "555"}, {12060, "560"},
                                      {12080, "570"}, {12090, "575"}, {13000, "580"}};
-constexpr int kOldest = 12000;  // cuGetProcAddress as it is here, cuStreamGetId
+constexpr int kOldest = 12000;  // has cuGetProcAddress_v2 and cuStreamGetId
 
-// How the library does without what later drivers have: optional calls, and an attribute of devices.
+// How the library works if a driver lacks calls and an attribute of later drivers.
 constexpr const char* kMpsAttribute = "CU_DEVICE_ATTRIBUTE_MPS_ENABLED";
 constexpr int kMpsVersion = 12030;
 struct Without {
-  const char* name;  // the first part, of those that are needed together
+  const char* name;  // prefix of the names of calls that are needed together
   const char* what;
 };
 constexpr Without kWithout[] = {
@@ -48,11 +49,12 @@ Status find(FindFunction find, const char* name, int version, Need need, Functio
                             "; expected one of CUDA " + describeVersion(kOldest) + " or later: install a newer driver"};
 }
 
-// CUDA C Programming Guide, CUDA environment variables: 1 to 32, 8 if it is not set.
+// Source: CUDA C Programming Guide, CUDA environment variables: 1 to 32, and 8 if unset.
 constexpr const char* kQueuesVariable = "CUDA_DEVICE_MAX_CONNECTIONS";
 constexpr int kDefaultQueues = 8, kMaxQueues = 32;
 
-// The driver has no other interface for it, and reads it while it is initialised.
+// Sets the number of hardware queues. The driver has no other interface for it, and reads the variable when it is
+// initialised.
 int chooseQueues(const Driver& driver) {
   const char* set = std::getenv(kQueuesVariable);  // NOLINT(concurrency-mt-unsafe)
   if (set != nullptr) {
@@ -117,7 +119,7 @@ Code codeOf(Result result) {
 }  // namespace
 
 const Driver& driver() {
-  // Lives as long as the process: its threads may call it until then.
+  // Never destroyed: threads may call the driver until the process ends.
   static const auto* instance = [] {
     auto* made = new Driver(open());
     if (made->status) {

@@ -1,6 +1,6 @@
-// The part of NVIDIA's driver API that is used here: numbers and layouts as its public interface (cuda.h) fixes them. The driver
-// itself is opened at run time, so that nothing depends on it, nor on a version of the toolkit. driver_api_test.cc holds this
-// file to cuda.h where a toolkit is installed.
+// The part of NVIDIA's driver API that the library uses, with the numbers and layouts of its public interface (cuda.h).
+// The driver is opened at run time, so that nothing depends on it or on a version of the toolkit. If a toolkit is
+// installed, driver_api_test.cc compares this file with cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -95,7 +95,7 @@ enum class FunctionAttribute : int {
 enum class PointerAttribute : int {
   Context = 1,
   MemoryType = 2,
-  BufferId = 7,  // of the allocation, and never of another
+  BufferId = 7,  // number of the allocation; no other allocation gets it
   IsManaged = 8,
   DeviceOrdinal = 9,
   LegacyIpcCapable = 10,
@@ -112,14 +112,14 @@ enum class CaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };
 
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
-constexpr unsigned kEventExternal = 1;  // in a graph: to and from what is outside
+constexpr unsigned kEventExternal = 1;  // in a graph: the event connects it with work outside
 constexpr unsigned kHostAllocPortable = 1, kHostAllocMapped = 2;
 constexpr unsigned kHostRegisterPortable = 1, kHostRegisterMapped = 2;
 constexpr unsigned kIpcLazyPeerAccess = 1;
-constexpr unsigned kWaitUntilGreaterOrEqual = 0;  // of counts that wrap
-constexpr uint64_t kLegacyStream = 1;  // of cuGetProcAddress: not the variants with a default stream per thread
-constexpr int kDmaBufDescriptor = 1;   // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
-constexpr int kPosixDescriptor = 1;    // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+constexpr unsigned kWaitUntilGreaterOrEqual = 0;  // compares counters that may wrap
+constexpr uint64_t kLegacyStream = 1;             // for cuGetProcAddress: no variants with a default stream per thread
+constexpr int kDmaBufDescriptor = 1;              // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+constexpr int kPosixDescriptor = 1;               // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 constexpr int kMinimumGranularity = 0, kRecommendedGranularity = 1;
 
 struct Uuid {
@@ -131,13 +131,13 @@ struct IpcHandle {
 };
 
 struct MemoryLocation {
-  int type;  // 1: a device
+  int type;  // kind; 1: a device
   int id;
 };
 
 // CUmemAllocationProp
 struct AllocationProperties {
-  int type;         // 1: pinned
+  int type;         // kind; 1: pinned
   int handleTypes;  // kPosixDescriptor
   MemoryLocation location;
   void* win32Metadata;
@@ -158,7 +158,7 @@ static_assert(sizeof(MemoryAccess) == 12);
 // CUmulticastObjectProp
 struct MulticastProperties {
   unsigned devices;
-  size_t bytes;                    // that each device binds at most
+  size_t bytes;                    // maximum that each device binds
   unsigned long long handleTypes;  // NOLINT(google-runtime-int): as the driver has it
   unsigned long long flags;        // NOLINT(google-runtime-int): as the driver has it
 };
@@ -186,8 +186,9 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
-// Every function: CALL(member, name, the version of CUDA whose form of it this is (1000 times the major number, 10 times the
-// minor), Required or Optional, its parameters). A driver that lacks one that is required is too old.
+// The driver functions that the library uses: CALL(member, name, version, Required or Optional, parameters). `version`
+// is the CUDA version that introduced this form of the call: 1000 x major + 10 x minor. A driver that lacks a required
+// call is too old.
 // clang-format off
 #define JCCL_DRIVER_CALLS(CALL) \
   CALL(init, "cuInit", 2000, Required, (unsigned flags)) \
@@ -287,7 +288,7 @@ static_assert(sizeof(LaunchConfig) == 56);
   CALL(eventQuery, "cuEventQuery", 2000, Required, (Event event))
 // clang-format on
 
-// The functions of a driver; one that is null is optional and missing.
+// The functions of a driver. An optional function is null if the driver lacks it.
 struct Calls {
 #define JCCL_DECLARE_CALL(member, name, version, need, parameters) Result(*member) parameters = nullptr;
   JCCL_DRIVER_CALLS(JCCL_DECLARE_CALL)

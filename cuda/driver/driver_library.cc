@@ -1,4 +1,4 @@
-// The driver where NVIDIA installs it.
+// Opens the driver that NVIDIA installed on the host.
 #include <dlfcn.h>
 
 #include "cuda/driver/driver.h"
@@ -20,7 +20,7 @@ void* addressOf(const char* name, int version) {
 }  // namespace
 
 Status openDriver(FindFunction& find) {
-  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // stays: a driver is not unloaded
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // stays open: a driver is not unloaded
   if (library == nullptr) {
     const char* text = ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
     return {Code::System, std::string(kLibrary) + " cannot be loaded: " + (text == nullptr ? "unknown" : text) +
