@@ -19,7 +19,7 @@ constexpr NamedVersion kDrivers[] = {{11040, "470"}, {11070, "515"}, {11080, "52
                                      {12080, "570"}, {12090, "575"}, {13000, "580"}};
 constexpr int kOldest = 12000;  // has cuGetProcAddress_v2 and cuStreamGetId
 
-// How the library works if a driver lacks calls and an attribute of later drivers.
+// Features that the library loses or replaces if a driver lacks a later call or attribute.
 constexpr const char* kMpsAttribute = "CU_DEVICE_ATTRIBUTE_MPS_ENABLED";
 constexpr int kMpsVersion = 12030;
 struct Without {

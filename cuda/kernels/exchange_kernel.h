@@ -199,7 +199,7 @@ class ExchangeKernel {
   JCCL_DEVICE bool canMove(const Waiter& waiter, Queue& queue, bool& failed) {
     ActiveLink& link = queue.link;
     const size_t left = queue.share - queue.done;
-    // Chunks are smaller than a slot may be, so that the receiver can begin early.
+    // Chunks have at most kMaxChunkBytes, even if slots are larger, so that the receiver can begin early.
     const uint32_t maxBytes = launch_.compact.simpleSlotBytes();
     const ConnectionShape& shape = shapeOf(link);
     queue.chunk = left < maxBytes ? static_cast<uint32_t>(left) : maxBytes;

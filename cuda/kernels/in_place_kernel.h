@@ -51,7 +51,7 @@ class InPlaceKernel {
   }
 
  private:
-  // The maximum size for one-shot. For larger data, reading everything n times costs more than one-shot saves in writes.
+  // The maximum size for one-shot. For larger data, reading everything n times costs more than is saved in writes.
   static constexpr size_t kMaxOneShotBytes = 256 * 1024;
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };

@@ -38,8 +38,8 @@ JCCL_DEVICE To bitsOf(From from) {
   return to;
 }
 
-// Where IEEE 754 leaves results open, they are those of x86: the payload of the first NaN operand, made quiet; a NaN
-// that arises from numbers is negative.
+// Results that IEEE 754 leaves open are those of x86: the payload of the first NaN operand, made quiet; a NaN that
+// arises from numbers is negative.
 template <class F, class Word, int kQuietBit>
 struct Float {
   using Stored = Word;

@@ -62,7 +62,8 @@ class Skew {
   }
 
  private:
-  // For byte i of the split word: true if it is at the first end; its offset in the sixteen bytes.
+  // For byte i of the split word: isFirst() is true if it is at the first end; placeOf() is its offset in the sixteen
+  // bytes.
   JCCL_DEVICE bool isFirst(unsigned i) const { return i + bytes_ < 4; }
   JCCL_DEVICE unsigned placeOf(unsigned i) const { return isFirst(i) ? i : 12 + i; }
   JCCL_DEVICE static uint64_t both(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }

@@ -53,14 +53,14 @@ class Waiter {
     return waitUntil(ready, place, [](bool goesOn) { return goesOn; });
   }
 
-  // The same for lanes of a warp that must stay together: ready() returns the same value to all of them.
+  // Like wait(), for lanes of a warp that must stay together: ready() returns the same value to all of them.
   template <class Ready>
   JCCL_DEVICE bool waitTogether(unsigned mask, Ready&& ready, const WaitPlace& place) const {
     return waitUntil(ready, place, [mask](bool goesOn) { return simt::all(mask, goesOn); });
   }
 
-  // For loops that wait for several things: returns true if the loop may poll again. It reads the clock, so do not call
-  // it in every iteration.
+  // Returns true if a loop that waits for several things may poll again. goesOn() reads the clock, so do not call it in
+  // every iteration.
   JCCL_DEVICE bool goesOn(WaitMemory& memory, const WaitPlace& place) const {
     if (memory.start == 0) memory.start = simt::nanos();
     memory.shown = look(control_, memory.start, memory.shown, ProgressRecord::encode(place));

@@ -1,5 +1,5 @@
-// A page of shared memory by which a rank whose operation in place has failed takes its buffers back from kernels of
-// other processes.
+// Shared memory by which a rank takes its buffers back from kernels of other processes, after its operation in place
+// has failed.
 //
 // Each rank has one page, which the others map. A rank that wants its buffers back revokes them in the pages of all
 // others. Each of these then ends its kernels, begins no more, and answers in its own page. Only the host uses the

@@ -109,7 +109,7 @@ Status destroyGraph(Graph graph);
 Status copyAsync(void* to, const void* from, size_t bytes, Stream stream);
 Status fillAsync(void* memory, int byte, size_t bytes, Stream stream);
 
-// Events record no times.
+// Creates an event, which records no time.
 Status createEvent(Event& event);
 Status destroyEvent(Event event);
 Status recordEvent(Event event, Stream stream);

@@ -53,7 +53,7 @@ struct DeviceCommunicatorConfig {
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
   uint32_t nvlsSlotBytes = 128 * 1024;
-  uint64_t token[2] = {0, 0};                              // identifies the communicator; no other has the same
+  uint64_t token[2] = {0, 0};                              // unique for each communicator
   uint64_t recordedOperations = History::kDefaultRecords;  // see History
   // Passes the segment to other processes as a file descriptor if the driver supports that.
   bool descriptors = false;
@@ -70,7 +70,7 @@ struct Issued {
 class DeviceCommunicator {
  public:
   static Status create(const DeviceCommunicatorConfig& config, std::unique_ptr<DeviceCommunicator>& communicator);
-  // Aborts the operations in flight. Never frees memory that a kernel still uses after that.
+  // Aborts the operations in flight. Memory that a kernel still uses after that is never freed.
   ~DeviceCommunicator();
   DeviceCommunicator(const DeviceCommunicator&) = delete;
   DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
@@ -320,7 +320,7 @@ class DeviceCommunicator {
   Event order_ = nullptr;
   PeerReach reach_;
   RegisteredBuffers buffers_;
-  // Of the buffer that is being registered, and of this rank's access page.
+  // Descriptors of the buffer that is being registered, and of this rank's access page.
   UniqueFd bufferDescriptor_, pageDescriptor_;
   std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process
   bool toldUnreached_ = false;
@@ -333,7 +333,7 @@ class DeviceCommunicator {
 
   mutable std::mutex mutex_;  // guards the members below
   ArgumentAreas areas_;
-  std::vector<Event> events_;  // not in use
+  std::vector<Event> events_;  // free events
   uint64_t issued_ = 0;
   std::deque<InFlight> flights_;  // in issue order, in which they also end
   uint64_t firstFailed_ = 0;      // number of the first operation that failed; 0: none

@@ -64,7 +64,7 @@ class DeviceGuard {
  private:
   Status enter(int ordinal);
 
-  driver::CaptureMode mode_ = driver::CaptureMode::Relaxed;  // after enter(): the mode that the thread had
+  driver::CaptureMode mode_ = driver::CaptureMode::Relaxed;  // after enter(): the thread's own mode
   bool exchanged_ = false;
   bool pushed_ = false;
   Status status_;

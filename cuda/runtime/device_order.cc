@@ -85,8 +85,8 @@ Status DeviceCommunicator::waitForAll(Stream stream) {
 }
 
 // Makes a launch that does not fit next to others wait for them on its stream. Ranks of one communicator that share the
-// device must run together. None of them may queue behind another communicator, which could wait for the next rank; in
-// this case the calling thread waits instead, for at most kFitTimeout.
+// device must run together: if one queued behind another communicator's launch, which itself waits for a further rank,
+// none would run. So if a communicator has several ranks here, the calling thread waits, for at most kFitTimeout.
 Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing,
                                     SharedDevice::Turn& turn) {
   SharedDevice& device = SharedDevice::of(config_.device);

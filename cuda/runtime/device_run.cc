@@ -434,7 +434,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (status) status = endTurn(stream, capturing);
   const std::lock_guard lock(mutex_);
   if (!status) {
-    // It is not known whether the kernel was launched, so the ranks may no longer agree.
+    // The kernel may have been launched or not, so the ranks may no longer agree.
     if (activity_ != nullptr) activity_->end();
     for (const InFlight& flight : flights) ended(flight, false);
     broken(flights.front(), status);

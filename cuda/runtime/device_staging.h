@@ -42,7 +42,7 @@ class DeviceStaging {
   struct Config {
     int rank = 0;
     int device = 0;
-    uint64_t token[2] = {0, 0};  // identifies the communicator; no other has the same
+    uint64_t token[2] = {0, 0};  // unique for each communicator
   };
 
   // Number of the first signal and wait of operations; the probe of create() uses the number before.

@@ -69,7 +69,7 @@ class RetiredMemory {
   }
 
  private:
-  // Destroys the events of orphaned launches that have ended. On a device that has failed, nothing is in flight any more.
+  // Destroys the events of orphaned launches that have ended. On a device that has failed, nothing is in flight.
   void reapOrphans() {
     const std::lock_guard lock(mutex_);
     std::erase_if(orphans_, [this](const std::pair<int, Event>& orphan) {
