@@ -148,7 +148,7 @@ struct Integer {
   using Stored = Word;
   using Scalar = Word;
   using Signed = std::make_signed_t<Word>;
-  // Operands of 16 bits or less would be promoted to int, and their products would be signed.
+  // Operands of 16 bits or less would otherwise be promoted to int, and their products would be signed.
   using Wide = std::conditional_t<sizeof(Word) == 8, uint64_t, uint32_t>;
   JCCL_DEVICE static Word widen(Word bits) { return bits; }
   JCCL_DEVICE static Word narrow(Word value) { return value; }

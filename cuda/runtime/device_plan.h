@@ -95,7 +95,7 @@ class DevicePlan {
   };
 
   void place();
-  // In each direction: one end for every rank, and one for the network.
+  // Ends of a channel in each direction: one for every rank, and one for the network.
   size_t endsOfChannel() const { return static_cast<size_t>(size_) + 1; }
 
   int rank_, size_, channels_, openChannels_;

@@ -27,8 +27,8 @@ class MulticastMemory {
   Status create(int devices, size_t bytes, bool shareable);
   // Creates a descriptor for another process; the caller closes it.
   Status exportDescriptor(int& descriptor) const;
-  // open() uses the object of a rank in this process, by its handle(). import() uses the object of another process, by a
-  // descriptor that the caller keeps. `bytes` is the bytes() of that rank's object.
+  // open() uses the object of a rank in this process, by its handle(). import() uses the object of another process, by
+  // a descriptor that the caller keeps. `bytes` is the bytes() of that rank's object.
   void open(uint64_t handle, size_t bytes, bool shareable);
   Status import(int descriptor, size_t bytes);
 
