@@ -17,7 +17,7 @@ constexpr int64_t kCloseNanos = 5'000'000'000;
 
 size_t wholePages(size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes() * pageBytes(); }
 
-// Runs a call of a plug-in that may not return: all that it uses is its own.
+// Runs a call of a plug-in that may never return, so `call` must own all that it uses.
 Status runBounded(const std::string& what, int64_t nanos, std::function<Status()> call, bool* isStuck = nullptr) {
   const auto result = std::make_shared<Status>();
   bool isOver = false;
@@ -47,7 +47,7 @@ bool CollNetGroup::isStuck() {
 }
 
 CollNetGroup::~CollNetGroup() {
-  // What is in flight after a failure still uses the memory: it goes when the plug-in has let go of it.
+  // Operations in flight after a failure still use the memory. It is freed once the plug-in has closed the group.
   struct Left {
     std::shared_ptr<plugin::CollNetPlugin> plugin;
     void* comm;
@@ -133,7 +133,7 @@ Status CollNetGroup::issue(size_t slot) {
   return Status::internal("collnet: an unknown operation");
 }
 
-// Operations begin, and end, in order.
+// Operations begin and end in order.
 Status CollNetGroup::progress() {
   while (!waiting_.empty()) {
     const size_t slot = waiting_.front();
@@ -178,7 +178,7 @@ Status CollNet::open(const std::string& name, uint64_t commId, const CollNetLimi
                      std::unique_ptr<CollNet>* made) {
   const auto opened = std::make_shared<std::unique_ptr<CollNet>>();
   const Status result =
-      runBounded("its init or what its devices are", limits.openNanos, [name, commId, limits, opened] {
+      runBounded("its init or a query of its devices", limits.openNanos, [name, commId, limits, opened] {
         std::shared_ptr<plugin::CollNetPlugin> plugin;
         if (Status found = plugin::openCollNetPlugin(name, &plugin); !found) return found;
         if (Status begun = plugin->init(commId); !begun) return begun;
@@ -261,7 +261,7 @@ void CollNet::closeListener(Place& place) {
 Status CollNet::listen(int group, CollNetHandle* handle) {
   if (group < 0 || group >= offer_.devices) {
     return Status::invalid("group=" + std::to_string(group) +
-                           ", expected one below devices=" + std::to_string(offer_.devices));
+                           ", expected a group below devices=" + std::to_string(offer_.devices));
   }
   const auto at = static_cast<size_t>(group);
   if (places_.size() <= at) places_.resize(at + 1);

@@ -1,5 +1,5 @@
-// Collective operations that the network does: a group has one rank of each host, and a communicator has a group for each device
-// that a host has for it.
+// CollNet: collective operations that the network executes. A group has one rank of each host. A communicator has a
+// group for each device that a host uses for it.
 #pragma once
 
 #include <array>
@@ -27,29 +27,30 @@ namespace jccl {
 
 using CollNetHandle = std::array<uint8_t, plugin::kHandleBytes>;
 
-// How long calls of a plug-in may take.
+// Time limits for calls of a plug-in.
 struct CollNetLimits {
-  int64_t openNanos;  // that open it, and make a handle
-  int64_t callNanos;  // of a group, for an operation
+  int64_t openNanos;  // limit for opening it, and for making a handle
+  int64_t callNanos;  // limit for each call of a group during an operation
 };
 
-// This rank's place in one group. Operations are begun in slots, each with memory to send from and to receive into; all members
-// begin the same ones in the same order. By one thread at a time, that can be left behind (CallWatch), but for holds(), failed()
-// and error().
+// This rank's place in one group. Operations begin in slots, each with memory to send from and to receive into. All
+// members begin the same operations in the same order. holds(), failed() and error() may be called from any thread; all
+// other methods by one thread at a time, which can be left behind (CallWatch).
 class CollNetGroup {
  public:
-  // So many operations can be in flight.
+  // Number of operations that can be in flight.
   static constexpr size_t kSlots = 4;
 
   CollNetGroup(std::shared_ptr<plugin::CollNetPlugin> plugin, void* comm, int members, int64_t limitNanos);
-  // In bounded time: what the plug-in does not let go stays.
+  // Takes bounded time; what the plug-in does not release stays allocated.
   ~CollNetGroup();
   CollNetGroup(const CollNetGroup&) = delete;
   CollNetGroup& operator=(const CollNetGroup&) = delete;
 
   int members() const { return members_; }
 
-  // Provides this much in each slot, while no operation is in flight. After an error the group has failed.
+  // Provides at least this much memory in each slot. No operation may be in flight. After an error the group has
+  // failed.
   Status reserve(size_t sendBytes, size_t recvBytes);
   bool has(size_t sendBytes, size_t recvBytes) const {
     return sendBytes <= recvOffset_ && recvBytes <= slotBytes_ - recvOffset_;
@@ -58,14 +59,15 @@ class CollNetGroup {
   uint8_t* recvMemory(size_t slot) { return sendMemory(slot) + recvOffset_; }
 
   void allReduce(size_t slot, size_t count, DataType type, ReduceOp op);
-  // `bytes` of each member.
+  // Gathers `bytes` of each member.
   void allGather(size_t slot, size_t bytes);
   void reduceScatter(size_t slot, size_t bytes, DataType type, ReduceOp op);
 
-  // Moves what can move. Whether the slot's operation is over: its results are there, or the group has failed.
+  // Moves what can move. Returns true if the slot's operation is over: its results are there, or the group has failed.
   bool poll(size_t slot);
 
-  // Whether a call has not returned in time, and holds the thread for ever. Then the group has failed, and stays.
+  // Returns true if a call has not returned in time and holds this thread for ever. The group has then failed, and is
+  // never destroyed.
   bool holds(std::thread::id thread) { return isStuck() && watch_.holds(thread); }
   bool isStuck();
 
@@ -100,18 +102,18 @@ class CollNetGroup {
   size_t slotBytes_ = 0;
   size_t recvOffset_ = 0;
   std::array<Operation, kSlots> operations_;
-  std::deque<size_t> waiting_;  // slots whose operations the plug-in has not taken
+  std::deque<size_t> waiting_;  // slots whose operations the plug-in has not accepted
   std::deque<size_t> inFlight_;
 
   std::atomic<bool> failed_{false};
-  mutable std::mutex mutex_;  // of error_
+  mutable std::mutex mutex_;  // guards error_
   Status error_;
 };
 
-// A communicator's plug-in and its groups. One thread at a time, but for error().
+// A communicator's plug-in and its groups. For one thread at a time, except error().
 class CollNet {
  public:
-  // Opens the plug-in. An error says in one sentence why the network does not reduce.
+  // Opens the plug-in. An error states in one sentence why CollNet cannot be used.
   static Status open(const std::string& plugin, uint64_t commId, const CollNetLimits& limits,
                      std::unique_ptr<CollNet>* made);
   ~CollNet();
@@ -119,17 +121,17 @@ class CollNet {
   CollNet& operator=(const CollNet&) = delete;
 
   const CollNetOffer& offer() const { return offer_; }
-  // Those that reach memory of the host, in the order of groups.
+  // Returns the devices that can access host memory. The device at index i belongs to group i.
   const std::vector<plugin::DeviceProperties>& devices() const { return devices_; }
 
-  // Makes the handle by which the others connect to this rank in a group.
+  // Makes the handle by which the other members connect to this rank in a group.
   Status listen(int group, CollNetHandle* handle);
-  // Makes the group, in bounded time; `handles` are those of its members, and this is number `member`.
+  // Makes the group, in bounded time. `handles` are those of its members; this rank is number `member`.
   Status connect(int group, std::span<const CollNetHandle> handles, int member, int64_t timeoutNanos);
-  // Null where this rank is no member.
+  // Returns null if this rank is no member.
   CollNetGroup* group(int number) const;
 
-  // The first error of any group.
+  // Returns the error of a group that has failed, or ok.
   Status error() const;
 
  private:
@@ -148,7 +150,7 @@ class CollNet {
   CollNetOffer offer_;
   std::vector<plugin::DeviceProperties> devices_;
   std::vector<Place> places_;
-  bool stuck_ = false;  // the plug-in has not returned from a call
+  bool stuck_ = false;  // a call of the plug-in has not returned
 };
 
 }  // namespace jccl

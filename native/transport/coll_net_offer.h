@@ -1,4 +1,4 @@
-// What a rank's plug-in offers of collective operations in the network, and what all ranks have in common.
+// The CollNet abilities that a rank's plug-in offers, and those that all ranks have in common.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 namespace jccl {
 
 struct CollNetOffer {
-  // Of more devices than this a rank uses no more.
+  // A plug-in with more devices than this is refused.
   static constexpr int kMaxDevices = 16;
 
   std::string plugin;
   int devices = 0;
   bool gathers = false;
-  std::array<uint8_t, kDataTypeCount> reductions{};  // by type: a bit for each ReduceOp
-  size_t maxBytes = 0;                               // of one operation
-  uint32_t speedMbps = 0;                            // of all devices
+  std::array<uint8_t, kDataTypeCount> reductions{};  // for each DataType, a bit for each ReduceOp
+  size_t maxBytes = 0;                               // limit of one operation
+  uint32_t speedMbps = 0;                            // sum of all devices
   float latencyMicros = 0;
 
   bool reduces(DataType type, ReduceOp op) const {
@@ -33,12 +33,13 @@ struct CollNetOffer {
   std::vector<uint8_t> encode() const;
   static Status decode(std::span<const uint8_t> wire, CollNetOffer* offer);
 
-  // What all can do, of offers by rank; an error names the rank that cannot.
+  // Combines offers, indexed by rank, to the abilities that all ranks have. An error names the rank that does not fit.
   static Status common(std::span<const std::vector<uint8_t>> offers, CollNetOffer* common);
 };
 
-// How many bytes of a rank may go into one operation of a network that takes `maxBytes`, where it is on those of so many ranks; 0:
-// not one element. It is on 4 MiB at most, so that its memory stays small, or on an element of each rank.
+// Returns how many bytes of each rank one operation of `ranks` ranks can process, if the network accepts `maxBytes`; 0:
+// not even one element. An operation is limited to 4 MiB, so that its memory stays small, or to one element of each
+// rank if that is more.
 inline size_t collNetChunkBytes(size_t maxBytes, int ranks, size_t elementBytes) {
   const size_t each = elementBytes * static_cast<size_t>(ranks);
   return std::min(maxBytes, std::max(size_t{4} << 20, each)) / each * elementBytes;

@@ -14,12 +14,12 @@
 namespace jccl {
 namespace {
 
-// What a listener publishes: this, and the addresses of its sockets behind it.
+// First part of what a listener publishes. The addresses of its sockets follow.
 struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4e4c504a;  // "JPLN"
   uint32_t magic = kMagic;
   uint32_t version = 2;
-  std::array<char, 32> plugin{};  // its name, with zeros behind
+  std::array<char, 32> plugin{};  // its name, padded with zeros
 };
 
 Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
@@ -62,7 +62,7 @@ void PluginNet::addDevice(plugin::DeviceProperties properties) {
   device.guid = properties.guid;
   device.port = properties.port;
   device.speedMbps = properties.speedMbps;
-  device.maxConnections = static_cast<uint32_t>(properties.maxComms) / 2;  // each has two communicators
+  device.maxConnections = static_cast<uint32_t>(properties.maxComms) / 2;  // each connection has two communicators
   logMessage(LogLevel::Debug, "net",
              "plugin=" + plugin_->name() + " file=" + plugin_->file() +
                  " version=" + std::to_string(plugin_->version()) + " device=" + device.name +
@@ -75,7 +75,8 @@ void PluginNet::addDevice(plugin::DeviceProperties properties) {
 
 void PluginNet::close() { logFailure("net", plugin_->finalize()); }
 
-// Where the plan names none, channels use the devices in rotation, and ranks begin at different ones.
+// Returns the device that the plan names if it is in use. Otherwise channels use the devices in rotation, and ranks
+// begin at different ones.
 const PluginDevice& PluginNet::deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {
   const std::optional<size_t> planned = placeOf(numbers_, ends.local);
   const auto rotated = static_cast<size_t>(config_.rank + channel) % pluginDevices_.size();

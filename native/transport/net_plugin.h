@@ -1,4 +1,4 @@
-// The network over a plug-in for NCCL.
+// The network over a plug-in with NCCL's network interface.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace jccl {
 
-// Connections begin with a TCP connection, which proves the job's secret, brings the plug-in's handles across, and stays to
-// report the other end's death: plug-ins need not notice it.
+// Each connection begins with a TCP connection, which proves the job's secret and brings the plug-in's handles across.
+// It stays open to report the other end's death, which plug-ins need not notice.
 class PluginNet final : public Net {
  public:
-  // Opens config.plugin. An error states in one sentence what is missing; other networks work without. `controlEvents` report
-  // handshakes and deaths. It outlives the network and what it makes.
+  // Opens config.plugin. An error states in one sentence what is missing; other networks work without the plug-in.
+  // `controlEvents` watches handshakes and deaths, and must outlive the network and everything it makes.
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
 
   const char* name() const override { return "plugin"; }
@@ -28,14 +28,15 @@ class PluginNet final : public Net {
   CallWatch* watch() override { return &plugin_->watch(); }
   void close() override;
 
-  // The addresses are those of the TCP connections.
+  // The addresses are for the TCP connections.
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
   void setPaths(const NetPaths& paths) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
-  // Communicators register it, with their connection; here it is enough that the devices say they reach GPUs.
+  // Only checks that the devices report that they can access GPUs. The communicator of each connection registers the
+  // memory.
   Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
                               std::unique_ptr<NetMemory>* memory) override;
 
@@ -49,7 +50,7 @@ class PluginNet final : public Net {
   std::shared_ptr<plugin::NetPlugin> plugin_;
   std::vector<PluginDevice> pluginDevices_;
   std::vector<NetDevice> devices_;
-  std::vector<int> numbers_;  // that the plan has for the devices
+  std::vector<int> numbers_;  // the devices' numbers in the plan
   NetPaths paths_;
   std::vector<SocketAddress> local_;
 };

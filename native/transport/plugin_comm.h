@@ -1,4 +1,5 @@
-// A communicator of a network plug-in, which carries messages in one direction, and memory that such communicators use.
+// A communicator of a network plug-in, which carries messages in one direction, and the memory that such communicators
+// use.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace jccl {
 
 class PluginMemory;
 
-// Closes with the object: first it releases the memory that was registered with it.
+// Closed by its destructor at the latest. Closing first releases the memory that is registered with the communicator.
 class PluginComm {
  public:
   enum class Direction : uint8_t { Send, Receive };
@@ -29,7 +30,7 @@ class PluginComm {
 
   void* raw() const { return raw_; }
 
-  // The plug-in's handle of the memory, which is registered at the first use.
+  // Sets *handle to the plug-in's handle of the memory, which is registered at its first use.
   Status memory(PluginMemory& memory, void** handle);
 
   void close();
@@ -44,18 +45,19 @@ class PluginComm {
   std::map<PluginMemory*, void*> registered_;
 };
 
-// Outlived by no registration; either may go first.
+// Memory that communicators of a plug-in use. Memory and communicators may be destroyed in any order: the first one to
+// go ends the registration.
 class PluginMemory final : public NetMemory {
  public:
   PluginMemory(void* address, size_t bytes) : address_(address), bytes_(bytes) {}
-  // Of a GPU; `dmabuf` refers to all of it, where the plug-in registers it so.
+  // GPU memory. `dmabuf` refers to all of it, and is empty if the plug-in does not register it by a dma-buf.
   PluginMemory(void* address, size_t bytes, UniqueFd dmabuf)
       : address_(address), bytes_(bytes), onDevice_(true), dmabuf_(std::move(dmabuf)) {}
   ~PluginMemory() override;
   PluginMemory(const PluginMemory&) = delete;
   PluginMemory& operator=(const PluginMemory&) = delete;
 
-  // Whether only the plug-in and the GPU reach it.
+  // Returns true for GPU memory, which the CPU cannot access.
   bool onDevice() const { return onDevice_; }
 
  private:

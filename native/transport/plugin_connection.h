@@ -1,4 +1,4 @@
-// Messages over a network plug-in.
+// Connections that carry messages over a network plug-in.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@
 
 namespace jccl {
 
-// The device of a plug-in that a connection goes by.
+// The plug-in's device that a connection uses.
 struct PluginDevice {
   std::shared_ptr<plugin::NetPlugin> plugin;
   int number = 0;
   plugin::DeviceProperties properties;
 };
 
-// A plug-in carries bytes and their number; what else belongs to a message follows them. It is all there is of a message
-// whose data comes by itself: data of user memory, and of memory of a GPU at either end.
+// A plug-in carries only bytes and their number, so a trailer after the data carries the rest of a message. Data of
+// user memory, and of GPU memory at either end, travels separately; its message consists of the trailer alone.
 struct PluginTrailer {
   static constexpr uint16_t kMagic = 0x4d4a;  // "JM"
   static constexpr uint8_t kEnd = 2;
@@ -37,35 +37,37 @@ struct PluginTrailer {
   uint32_t check = 0;
   uint16_t magic = kMagic;
   uint8_t tag = 0;
-  uint8_t apart = 0;  // 1: the data comes over the communicator for data; kEnd: there is no message
+  uint8_t apart = 0;  // 1: the data travels over the communicator for data; kEnd: this is no message
   uint32_t zero = 0;
 };
 static_assert(sizeof(PluginTrailer) == 24);
 
-// Two communicators of the plug-in: one for messages, in slots with their trailer behind; and one for data that comes by itself,
-// which lands where the receiver posts it once the trailer is there. The receiver sends both handles over the control
-// connection.
+// Handles of a connection's two communicators of the plug-in. The first carries messages, in slots with their trailers.
+// The second carries separate data, which lands where the receiver posts it once the trailer has arrived. The receiver
+// sends both handles over the control connection.
 struct PluginHandles {
   std::array<std::array<uint8_t, plugin::kHandleBytes>, 2> handles{};
 };
 
-// What the ends notify each other of over the control connection. A plug-in that does not move a message looks like a peer
-// that is late, to each end by itself: so an end that has waited for long asks the other.
+// Notices that the ends send each other over the control connection. If a plug-in does not move a message, each end
+// sees the same as with a late peer, so an end that has waited for long asks the other one.
 //
-// Receives are posted ahead, and no function of a plug-in takes one back. Some (aws-ofi-nccl) take it for a failure if a
-// communicator is closed with one, and fail all others that share its domain. So ends that close in order drain the connection
-// first: the receiver notifies of how many messages it has posted, and the sender sends as many, of which the last are none.
+// Receives are posted ahead, and no function of a plug-in withdraws one. Some plug-ins (aws-ofi-nccl) treat it as a
+// failure if a communicator is closed with a posted receive, and then fail all other communicators of its domain. So
+// ends that close in order drain the connection first: the receiver reports how many receives it has posted, and the
+// sender fills up the rest of them with trailers that mark no message.
 enum PluginNotice : uint8_t {
-  kPluginCount,    // the sender, before its FIN: how many messages there were; the receiver may have them still to come
-  kPluginAwaited,  // the receiver has waited long for this message
-  kPluginUnsent,   // the plug-in has not sent this message for long; has it come?
-  kPluginArrived,  // it has
-  kPluginApart,    // the receiver, with its first buffer: 1 if all data is to come by itself; the sender waits for that
-  kPluginPosted,   // the receiver posts no more than so many messages
-  kPluginEnded,    // the sender has sent as many
+  kPluginCount,    // from the sender, before its FIN: number of its messages, some of which may not have arrived yet
+  kPluginAwaited,  // from the receiver: it has waited long for this message
+  kPluginUnsent,   // from the sender: the plug-in has not finished sending this message for long; has it arrived?
+  kPluginArrived,  // from the receiver: that message has arrived
+  // from the receiver, with its first buffer: 1 if all data must travel separately; the sender waits for it
+  kPluginApart,
+  kPluginPosted,  // from the receiver: it has posted this many receives, and posts no more
+  kPluginEnded,   // from the sender: it has filled all these receives
 };
 
-// What both ends have.
+// The common part of both ends of a connection.
 class PluginEnd {
  protected:
   PluginEnd(const NetConfig& config, int peer, PluginDevice device)
@@ -79,44 +81,45 @@ class PluginEnd {
     if (control_ != nullptr) control_->cut();
   }
   std::string describeEnd() const;
-  // Of a message with its trailer.
+  // Fails if the device cannot carry a message of this size, including its trailer.
   Status requireFits(size_t bytes) const;
 
-  // A failure of the plug-in is mostly that of the peer, which the control connection reports in a moment: `moved` fails when it
-  // has, or after a while without.
+  // Delays a failure of the plug-in, `moved`. Its cause is mostly a failure of the peer, which the control connection
+  // reports a moment later. Returns ok at first, then the peer's failure if one is reported in time, otherwise `moved`.
   Status causeOf(const Status& moved, int64_t nowNanos, int* work);
   bool awaitsCause() const { return !failure_; }
   int64_t causeDeadlineNanos() const;
 
-  // No event reports that a plug-in has come further with a connection.
+  // Interval of polls during a handshake, since no event reports that a plug-in has advanced a connection.
   static constexpr int64_t kHandshakePollNanos = 1'000'000;
-  // Messages of a communicator come in order, and one at a time.
+  // Messages of a communicator are in order and one at a time, so they share a tag.
   static constexpr int kTag = 0;
 
-  // Whether nobody has looked for some time, which counts for no wait.
+  // Returns true if this was not called for some time. Such a pause does not count as waiting.
   bool hasPaused(int64_t nowNanos);
-  // Whether message `sequence` has been waited for so long that the other end is to be asked: again and again.
+  // Returns true each time that message `sequence` has been awaited for another config.peerTimeoutNanos: the other end
+  // must be asked.
   bool waitsLongFor(uint64_t sequence, bool paused, int64_t nowNanos);
-  // Message `sequence` does not move, and the other end is not late.
+  // Returns the error for message `sequence`, which does not move although the other end is not late.
   Status neverMoves(const char* function, uint64_t sequence, const std::string& why) const;
 
   const NetConfig& config_;
   const int peer_;
   const PluginDevice device_;
   std::unique_ptr<NetControlConnection> control_;
-  std::array<std::unique_ptr<PluginComm>, 2> comms_;  // of messages, of data that comes by itself
-  int64_t startedNanos_ = -1;                         // the first poll while it is not connected
-  int64_t polledNanos_ = 0;                           // the last one
+  std::array<std::unique_ptr<PluginComm>, 2> comms_;  // [0] for messages, [1] for separate data
+  int64_t startedNanos_ = -1;                         // time of the first poll before the connection is made
+  int64_t polledNanos_ = 0;                           // time of the last such poll
 
  private:
   Status failure_;
   int64_t failedNanos_ = 0;
   uint64_t awaited_ = UINT64_MAX;
-  int64_t awaitedNanos_ = 0;  // since when, or when the other end was asked
+  int64_t awaitedNanos_ = 0;  // when the wait for message awaited_ began, or when the other end was last asked
   int64_t lookedNanos_ = 0;
 };
 
-//     Dialling ──proven──> Introduced ──the receiver's handles──> Connecting ──both connected──> Connected
+//     Dialling ──proved──> Introduced ──the receiver's handles──> Connecting ──both connected──> Connected
 class PluginSendConnection final : public NetSendConnection, private PluginEnd {
  public:
   PluginSendConnection(const NetConfig& config, const NetRoute& route, PluginDevice device, EventSet& controlEvents,
@@ -141,11 +144,12 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
     NetMessage message;
     uint8_t* data = nullptr;
     PluginMemory* memory = nullptr;
-    bool hasTail = false;  // for the trailer; without it the trailer goes alone, and what data there is comes after it
-    int begun = 0;         // of its parts: message, data
-    int ended = 0;
+    // has space for the trailer after the data; otherwise the trailer travels alone, and data separately
+    bool hasTail = false;
+    int begun = 0;  // number of parts (message, data) that the plug-in has accepted
+    int ended = 0;  // number of parts that are sent
     std::array<void*, 2> requests{};
-    bool ends = false;  // is no message
+    bool ends = false;  // is no message: only fills up a posted receive
   };
 
   Status endPosted();
@@ -161,19 +165,19 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   Status askPeer(int64_t nowNanos);
 
   EventSet& controlEvents_;
-  std::unique_ptr<SocketDialer> dialer_;  // until it is proven
+  std::unique_ptr<SocketDialer> dialer_;  // null once the secret is proved
   State state_ = State::Dialling;
-  PluginHandles handles_;                             // connect changes them
-  std::array<PluginTrailer, kNetInFlight> trailers_;  // of messages that have no tail
+  PluginHandles handles_;                             // not const, because the plug-in's connect changes them
+  std::array<PluginTrailer, kNetInFlight> trailers_;  // trailers of messages without a tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
-  std::optional<uint64_t> allApart_;  // what kPluginApart has said
+  std::optional<uint64_t> allApart_;  // the value of kPluginApart, once received
   bool draining_ = false;
-  bool ended_ = false;                   // all that the receiver has posted
-  std::optional<uint64_t> count_;        // of messages, once there are others behind them
+  bool ended_ = false;                   // all receives that the receiver has posted are filled
+  std::optional<uint64_t> count_;        // number of messages, once fillers (Slot::ends) follow them
   uint64_t begun_ = 0;                   // the next message to pass to the plug-in
-  uint64_t awaitedByPeer_ = UINT64_MAX;  // a message that had been posted here
-  uint64_t arrivedAtPeer_ = UINT64_MAX;  // and one that was not done here
+  uint64_t awaitedByPeer_ = UINT64_MAX;  // the posted message that the peer has asked for
+  uint64_t arrivedAtPeer_ = UINT64_MAX;  // the unfinished message that the peer has reported as arrived
 };
 
 //     Listening ──handles sent──> Accepting ──both accepted──> Connected
@@ -201,14 +205,15 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
  private:
   struct Slot {
     NetBuffer buffer;
-    NetBuffer place;  // of the message: the buffer, or, where that is memory of a GPU, a place for the trailer alone
-    NetMessage expected;  // goes to `postedBuffer`, if there is one
+    // destination of the message: `buffer`, or space for the trailer alone if `buffer` is in GPU memory
+    NetBuffer place;
+    NetMessage expected;  // the message that may go to `postedBuffer`, if that is set
     NetBuffer postedBuffer;
-    void* request = nullptr;  // of the message, then of its data
-    bool arrived = false;     // its trailer is here; from then on:
+    void* request = nullptr;  // request for the message, later for its data
+    bool arrived = false;     // its trailer has arrived, and the fields below are valid
     bool apart = false;
     NetMessage message;
-    NetBuffer target;  // where the data is, or goes
+    NetBuffer target;  // where the data is, or will land
     bool complete = false;
   };
 
@@ -219,7 +224,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   Status askPeer(int64_t nowNanos);
   Status badMessage(const std::string& why) const;
   void complete(Slot& slot);
-  // Whether everything that the peer will ever send is here.
+  // Returns true if everything that the peer will ever send has arrived.
   bool isOver() const { return completed_ == count_ && !draining_; }
   void readCount() {
     if (const auto count = control_->takeNotice(kPluginCount)) count_ = *count;
@@ -229,16 +234,16 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   std::array<void*, 2> listeners_{};
   std::array<PluginTrailer, kNetInFlight> trailers_{};
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
-  std::array<void*, kNetInFlight> flushes_{};  // requests, by sequence
+  std::array<void*, kNetInFlight> flushes_{};  // the plug-in's requests, by sequence
   MessageWindow<Slot> window_;
   bool draining_ = false;
-  bool peerEnds_ = false;        // kPluginEnded has come
+  bool peerEnds_ = false;        // kPluginEnded has arrived
   uint64_t posted_ = 0;          // the next message to post to the plug-in
-  uint64_t arrived_ = 0;         // the next message whose trailer has not come
-  uint64_t end_ = UINT64_MAX;    // the first that is none
-  uint64_t dataPosted_ = 0;      // the next message whose data, if it comes by itself, is not posted
-  uint64_t completed_ = 0;       // how many messages are whole
-  uint64_t count_ = UINT64_MAX;  // how many there are, once that is known
+  uint64_t arrived_ = 0;         // the next message whose trailer has not arrived
+  uint64_t end_ = UINT64_MAX;    // the first sequence that is no message
+  uint64_t dataPosted_ = 0;      // the next message whose data, if it travels separately, is not posted
+  uint64_t completed_ = 0;       // number of complete messages
+  uint64_t count_ = UINT64_MAX;  // number of messages, once known
 };
 
 }  // namespace jccl

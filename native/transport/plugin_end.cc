@@ -5,9 +5,9 @@
 namespace jccl {
 namespace {
 
-// How long a failed plug-in's connection waits for the control connection to report why.
+// Time for which the connection of a failed plug-in waits for the control connection to report why.
 constexpr int64_t kCauseNanos = 200'000'000;
-// Longer pauses between two polls are pauses of the operation, or of the host.
+// A longer pause between two polls means that the operation, or the host, has paused.
 constexpr int64_t kPauseNanos = 1'000'000'000;
 
 }  // namespace
@@ -44,7 +44,7 @@ Status PluginEnd::causeOf(const Status& moved, int64_t nowNanos, int* work) {
     ++*work;
   }
   if (failure_) return Status::ok();
-  control_->onEvents(0);  // it may have come since
+  control_->onEvents(0);  // the report may have arrived since
   if (Status peer = control_->progress(work); !peer) return peer;
   return nowNanos >= causeDeadlineNanos() ? failure_ : Status::ok();
 }

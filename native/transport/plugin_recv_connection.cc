@@ -126,7 +126,7 @@ void PluginRecvConnection::complete(Slot& slot) {
   ++completed_;
 }
 
-// Messages are posted, and come, in order; so is data that comes by itself.
+// Messages are posted in order and arrive in order. So does separate data.
 Status PluginRecvConnection::move(int* work) {
   const auto isThere = [this](void*& request, int* bytes, bool* there) {
     Status tested = device_.plugin->test(request, there, bytes);
@@ -169,8 +169,8 @@ Status PluginRecvConnection::move(int* work) {
   return Status::ok();
 }
 
-// Whether the sender has message `completed_` is for the sender to know. A request that the plug-in refuses although it has no
-// other is the plug-in's own fault.
+// Only the sender knows whether it has sent message `completed_`, so it is asked. But if the plug-in refuses a request
+// although it has no other, the plug-in is at fault.
 Status PluginRecvConnection::askPeer(int64_t nowNanos) {
   const bool paused = hasPaused(nowNanos);
   if (const auto unsent = control_->takeNotice(kPluginUnsent); unsent && *unsent < completed_) {
@@ -198,7 +198,7 @@ Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
     polledNanos_ = nowNanos;
     if (peer) moved = accept(nowNanos, work);
   }
-  // What has arrived counts also when the peer has just ended.
+  // What has arrived counts even if the peer has just ended.
   if (moved && hasComms()) moved = move(work);
   if (moved && hasComms() && peer && !isOver() && !draining_) moved = askPeer(nowNanos);
   if (!peer || isOver()) return peer;
@@ -224,7 +224,7 @@ Status PluginRecvConnection::flush(uint64_t sequence, const NetBuffer& data) {
   return device_.plugin->flush(comms_[1]->raw(), data.address, static_cast<int>(data.bytes), handle, request);
 }
 
-// Without a request there was nothing to do.
+// The plug-in makes no request if there is nothing to flush.
 Status PluginRecvConnection::flushed(uint64_t sequence, bool* done) {
   void*& request = flushes_[sequence % kNetInFlight];
   int bytes = 0;
@@ -242,7 +242,7 @@ int64_t PluginRecvConnection::nextDeadlineNanos() const {
 
 void PluginRecvConnection::drain() {
   draining_ = true;
-  // Where it does not get there, the sender waits as long as for one that closes later.
+  // If the notice does not arrive, the sender waits as long as for a peer that closes later.
   if (Status sent = control_->notify(kPluginPosted, posted_); !sent) logMessage(LogLevel::Debug, "net", sent.message());
 }
 

@@ -96,7 +96,7 @@ Status PluginSendConnection::beginPart(uint64_t sequence, int part, void** reque
   return device_.plugin->send(comm->raw(), data, bytes, kTag, handle, request);
 }
 
-// In order: the parts of a message, and messages.
+// Begins the parts of a message in order. Messages begin in order, too.
 Status PluginSendConnection::begin(uint64_t sequence, bool* begun) {
   Slot& sent = window_[sequence];
   if (*allApart_ != 0) sent.hasTail = false;
@@ -125,7 +125,7 @@ Status PluginSendConnection::finish(Slot& sent, int* work) {
   return Status::ok();
 }
 
-// What the receiver has posted ahead gets messages that are none.
+// Fills the receives that the receiver has posted ahead with trailers that mark no message.
 Status PluginSendConnection::endPosted() {
   if (count_) window_.finishTo(window_.posted(), isOver);
   if (ended_ || window_.done() != window_.posted()) return Status::ok();
@@ -144,7 +144,7 @@ Status PluginSendConnection::endPosted() {
   return control_->ended() ? Status::ok() : control_->notify(kPluginEnded, window_.done());
 }
 
-// A peer that has everything may have closed before this end has found that it is sent.
+// A peer that has received everything may have closed before this end has found that it is sent.
 bool PluginSendConnection::drained() const { return !connected() || ended_ || (control_->ended() && !count_); }
 
 Status PluginSendConnection::move(int* work) {
@@ -156,14 +156,14 @@ Status PluginSendConnection::move(int* work) {
     ++begun_;
     ++*work;
   }
-  // The next one may have begun in part.
+  // The next message may have begun in part.
   for (uint64_t sequence = window_.done(); sequence <= begun_ && sequence < window_.posted(); ++sequence) {
     if (Status tested = finish(window_[sequence], work); !tested) return tested;
   }
   return Status::ok();
 }
 
-// The receiver asks again and again. The second time, the plug-in has had the message since the first.
+// The receiver asks again and again. If it asks a second time, the plug-in has had the message since the first time.
 Status PluginSendConnection::askPeer(int64_t nowNanos) {
   const bool paused = hasPaused(nowNanos);
   if (const auto awaited = control_->takeNotice(kPluginAwaited); awaited && *awaited < window_.posted()) {
@@ -208,7 +208,7 @@ int64_t PluginSendConnection::nextDeadlineNanos() const {
 
 void PluginSendConnection::close() {
   dialer_.reset();
-  // With unsent messages it is cut off: the peer must not take what it has for all.
+  // With unsent messages no FIN is sent: the peer must not take what it has received for everything.
   if (control_ == nullptr || (!count_ && window_.done() != window_.posted())) return;
   if (control_->notify(kPluginCount, count_.value_or(window_.done()))) control_->sendFin();
 }
