@@ -1,4 +1,4 @@
-// Messages over queue pairs.
+// Connections that carry messages over queue pairs.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace jccl {
 
-// Over how many queue pairs each message goes, and which: all of them, or one after the other.
+// Chooses the queue pairs of a message: either all of them, each with a part, or one of them in rotation.
 class IbSharing {
  public:
   IbSharing(uint32_t queuePairs, bool split) : queuePairs_(queuePairs), split_(split && queuePairs > 1) {}
@@ -25,7 +25,7 @@ class IbSharing {
   uint8_t qpOf(uint64_t sequence, uint32_t part) const {
     return static_cast<uint8_t>(split_ ? part : sequence % queuePairs_);
   }
-  // Where part `part` of a message begins; part parts() is its end.
+  // Returns where part `part` of a message begins. Part parts() is the end of the message.
   uint32_t offset(uint32_t bytes, uint32_t part) const;
 
  private:
@@ -33,14 +33,14 @@ class IbSharing {
   const bool split_;
 };
 
-// A message leaves when a receive credit says where it goes:
+// Sends a message when a receive credit tells where it goes:
 //
-//     Dialling ──proven──> Introduced ──the other's info: RTR, RTS──> Pinging ──all answers──> Connected
+//     Dialling ──proved──> Introduced ──the peer's info: RTR, RTS──> Pinging ──all answers──> Connected
 //
 //     posted ──(receive credit is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
 //
-// A message for which the receiver has posted an address (CTS) goes there instead of the slot. One whose CTS is awaited
-// leaves without it only if nothing else is in flight.
+// A message for which the receiver has posted an address (CTS) goes there instead of the slot. A message whose CTS is
+// awaited leaves without it only if nothing else is in flight.
 class IbSendConnection final : public NetSendConnection, private IbQueuePairs::Listener {
  public:
   IbSendConnection(const NetConfig& config, const NetRoute& route, verbs::Adapter& adapter, EventSet& controlEvents,
@@ -80,19 +80,19 @@ class IbSendConnection final : public NetSendConnection, private IbQueuePairs::L
   EventSet& controlEvents_;
   EventSet& dataEvents_;
   const IbSharing sharing_;
-  std::unique_ptr<SocketDialer> dialer_;      // until it is proven
-  std::unique_ptr<IbQueuePairs> queuePairs_;  // from then on
+  std::unique_ptr<SocketDialer> dialer_;      // null once the secret is proved
+  std::unique_ptr<IbQueuePairs> queuePairs_;  // null until then
   State state_ = State::Dialling;
   int64_t startedNanos_ = -1;
-  uint32_t answers_ = 0;  // to pings
+  uint32_t answers_ = 0;  // number of answered pings
   MessageWindow<Slot> window_;
   std::array<IbClearToSend, kNetInFlight> cts_;
-  uint32_t inFlight_ = 0;  // messages that the adapter has and has not completed
+  uint32_t inFlight_ = 0;  // messages that the adapter has accepted and not completed
   uint64_t pushed_ = 0;    // the next message to pass to the adapter
-  uint64_t credits_ = 0;   // how many receive credits have come
+  uint64_t credits_ = 0;   // number of receive credits that have arrived
 };
 
-// Sends receive credits as soon as receives are posted and the first ping has been answered, and CTS when they are known.
+// Sends a receive credit for every posted receive once all pings have arrived, and a CTS once an address is posted.
 class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::Listener {
  public:
   IbRecvConnection(const NetConfig& config, int peer, verbs::Adapter& adapter, EventSet& dataEvents);
@@ -115,10 +115,10 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
     enum class Cts : uint8_t { None, Known, Sent } cts = Cts::None;
-    NetMessage expected;  // the message that the posted address is for
+    NetMessage expected;  // the message that postedBuffer is for
     NetBuffer postedBuffer;
-    uint32_t parts = 0;  // arrived
-    uint32_t bytes = 0;  // in them
+    uint32_t parts = 0;  // number of parts that have arrived
+    uint32_t bytes = 0;  // sum of their sizes
   };
 
   Status join();
@@ -134,7 +134,7 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
   IbQueuePairs queuePairs_;
   uint32_t pings_ = 0;
   MessageWindow<Slot> window_;
-  uint64_t credited_ = 0;  // the next receive to send a credit for
+  uint64_t credited_ = 0;  // the next receive that needs a credit
   int pollsLeft_ = 0;
 };
 

@@ -49,7 +49,7 @@ void IbFlush::complete(uint64_t sequence, const verbs::WorkCompletion& completio
     over_ = sequence + 1;
     return;
   }
-  if (!failure_) return;  // the rest follows from the first
+  if (!failure_) return;  // later failures are consequences of the first
   qp_->noteFailure();
   const verbs::EndText itself = {adapter_.port().label, verbs::gidText(adapter_.port().gid), qp_->number()};
   failure_ = Status::transport(

@@ -1,4 +1,4 @@
-// Makes what has arrived in memory of a GPU visible to the GPU.
+// Makes data that has arrived in GPU memory visible to the GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,22 @@
 
 namespace jccl {
 
-// A queue pair connected to itself, on the adapter that receives. The adapter writes data to the GPU and the completion to
-// the host, by different paths; a read by the same adapter of what it wrote comes back only when the writes before it are
-// there. One byte will do. Reads complete in their order, on the connection's own completion queue.
+// Reads received data back through a queue pair that is connected to itself, on the adapter that receives. The adapter
+// writes data to the GPU and the completion to the host by different paths. A read by the same adapter returns only
+// when its earlier writes are there; one byte suffices. Reads complete in order, on the connection's own completion
+// queue.
 class IbFlush {
  public:
-  // Reads go to `landing`, a byte of the host's memory that outlives this.
+  // Reads go to `landing`, a byte of host memory that must outlive this object.
   static Status make(const verbs::Adapter& adapter, const verbs::Completions& completions, uint8_t* landing,
                      std::unique_ptr<IbFlush>* flush);
 
-  // Begins to read the last byte of `data`. `id` comes back with the completion.
+  // Begins to read the last byte of `data`. Its completion carries `id`.
   Status begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey);
-  // The completion of the flush of message `sequence`.
+  // Processes the completion of the flush of message `sequence`.
   void complete(uint64_t sequence, const verbs::WorkCompletion& completion);
-  // Whether the flush of message `sequence` is over, or why it, or one before, failed.
+  // Sets *done to true if the flush of message `sequence` is over. Otherwise fails if that flush or an earlier one
+  // failed.
   Status test(uint64_t sequence, bool* done) const;
 
   uint32_t qpNumber() const { return qp_->number(); }
@@ -34,7 +36,7 @@ class IbFlush {
   const verbs::Adapter& adapter_;
   std::unique_ptr<verbs::Region> landing_;
   std::unique_ptr<verbs::QueuePairObject> qp_;
-  uint64_t over_ = 0;  // those of all messages below
+  uint64_t over_ = 0;  // the flushes of all messages below are over
   Status failure_;
 };
 

@@ -1,4 +1,4 @@
-// Memory that adapters may use.
+// Memory that adapters can use.
 #pragma once
 
 #include <map>
@@ -8,19 +8,20 @@
 
 namespace jccl {
 
-// Registered with an adapter when a connection over that adapter first uses it: most memory is used with one of several.
+// Registered with an adapter when a connection over that adapter first uses it, since most memory is used with only one
+// of several adapters.
 class IbMemory final : public NetMemory {
  public:
-  // Memory that the process may only read cannot be registered `writable`.
+  // `writable` must be false for memory that the process can only read.
   IbMemory(void* address, size_t bytes, bool writable) : address_(address), bytes_(bytes), writable_(writable) {}
 
-  // Memory of a GPU; always writable.
+  // GPU memory; always writable.
   explicit IbMemory(const NetDeviceMemory& device)
       : address_(device.address), bytes_(device.bytes), writable_(true), onDevice_(true), dmabuf_(device.descriptor) {}
 
   bool onDevice() const { return onDevice_; }
 
-  // The region with this adapter; it lives as long as this object.
+  // Sets *region to the registration with this adapter, which lives as long as this object.
   Status with(verbs::Adapter& adapter, const verbs::Region** region) {
     verbs::MemoryCache::Shared& known = regions_[&adapter];
     if (known == nullptr) {

@@ -17,8 +17,9 @@ using verbs::QueuePairObject;
 
 constexpr uint32_t kInlineBytes = 128;
 constexpr uint32_t kPings = 1;
-// Each message is a write and a write with immediate, each receive two of these; beside them a ping. Twice as many where
-// the other end may be done with requests whose completions have not been read here.
+// A sender needs two requests for each message, a write and a write with immediate. A receiver needs two for each
+// receive, a credit and a CTS. A ping needs one more. The number is doubled, because the other end may have processed
+// requests whose completions are unread at this end.
 constexpr uint32_t kSendRequests = 4 * kNetInFlight + kPings + 1;
 constexpr uint32_t kReceiveRequests = IbQueuePairs::kMaxCreditsAndCts + kPings + 1;
 constexpr size_t kCompletionsAtOnce = 16;
@@ -34,7 +35,7 @@ IbQueuePairs::~IbQueuePairs() {
 
 Status IbQueuePairs::open(UniqueFd socket, EventSet& events) {
   control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(verbs::ConnectionInfo));
-  // A page of its own: children that the application forks do not get it (ibv_fork_init).
+  // The rings have a page of their own, which children that the application forks do not inherit (ibv_fork_init).
   memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(pageBytes(), pageBytes())));
   if (memory_ == nullptr) return {Code::NoMemory, "net: no memory for the ring of a connection"};
   std::memset(memory_.get(), 0, pageBytes());
@@ -67,7 +68,7 @@ Status IbQueuePairs::watch(EventSet& events) {
   events_ = nullptr;
   if (Status added = events.add(completions_->fd(), this); !added) return added;
   events_ = &events;
-  notified_ = true;  // whatever the other set was notified of
+  notified_ = true;  // the previous set may have consumed the notification
   return Status::ok();
 }
 
@@ -137,7 +138,7 @@ Status IbQueuePairs::postReceives(const IbWork& work, int count) {
   return qps_[work.qp]->postReceives(work.encode(), count);
 }
 
-// A write with immediate of `bytes` from the staged entry to the other end's ring.
+// Makes a write with immediate of `bytes` from the staged entry to the other end's ring.
 verbs::SendRequest IbQueuePairs::entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate,
                                               verbs::ScatterGather* list) {
   const size_t at = entryAt(work.sequence, work.purpose == IbWork::ClearToSend);
@@ -227,7 +228,7 @@ Status IbQueuePairs::collect(Listener& listener, int* work) {
     *work += static_cast<int>(count);
     if (count == got.size()) continue;
     if (count > 0 || (armed_ && !notified_)) return Status::ok();
-    // Nothing there: from now on an event says so. What came between the poll and the request is seen by one more poll.
+    // Nothing is there, so an event is requested. One more poll finds what came between the last poll and the request.
     if (notified_) completions_->drainEvents();
     notified_ = false;
     if (Status requested = completions_->requestEvent(); !requested) return requested;
@@ -237,13 +238,13 @@ Status IbQueuePairs::collect(Listener& listener, int* work) {
 
 Status IbQueuePairs::progress(int64_t nowNanos, Listener& listener, int* work) {
   Status living = control_->progress(work);
-  // Completions first: what has arrived is delivered also when the other end has just ended.
+  // Completions come first: data that has arrived is delivered even if the other end has just ended.
   if (Status collected = collect(listener, work); !collected) {
     if (living) {
-      control_->onEvents(0);  // its FIN may have come since
+      control_->onEvents(0);  // its FIN may have arrived since
       living = control_->progress(work);
     }
-    if (control_->ended() && living) return Status::ok();  // it has sent its FIN; nothing was lost that it had taken
+    if (control_->ended() && living) return Status::ok();  // it has sent its FIN; nothing that it had accepted was lost
     return living ? collected : Status::transport(living.message() + "; " + collected.message());
   }
   if (!living) return living;

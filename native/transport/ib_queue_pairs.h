@@ -1,4 +1,5 @@
-// What both ends of a verbs connection have: queue pairs, their completions, a ring that the other end writes.
+// The common part of both ends of a verbs connection: queue pairs, their completions, and rings that the other end
+// writes.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@
 
 namespace jccl {
 
-// What a request was for: comes back with its completion.
+// Tells what a request is for. Encoded as the request's id, so that it comes back with the completion.
 //
 //     63      56 55   48 47             0
 //     +---------+-------+---------------+
@@ -42,7 +43,7 @@ struct IbWork {
   }
 };
 
-// The slot of a posted receive, which the receiver writes into the sender's ring.
+// Announces the slot of a posted receive. The receiver writes it into the sender's ring.
 struct IbReceiveCredit {
   uint64_t sequence = 0;
   std::array<uint64_t, kNetTags> address{};
@@ -52,8 +53,8 @@ struct IbReceiveCredit {
 };
 static_assert(sizeof(IbReceiveCredit) == 64);
 
-// The receiver-posted address of a message, which the receiver writes into the sender's ring of CTS once it knows it: good
-// for exactly this message. With bytes=0 there is none, and the message goes to its slot.
+// Announces the receiver-posted address of exactly this message. The receiver writes it into the sender's ring of CTS
+// once it knows the address. bytes=0: there is no address, and the message goes to its slot.
 struct IbClearToSend {
   uint64_t sequence = UINT64_MAX;
   uint64_t address = 0;
@@ -65,26 +66,26 @@ struct IbClearToSend {
 };
 static_assert(sizeof(IbClearToSend) == 32);
 
-// The immediate of a CTS: this, and the lowest bits of the sequence.
+// Marks the immediate value of a CTS. The other bits are the lowest bits of the sequence.
 inline constexpr uint32_t kIbCtsBit = 1U << 31;
 
-// What the sender writes into the receiver's ring when a message's data is there.
+// Header that the sender writes into the receiver's ring when a message's data is there.
 struct IbMessageHeader {
   uint64_t sequence = 0;
   uint32_t bytes = 0;
   uint32_t check = 0;
   uint8_t tag = 0;
-  uint8_t atCtsAddress = 0;  // 1: it is at the receiver-posted address
+  uint8_t atCtsAddress = 0;  // 1: the data is at the receiver-posted address
   std::array<uint8_t, 6> unused{};
 };
 static_assert(sizeof(IbMessageHeader) == 24);
 
-// Life:
+// Order of use:
 //
-//     open ──> (the other end's ConnectionInfo comes) ──> join ──> pings ──> messages
+//     open ──> (the other end's ConnectionInfo arrives) ──> join ──> pings ──> messages
 class IbQueuePairs : public EventHandler {
  public:
-  // Receives completions, in order on each queue pair.
+  // Receives completions, which are in order on each queue pair.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -95,15 +96,17 @@ class IbQueuePairs : public EventHandler {
   IbQueuePairs(const NetConfig& config, verbs::Adapter& adapter, int peer);
   ~IbQueuePairs() override;
 
-  // How many credits and CTS a sender may get before it polls: those of all receives, and twice as many CTS.
+  // Most credits and CTS that can arrive before a sender polls: a credit for each receive in flight, and twice as many
+  // CTS.
   static constexpr uint32_t kMaxCreditsAndCts = 3 * kNetInFlight;
 
-  // Queue pairs in Init, completions and control connection watched through `events`.
+  // Makes queue pairs in state Init. `events` watches their completions and the control connection.
   Status open(UniqueFd socket, EventSet& events);
   Status sendInfo();
-  // Connects the queue pairs with those that came over the control connection: RTR, RTS.
+  // Connects the queue pairs to those that the info from the control connection names: RTR, RTS.
   Status join();
-  // To the events of the data, once the handshake is over.
+  // Watches the completions and the control connection through `events` from now on. Called with the events of the data
+  // once the handshake is over.
   Status watch(EventSet& events);
 
   NetControlConnection& control() { return *control_; }
@@ -112,8 +115,9 @@ class IbQueuePairs : public EventHandler {
   bool joined() const { return joined_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
 
-  // Entry `sequence` of the rings that the other end writes, and of those that this end writes from: one of CTS, and one of
-  // everything else. The other end may write at any time: what it wrote is copied first, and checked afterwards.
+  // received() returns entry `sequence` of a ring that the other end writes, staged() that of a ring from which this
+  // end sends. CTS have rings of their own. The other end may write at any time, so received() copies the entry and
+  // callers check the copy.
   template <typename Entry>
   Entry received(uint64_t sequence) const {
     static_assert(sizeof(Entry) % sizeof(uint64_t) == 0 && std::is_trivially_copyable_v<Entry>);
@@ -131,26 +135,26 @@ class IbQueuePairs : public EventHandler {
   }
 
   Status postReceives(const IbWork& work, int count = 1);
-  // A ping or its answer: no data, only the immediate.
+  // Sends a ping or its answer: no data, only the immediate value.
   Status writeNothing(const IbWork& work);
-  // The first `bytes` of the staged entry into the same place of the other end's ring, with an immediate.
+  // Writes the first `bytes` of the staged entry to the same place of the other end's ring, with an immediate value.
   Status writeStaged(const IbWork& work, uint32_t bytes, uint32_t immediate);
-  // The same after `data`, in one posting. `bytes` of the entry may be 0. The processor cannot read memory of a device: with
-  // `onDevice` the adapter does, however little it is.
+  // Writes `data` and then the first `entryBytes` of the staged entry, in one posting. `entryBytes` may be 0. With
+  // `onDevice` the CPU cannot read `data`, so even a few bytes are read by the adapter.
   Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, bool onDevice, uint32_t lkey,
                    uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes);
 
-  // For receiving into memory of a GPU: see IbFlush.
+  // Prepares receiving into GPU memory; see IbFlush.
   Status openFlush();
   bool flushes() const { return flush_ != nullptr; }
   Status flush(uint64_t sequence, const void* data, uint32_t bytes, uint32_t rkey);
   Status flushed(uint64_t sequence, bool* done) const { return flush_->test(sequence, done); }
 
-  // Nothing moves any more, in either direction: the other end's requests stay without an answer.
+  // Stops all traffic, in both directions: requests of the other end stay unanswered.
   void silence();
 
-  // Reads the control connection and completions and calls the listener. The end of the connection is only reported when
-  // nothing more comes.
+  // Reads the control connection and completions, and calls the listener. Reports the end of the connection only when
+  // nothing more can arrive.
   Status progress(int64_t nowNanos, Listener& listener, int* work);
 
   std::string describe() const;
@@ -159,7 +163,7 @@ class IbQueuePairs : public EventHandler {
  private:
   static constexpr uint32_t kEntryBytes = 64;
   static constexpr uint32_t kRingBytes = 2 * kEntryBytes * kNetInFlight;
-  static constexpr uint32_t kFlushAt = 2 * kRingBytes;  // where a byte lands that is read to flush
+  static constexpr uint32_t kFlushAt = 2 * kRingBytes;  // offset of the byte into which IbFlush reads
   static size_t entryAt(uint64_t sequence, bool isCts) {
     return (sequence % kNetInFlight + (isCts ? kNetInFlight : 0)) * kEntryBytes;
   }
@@ -176,18 +180,18 @@ class IbQueuePairs : public EventHandler {
   verbs::Adapter& adapter_;
   const int peer_;
   std::unique_ptr<uint8_t, AlignedFree> memory_;
-  std::unique_ptr<verbs::Region> ring_;    // the other end writes it
-  std::unique_ptr<verbs::Region> staged_;  // the adapter reads it
+  std::unique_ptr<verbs::Region> ring_;    // registers the rings that the other end writes
+  std::unique_ptr<verbs::Region> staged_;  // registers the rings that the adapter reads
   std::unique_ptr<verbs::Completions> completions_;
-  std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // before completions_ goes, these go
-  std::unique_ptr<IbFlush> flush_;                            // likewise; null where nothing needs it
+  std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // must be destroyed before completions_
+  std::unique_ptr<IbFlush> flush_;                            // likewise; null if nothing needs it
   std::unique_ptr<NetControlConnection> control_;
-  verbs::ConnectionInfo remote_;  // once joined
+  verbs::ConnectionInfo remote_;  // valid once joined
   EventSet* events_ = nullptr;
   uint32_t inlineBytes_ = 0;
   bool joined_ = false;
-  bool armed_ = false;     // the next completion will make the descriptor readable
-  bool notified_ = false;  // it has
+  bool armed_ = false;     // the next completion makes the descriptor readable
+  bool notified_ = false;  // the descriptor has become readable
 };
 
 }  // namespace jccl

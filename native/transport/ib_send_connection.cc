@@ -5,7 +5,7 @@
 namespace jccl {
 namespace {
 
-// Parts begin at whole lines of this size.
+// Parts begin at multiples of this size.
 constexpr uint32_t kPartAlignment = 128;
 
 }  // namespace
@@ -54,7 +54,7 @@ Status IbSendConnection::introduce(UniqueFd socket) {
   for (uint8_t qp = 0; qp < queuePairs_->count(); ++qp) {
     if (Status posted = queuePairs_->postReceives({IbWork::Ping, qp, 0}); !posted) return posted;
   }
-  // Receive credits and CTS come on the first queue pair.
+  // Receive credits and CTS arrive on the first queue pair.
   Status posted = queuePairs_->postReceives({IbWork::Credit, 0, 0}, IbQueuePairs::kMaxCreditsAndCts);
   if (!posted) return posted;
   state_ = State::Introduced;
@@ -147,7 +147,7 @@ Status IbSendConnection::onReceived(const IbWork& work, uint32_t immediate) {
   } else if (const auto cts = queuePairs_->received<IbClearToSend>(immediate);
              ((cts.sequence ^ immediate) & (kIbCtsBit - 1)) == 0) {
     cts_[cts.sequence % kNetInFlight] = cts;
-  }  // else the message has left already, and a younger CTS is being written over this one
+  }  // otherwise the message has left already, and a newer CTS is being written over this one
   return queuePairs_->postReceives({IbWork::Credit, 0, 0});
 }
 
@@ -186,7 +186,7 @@ void IbSendConnection::revoke() {
 
 void IbSendConnection::close() {
   dialer_.reset();
-  // With unsent messages it is cut off: the peer must not take what it has for all.
+  // With unsent messages no FIN is sent: the peer must not take what it has received for everything.
   if (queuePairs_ != nullptr && window_.done() == window_.posted()) queuePairs_->control().sendFin();
 }
 

@@ -17,12 +17,12 @@
 namespace jccl {
 namespace {
 
-// What a listener publishes: this, and the addresses of its sockets behind it.
+// First part of what a listener publishes. The addresses of its sockets follow.
 struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4c42494a;  // "JIBL"
   uint32_t magic = kMagic;
   uint32_t version = 1;
-  uint32_t linkLayers = 0;  // a bit for each LinkLayer that some adapter has
+  uint32_t linkLayers = 0;  // a bit for each LinkLayer of an adapter
 };
 
 Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
@@ -41,7 +41,7 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
 
 }  // namespace
 
-// Reports a device's events to its ports.
+// Reports the events of one device to its ports.
 class IbNet::Watcher final : public EventHandler {
  public:
   Watcher(verbs::Adapter& first, EventSet& events) : ports_{&first}, events_(events) {}
@@ -96,7 +96,7 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
                    " mtu=" + std::to_string(verbs::mtuBytes(port.attributes.activeMtu)) +
                    " speed_mbps=" + std::to_string(port.speedMbps));
   }
-  // Only now: the network thread may call a watcher as soon as its events are added.
+  // Events are added last, because the network thread may call a watcher from then on.
   for (const auto& watcher : made->watchers_) {
     if (Status watched = watcher->watch(); !watched) return watched;
   }
@@ -104,7 +104,8 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
   return Status::ok();
 }
 
-// Where the plan names none that is open, channels use the adapters in rotation, and ranks begin at different ones.
+// Returns the adapter that the plan names if it is open. Otherwise channels use the adapters in rotation, and ranks
+// begin at different ones.
 verbs::Adapter& IbNet::adapterOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {
   const std::optional<size_t> planned = placeOf(numbers_, ends.local);
   verbs::Adapter& adapter =
@@ -115,7 +116,7 @@ verbs::Adapter& IbNet::adapterOf(const NetPaths::Ends& ends, int channel, const 
   return adapter;
 }
 
-// Ports of one device have one watcher.
+// Ports of one device share a watcher.
 void IbNet::assignWatcher(verbs::Adapter& adapter) {
   for (const auto& watcher : watchers_) {
     if (watcher->watches(adapter)) {

@@ -15,9 +15,9 @@ namespace jccl {
 
 class IbNet final : public Net {
  public:
-  // Opens libibverbs and the adapters that the settings allow. An error states in one sentence what is missing;
-  // everything else works without. `controlEvents` report handshakes and the adapters, `dataEvents` completions. All of
-  // these outlive the network and what it makes.
+  // Opens libibverbs and the adapters that the settings allow. An error states in one sentence what is missing; other
+  // networks work without verbs. `controlEvents` watches handshakes and the adapters, `dataEvents` completions. All
+  // three arguments must outlive the network and everything it makes.
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
   ~IbNet() override;
 
@@ -25,7 +25,7 @@ class IbNet final : public Net {
   const std::vector<NetDevice>& devices() const override { return devices_; }
   bool needsRegisteredMemory() const override { return true; }
 
-  // The addresses are those of the TCP connections beside the queue pairs.
+  // The addresses are for the TCP connections that accompany the queue pairs.
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
@@ -49,7 +49,7 @@ class IbNet final : public Net {
   std::vector<std::unique_ptr<verbs::Adapter>> adapters_;
   std::vector<std::unique_ptr<Watcher>> watchers_;
   std::vector<NetDevice> devices_;
-  std::vector<int> numbers_;  // that the plan has for the adapters
+  std::vector<int> numbers_;  // the adapters' numbers in the plan
   NetPaths paths_;
   std::vector<SocketAddress> local_;
 };
