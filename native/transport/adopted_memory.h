@@ -1,4 +1,4 @@
-// Ordinary memory whose pages are those of a shared segment while it is registered.
+// Ordinary memory whose pages are replaced by those of a shared segment while it is registered.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace jccl {
 
-// The chunk of an allocation, with its bytes and at its addresses, and other pages: those of a segment, which peers map. The
-// chunk lies in the segment so that both can have huge pages. The application must not write to it while it is adopted or given back: what it
-// writes then may be lost.
+// The chunk of an allocation. It keeps its bytes and addresses, but its pages are those of a segment, which peers map.
+// Its offset in the segment is its offset in a huge page, so that both can have huge pages. The application must not
+// write to the chunk during adopt() and giveBack(): such a write may be lost.
 //
 //     segment    0                 offset()                         offset() + bytes()       its end
 //                +-----------------+--------------------------------+------------------------+
@@ -22,21 +22,21 @@ namespace jccl {
 //                +-----------------+--------------------------------+------------------------+
 class AdoptedMemory {
  public:
-  // Only while nobody else uses the chunk; after a failure it has its own pages, and its bytes.
+  // Must be called while no other thread uses the chunk. After a failure the chunk has its own pages, with its bytes.
   static Status adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMemory>& memory);
-  // Leaves the mapping as it is, which keeps its bytes.
+  // Leaves the mapping as it is, so that the bytes remain.
   ~AdoptedMemory() = default;
 
-  // Gives the chunk private pages with the same bytes, and takes the segment's pages back. `freed`: the chunk's owner has
-  // freed it, and what is at its addresses now is left alone. After a failure everything is as before, except that some of the
-  // pages may be private already.
+  // Gives the chunk private pages with the same bytes, and takes the segment's pages back. Sets `freed` if the chunk's
+  // owner has freed it; what is at its addresses now is left alone. After a failure everything is as before, except
+  // that some pages may be private already.
   Status giveBack(bool& freed);
 
-  // Whether the segment's pages are still at the chunk's addresses. They are not once its owner has freed it, or after
-  // isolate.
+  // Returns true if the segment's pages are still at the chunk's addresses: its owner has not freed it, and isolate()
+  // has not been called.
   bool isInPlace() const { return !isolated_ && check_.isMapped(); }
 
-  // As ShmSegment::isolate, by offset in the chunk.
+  // Like ShmSegment::isolate, with an offset in the chunk.
   Status isolate(size_t offset, size_t bytes);
 
   uint8_t* begin() const { return chunk_.begin; }

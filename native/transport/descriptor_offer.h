@@ -1,4 +1,4 @@
-// A descriptor of memory that is not the host's, such as a GPU's, which other processes of this host and user may have.
+// Offers a descriptor of memory other than the host's, such as a GPU's, to other processes of this host and user.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ namespace jccl {
 
 class ShmRegistry;
 
-// Offered by the same socket as shared memory, to every process that knows what wire() returns, until this object ends.
+// Offered at the same socket as shared memory, to every process that knows the result of wire(), until this object
+// ends.
 //
 //     0                     48              56
 //     +---------------------+---------------+
@@ -25,14 +26,14 @@ class DescriptorOffer {
   static constexpr size_t kWireBytes = ShmProcess::kWireBytes + sizeof(uint64_t);
   using Wire = std::array<uint8_t, kWireBytes>;
 
-  // Takes the descriptor, and closes it at the end.
+  // Takes ownership of the descriptor.
   static Status make(UniqueFd fd, std::unique_ptr<DescriptorOffer>& offer);
   ~DescriptorOffer();
   DescriptorOffer(const DescriptorOffer&) = delete;
   DescriptorOffer& operator=(const DescriptorOffer&) = delete;
 
   Wire wire() const;
-  // A descriptor of the same memory in this process; bounded as fetchShmDescriptor.
+  // Gets a descriptor of the same memory for this process. Its time limit is that of fetchShmDescriptor.
   static Status fetch(std::span<const uint8_t> wire, UniqueFd& fd);
 
  private:

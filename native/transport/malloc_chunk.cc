@@ -11,15 +11,16 @@
 namespace jccl {
 namespace {
 
-// Of the size word of glibc's chunks: the two bits of others must be 0 where this one is set.
+// Flags in the size word of glibc's chunks. If kIsMapped is set, the two others must be 0.
 constexpr size_t kFlags = 7;
 constexpr size_t kIsMapped = 2;
 
 constexpr size_t kHeaderBytes = 2 * sizeof(size_t);
-// The JVM has a header of this size before its own memory while native memory tracking is on.
+// Size of the header that the JVM puts in front of its own memory while native memory tracking is on.
 constexpr size_t kTrackingBytes = 16;
 
-// A header may also be the data of another allocation: all of it has to fit.
+// Returns true if `header` is the header of a mapped chunk. It may also be data of another allocation, so every value
+// has to fit.
 bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chunk) {
   const size_t page = pageBytes();
   if (header / page != address / page) return false;
@@ -35,7 +36,7 @@ bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chu
   return true;
 }
 
-// Whether all of it is memory of this process alone, which it may write, and of no file.
+// Returns true if the whole chunk is writable memory of this process alone, and of no file.
 bool isPrivate(std::ifstream& maps, const MallocChunk& chunk) {
   uintptr_t next = reinterpret_cast<uintptr_t>(chunk.begin);
   const uintptr_t end = next + chunk.bytes;

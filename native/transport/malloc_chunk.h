@@ -1,4 +1,4 @@
-// Finds the pages of an allocation that has them for itself.
+// Finds the pages of an allocation whose pages contain no other allocation.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace jccl {
 
-// What glibc maps for one large allocation, whole pages: its header, the memory that it returned, and what rounding added. No
-// other allocation has a byte of it, and free() unmaps it.
+// The whole pages that glibc maps for one large allocation: its header, the memory that it returned, and unused bytes
+// of rounding. They contain no byte of another allocation, and free() unmaps them.
 //
 //     begin      begin + 16 or more                                begin + bytes
 //     +----------+-----------------------------------------------+--------+
@@ -19,8 +19,9 @@ struct MallocChunk {
   uint8_t* begin = nullptr;
   size_t bytes = 0;
 
-  // The chunk whose memory is [address, address + bytes), or why there is none: the allocation shares its pages with others,
-  // came from another allocator, or is larger or begins elsewhere. Reads the page of `address` only.
+  // Finds the chunk whose memory is [address, address + bytes). Fails if there is none: the allocation shares its pages
+  // with others, came from another allocator, is larger, or begins elsewhere. Reads memory only in the page of
+  // `address`.
   static Status of(const void* address, size_t bytes, MallocChunk& chunk);
 };
 

@@ -34,7 +34,7 @@ constexpr unsigned long kQuery = _IOWR('f', 17, Query);
 
 }  // namespace
 
-// What the kernel knows about one mapping.
+// One mapping, as the kernel reports it.
 struct MappingCheck::Part {
   uint64_t begin = 0, end = 0;
   uint64_t offset = 0;
@@ -58,7 +58,7 @@ bool MappingCheck::continues(const Part& part, uintptr_t at) const {
          part.deviceMinor == deviceMinor_ && at - part.begin + part.offset == at - begin_ + offset_;
 }
 
-// mlock and madvise divide a mapping.
+// The addresses may consist of several parts, since mlock and madvise divide a mapping.
 MappingCheck::Answer MappingCheck::query() const {
   for (uintptr_t at = begin_; at < end_;) {
     Query query;
@@ -73,7 +73,8 @@ MappingCheck::Answer MappingCheck::query() const {
 }
 
 MappingCheck::Answer MappingCheck::isListed() const {
-  static std::mutex mutex;  // a read goes on where the one before has ended, in whatever the list is by then
+  // Reads must not mix: the kernel continues each read where the one before has ended, in the list as it is by then.
+  static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::string text;
   char part[16384];
@@ -101,7 +102,8 @@ MappingCheck::Answer MappingCheck::isListed() const {
 bool MappingCheck::isMapped() const {
   if (end_ == 0) return false;
   if (const Answer answer = query(); answer != Answer::Unknown) return answer == Answer::Yes;
-  // Entries are named after the addresses of mappings of files; anonymous memory that has taken their place has none.
+  // map_files has an entry for each mapping of a file, named after its addresses. Anonymous memory in its place has
+  // none.
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", static_cast<unsigned long long>(begin_),
                 static_cast<unsigned long long>(end_));

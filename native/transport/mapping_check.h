@@ -11,18 +11,19 @@
 
 namespace jccl {
 
-// Knows a mapping of a file again: after munmap, which free() is for large allocations, another one may have its addresses.
-// For the process that made it, not for a child that it forks.
+// Recognises the mapping of a file. After munmap, which free() calls for large allocations, another mapping may have
+// its addresses. Works in the process that made this object, not in a child that it forks.
 class MappingCheck {
  public:
   MappingCheck() = default;
-  // `fd`: the file that [address, address + bytes) is mapped from, one part after the other from `offset` on.
+  // `fd`: the file that [address, address + bytes) is mapped from, contiguously from `offset` on.
   MappingCheck(int fd, off_t offset, const void* address, size_t bytes);
 
-  // Whether all of these addresses still show that file. Takes a microsecond on Linux 6.11 and later, some more elsewhere: there
-  // another file that is mapped at exactly these addresses counts, too.
+  // Returns true if all of these addresses still show that file. Takes a microsecond on Linux 6.11 and later. Older
+  // kernels take somewhat longer, and also accept another file that is mapped at exactly these addresses.
   bool isMapped() const;
-  // The same without that exception, on older kernels from the list of all mappings; Unknown where that cannot be read.
+  // Like isMapped(), without that exception: reads the list of all mappings on older kernels. Unknown: the list cannot
+  // be read.
   enum class Answer : uint8_t { Yes, No, Unknown };
   Answer lookUp() const;
 

@@ -1,4 +1,4 @@
-// Why ordinary memory is not registered, and the remedy: all texts in one place.
+// The reasons why ordinary memory is not registered, with remedies: all texts in one place.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,18 @@
 
 namespace jccl::refusal {
 
-// Below, an operation gains less than registering costs in any program.
+// The smallest memory that is registered. For less, registering costs more than an operation gains, in any program.
 inline constexpr size_t kMinBytes = size_t{1} << 20;
 
 Status tooSmall(const void* address, size_t bytes);
-// All or a part of it is memory of a HostBuffer, or registered.
+// Refuses memory that belongs to a HostBuffer or is registered, completely or in part.
 Status registeredAlready(const void* address, size_t bytes);
-// It shares its pages with other memory, is a part of an allocation, or came from another allocator than glibc's.
+// Refuses memory that shares its pages with other memory, is a part of an allocation, or came from an allocator other
+// than glibc's.
 Status notAlone(const void* address, size_t bytes);
-// It may not be written, is shared with other processes, or is a file's.
+// Refuses memory that is not writable, is shared with other processes, or belongs to a file.
 Status notPrivate(const void* address, size_t bytes);
-// Nobody could say whether it has been freed.
+// Refuses memory because nothing would tell whether it has been freed.
 Status unknownMapping(const void* address, size_t bytes);
 
 }  // namespace jccl::refusal

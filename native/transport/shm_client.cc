@@ -14,9 +14,9 @@ namespace jccl {
 namespace {
 
 constexpr timeval kAnswerTimeout = {5, 0};
-// How often a server that ends the connection without an answer is asked. It drops the oldest of too many clients; and
-// Linux looks for a message and then for the end of the connection without one lock around both, so that a reader who
-// looks while the server answers and closes may find the end alone.
+// Number of times to ask a server that ends the connection without an answer. A server drops the oldest of too many
+// clients. In addition, Linux looks for a message and then for the end of the connection, without one lock around both:
+// a reader that looks while the server answers and closes may find only the end.
 constexpr int kAttempts = 3;
 
 std::string describe(const ShmProcess& peer, uint64_t segment) {
@@ -26,7 +26,7 @@ std::string describe(const ShmProcess& peer, uint64_t segment) {
 
 bool isDropped(ssize_t moved) { return moved == 0 || (moved < 0 && (errno == ECONNRESET || errno == EPIPE)); }
 
-// The peer has sent the descriptor, and the kernel has not passed it to this process.
+// Returns the error of a descriptor that the peer has sent and that the kernel has not passed to this process.
 Status notPassed(int socket, const std::string& what) {
   const UniqueFd another(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (!another) return Status::system("recvmsg(SCM_RIGHTS)", what);

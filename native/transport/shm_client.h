@@ -1,4 +1,4 @@
-// Requests a shared memory descriptor from another process.
+// Requests descriptors of shared memory from other processes.
 #pragma once
 
 #include "base/fd.h"
@@ -7,12 +7,12 @@
 
 namespace jccl {
 
-// Fetches the descriptor of a segment from the process behind `peer`. Bounded: a peer that does not answer within 5 s
-// is an error. The answering process must belong to the peer's user; it sees the token only then.
+// Fetches the descriptor of a segment from the process behind `peer`. Fails if there is no answer within 5 s. The token
+// is sent only to a process of the peer's user.
 Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd);
 
-// False once the process behind `peer` has ended, or shares memory no more: no thread of it touches memory then. A process
-// that is stopped runs in this sense. Does not block.
+// Returns false once the process behind `peer` has ended or no longer shares memory: none of its threads then touches
+// memory. A stopped process counts as running. Does not block.
 bool isRunning(const ShmProcess& peer);
 
 }  // namespace jccl

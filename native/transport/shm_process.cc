@@ -22,7 +22,8 @@ uint64_t firstBytes(const Sha256Digest& digest) {
   return value;
 }
 
-// Different on every host and after every boot; 0 where the kernel does not say. An error where this process cannot ask.
+// Reads a number that differs between hosts and between boots; 0 if the kernel reports none. Fails if this process
+// lacks the resources to read it.
 Status readHostIdentity(uint64_t* identity) {
   static constexpr const char* kPath = "/proc/sys/kernel/random/boot_id";
   const UniqueFd file(::open(kPath, O_RDONLY | O_CLOEXEC));

@@ -1,4 +1,4 @@
-// How another process of this host requests this one's shared memory.
+// How a process requests the shared memory of another process of this host.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace jccl {
 
-// Names a process and contains the secret that a request must contain. Sent in the connect information, over
-// authenticated connections.
+// Identifies a process, and contains the secret token that a request to it must contain. Sent in the connect
+// information, over authenticated connections.
 //
 //     0          4          8                 24                        32              40     44
 //     +----------+----------+-----------------+-------------------------+---------------+------+------+
@@ -23,26 +23,26 @@ struct ShmProcess {
   using Token = std::array<uint8_t, 16>;
 
   Token token{};
-  uint64_t networkNamespace = 0;  // abstract socket names are visible only inside one
-  uint64_t host = 0;              // made from the kernel's boot id
+  uint64_t networkNamespace = 0;  // abstract socket names are visible only inside one namespace
+  uint64_t host = 0;              // made from the kernel's boot id; 0: unknown
   uint32_t pid = 0;
   uint32_t uid = 0;
 
-  // This process, with a fresh token.
+  // Identifies this process, with a fresh token.
   static Status ofThisProcess(ShmProcess* process);
 
   Wire encode() const;
   static Status decode(std::span<const uint8_t> wire, ShmProcess* process);
 
-  // The abstract socket of the process. Derived from the token by a hash: the name is public (/proc/net/unix), the
-  // token is not.
+  // Returns the name of the process's abstract socket. It is derived from the token by a hash, because the name is
+  // public (/proc/net/unix) and the token is not.
   std::string socketName() const;
 
-  // Ok, or why the process behind `peer` cannot share memory with this one.
+  // Returns ok, or why `peer` cannot share memory with this process.
   Status reachable(const ShmProcess& peer) const;
 };
 
-// One request and one answer cross the socket, each a datagram of fixed size; the answer passes the descriptor.
+// A request and its answer are datagrams of fixed size; the answer passes the descriptor.
 struct ShmRequest {
   static constexpr uint32_t kMagic = 0x71534a4a;
   uint32_t magic = kMagic;
@@ -56,7 +56,7 @@ struct ShmAnswer {
   enum : uint32_t { kGranted = 0, kUnknownSegment = 1, kNoDescriptors = 2 };
   uint32_t magic = kMagic;
   uint32_t result = kGranted;
-  uint64_t bytes = 0;  // of the segment; with kNoDescriptors RLIMIT_NOFILE of the process that answers
+  uint64_t bytes = 0;  // size of the segment; with kNoDescriptors: RLIMIT_NOFILE of the process that answers
 };
 
 static_assert(sizeof(ShmRequest) == 32 && sizeof(ShmAnswer) == 16);

@@ -15,7 +15,7 @@ Status ShmRegistry::acquire(std::shared_ptr<ShmRegistry>* registry) {
   static std::weak_ptr<ShmRegistry> current;
   const std::lock_guard lock(mutex);
   std::shared_ptr<ShmRegistry> alive = current.lock();
-  // A forked child has inherited the memory but not the server's thread: it starts its own.
+  // A forked child has inherited the registry but not the server's thread, so it starts its own.
   if (alive == nullptr || alive->process_.pid != static_cast<uint32_t>(::getpid())) {
     alive.reset(new ShmRegistry());
     if (Status made = ShmProcess::ofThisProcess(&alive->process_); !made) return made;
@@ -84,7 +84,7 @@ std::shared_ptr<ShmSegment> ShmRegistry::segment(uint64_t id) const {
 ShmOffer ShmRegistry::offer(uint64_t id) const {
   const std::lock_guard lock(mutex_);
   if (const auto segment = byId_.find(id); segment != byId_.end()) {
-    // A copy: the segment closes its own descriptor when its memory is discarded.
+    // Copies the descriptor, because the segment closes its own when its memory is discarded.
     auto copy = std::make_shared<const UniqueFd>(::fcntl(segment->second->fd(), F_DUPFD_CLOEXEC, 0));
     const int fd = copy->get();
     return {std::move(copy), fd, segment->second->bytes(), fd < 0 && segment->second->fd() >= 0};
@@ -93,7 +93,7 @@ ShmOffer ShmRegistry::offer(uint64_t id) const {
   return found == descriptors_.end() ? ShmOffer{} : ShmOffer{found->second, found->second->get(), 0};
 }
 
-// What contains all of the memory.
+// Returns the place that contains all of the memory, or end().
 ShmRegistry::Places::const_iterator ShmRegistry::holder(uintptr_t address, size_t bytes) const {
   auto found = byAddress_.upper_bound(address);
   if (found == byAddress_.begin()) return byAddress_.end();

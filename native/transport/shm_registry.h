@@ -1,4 +1,4 @@
-// The shared memory of this process, and its views of other processes' memory.
+// The shared memory that this process offers to others, and the memory of other processes that it maps.
 #pragma once
 
 #include <cstdint>
@@ -18,58 +18,59 @@ namespace jccl {
 class ShmServer;
 struct ShmOffer;
 
-// Part of a segment that this process shares.
+// A part of a segment that this process shares.
 struct SharedRange {
   uint64_t segment = 0;
-  size_t offset = 0;        // of the range in its segment
-  size_t segmentBytes = 0;  // of the whole segment
+  size_t offset = 0;        // position of the part in its segment
+  size_t segmentBytes = 0;  // size of the whole segment
 };
 
-// All segments that this process offers to others: communicators' segments and host buffers. There is one registry per
-// process; it runs the server that sends descriptors, as long as it has users. Thread-safe.
+// All segments and descriptors that this process offers to others, such as segments of communicators and host buffers.
+// A process has one registry. While the registry has users, it runs the server that sends descriptors. Thread-safe.
 class ShmRegistry {
  public:
-  // The registry of this process, started by its first user and stopped when the last one releases it.
+  // Returns the registry of this process. Its first user starts it; it stops when the last one releases it.
   static Status acquire(std::shared_ptr<ShmRegistry>* registry);
   ~ShmRegistry();
 
   const ShmProcess& process() const { return process_; }
   bool isThisProcess(const ShmProcess& peer) const { return peer.token == process_.token; }
 
-  // Offers a segment; `id` is never used again in this process.
+  // Offers a segment. Returns its id, which is never used again in this process.
   uint64_t add(std::shared_ptr<ShmSegment> segment);
-  // Offers ordinary memory that has the pages of a segment.
+  // Offers ordinary memory that has adopted the pages of a segment. Returns its id.
   uint64_t add(std::shared_ptr<AdoptedMemory> memory);
-  // Whether any of [address, address + bytes) is in a segment or in adopted memory that is still in place.
+  // Returns true if any part of [address, address + bytes) is in a segment, or in adopted memory that is still in
+  // place.
   bool overlaps(const void* address, size_t bytes) const;
-  // Offers memory that is not the host's, by its descriptor, which is closed when it is removed.
+  // Offers memory other than the host's by its descriptor, which remove() closes. Returns its id.
   uint64_t addDescriptor(UniqueFd fd);
   void remove(uint64_t id);
 
   std::shared_ptr<ShmSegment> segment(uint64_t id) const;
-  // What is offered under a number: a segment or a descriptor.
+  // Returns what is offered under an id: a segment or a descriptor.
   ShmOffer offer(uint64_t id) const;
 
-  // Where [address, address + bytes) is, if it is inside one segment.
+  // Finds the segment that contains all of [address, address + bytes). Returns false if there is none.
   bool find(const void* address, size_t bytes, SharedRange* range) const;
 
-  // Takes the pages of [address, address + bytes) away from other processes that map them; see ShmSegment::isolate. The
-  // segment is no longer found, so that its memory counts as ordinary; what others fetch by its number stays as it is.
+  // Takes the pages of [address, address + bytes) away from other processes that map them; see ShmSegment::isolate.
+  // Afterwards find() treats this memory as ordinary. Other processes can still fetch the segment by its id, unchanged.
   Status isolate(const void* address, size_t bytes);
 
-  // The segment of another process (or of this one, without a second mapping). `expectedBytes` 0 takes any size;
-  // `expectedHeader` is compared with the first bytes of the segment.
+  // Maps a segment of another process, or returns one of this process without a second mapping. `expectedBytes` 0
+  // accepts any size. The segment must begin with the bytes of `expectedHeader`.
   Status import(const ShmProcess& peer, uint64_t id, size_t expectedBytes, std::span<const uint8_t> expectedHeader,
                 std::shared_ptr<ShmSegment>* view) const;
 
  private:
   ShmRegistry() = default;
-  // Where a segment's memory is in this process.
+  // The place of a segment's memory in this process.
   struct Place {
     uint64_t id = 0;
     size_t bytes = 0;
     size_t offset = 0;                       // in the segment
-    std::shared_ptr<AdoptedMemory> adopted;  // null: the segment's own addresses
+    std::shared_ptr<AdoptedMemory> adopted;  // null: the memory is at the segment's own addresses
   };
   using Places = std::map<uintptr_t, Place>;
   Places::const_iterator holder(uintptr_t address, size_t bytes) const;

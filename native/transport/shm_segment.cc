@@ -33,7 +33,7 @@ std::string describe(const char* label, size_t bytes) {
   return "segment=" + std::string(label) + " bytes=" + std::to_string(bytes);
 }
 
-// A file without a name; where the file system has no such thing, a file that loses its name at once.
+// Opens a file without a name. If the file system does not support that, opens a file and removes its name at once.
 UniqueFd openNameless() {
   UniqueFd fd(::open(kShmFolder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
   if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
@@ -105,7 +105,7 @@ Status ShmSegment::discard(bool keepsAddresses) {
   }
   fd_.reset();
   if (!keepsAddresses) return status;
-  // Mapped elsewhere and then moved: where memory is short the old mapping stays as it is.
+  // Maps the new memory elsewhere and then moves it, so that the old mapping remains if memory is short.
   void* zeros = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (zeros == MAP_FAILED) return status;
   if (::mremap(zeros, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, address_) == MAP_FAILED) ::munmap(zeros, bytes_);
@@ -136,7 +136,7 @@ Status ShmSegment::isolatePages(uint8_t* begin, size_t length) {
   void* copy = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return Status::system("mmap", describe("isolated", length));
   std::memcpy(copy, begin, length);
-  // In one step: another thread that reads or writes these pages finds the old ones or the new ones.
+  // mremap replaces the pages in one step: another thread that reads or writes them finds the old ones or the new ones.
   if (::mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) {
     Status status = Status::system("mremap", describe("isolated", length));
     ::munmap(copy, length);
@@ -151,7 +151,7 @@ size_t ShmSegment::takeHugePages(size_t offset, size_t bytes) const {
   const size_t begin = offset / huge * huge;
   const size_t end = std::min((offset + bytes + huge - 1) / huge, bytes_ / huge) * huge;
   if (begin >= end) return 0;
-  // The kernel collapses what has a table of pages.
+  // The kernel collapses only pages that have a page table.
   for (size_t at = begin; at < end; at += huge) ::madvise(address_ + at, pageBytes(), kPopulateRead);
   if (::madvise(address_ + begin, end - begin, kCollapse) == 0) return end - begin;
   if (logEnabled(LogLevel::Debug)) {
@@ -161,7 +161,7 @@ size_t ShmSegment::takeHugePages(size_t offset, size_t bytes) const {
   return 0;
 }
 
-// Huge pages need addresses that are equal to the file's offsets modulo their size.
+// Maps the segment. Huge pages require addresses that equal the file's offsets modulo the size of a huge page.
 Status ShmSegment::mapPages(const char* label, size_t bytes) {
   const size_t huge = hugePageBytes();
   const size_t slack = huge != 0 && bytes >= huge ? huge : 0;
@@ -213,7 +213,8 @@ Status ShmSegment::create(const char* label, size_t bytes, ShmBacking backing, S
 }
 
 Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
-  // The seals come first: a maker that shrinks the memory and then seals it would pass with the size from before.
+  // Reads the seals before the size. Otherwise a maker that shrinks and then seals the memory in between would pass
+  // with the earlier size.
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   struct stat facts;
   if (::fstat(fd.get(), &facts) != 0) return Status::system("fstat", "segment=imported");
@@ -222,7 +223,7 @@ Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
     return Status::transport("segment=imported bytes=" + std::to_string(bytes) + " expected_bytes=" +
                              std::to_string(expectedBytes) + ": the peer offers other memory than agreed");
   }
-  // Files in /dev/shm know no seals on some kernels; their pages are reserved, and only the job's own user has them.
+  // Files in /dev/shm have no seals on some kernels. Their pages are reserved, and only the job's own user has access.
   if (seals >= 0 && (seals & F_SEAL_SHRINK) == 0 && (seals & F_SEAL_SEAL) == 0) {
     return Status::transport("segment=imported bytes=" + std::to_string(bytes) +
                              ": the memory is not sealed, its maker could shrink it");

@@ -1,4 +1,4 @@
-// Memory that other processes of this host can map: created here, passed on as a file descriptor.
+// Shared memory segments: created in one process, and passed to other processes of the same host as file descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +11,16 @@
 
 namespace jccl {
 
-// Where the pages of a segment come from.
+// Source of a segment's pages.
 enum class ShmBacking : uint8_t {
-  Auto,    // memfd where the kernel allows it, else /dev/shm
-  Memfd,   // anonymous: no name, no size limit but memory, nothing left behind by a killed process
-  DevShm,  // a nameless file in /dev/shm, reserved in full when created, so that a full /dev/shm is an error here and
-           // not a SIGBUS later
+  Auto,   // memfd if the kernel allows it, else /dev/shm
+  Memfd,  // anonymous: has no name, no size limit but memory, and leaves nothing behind if the process is killed
+  // a nameless file in /dev/shm, fully reserved by create(), which therefore fails if /dev/shm is full: no SIGBUS comes
+  // later
+  DevShm,
 };
 
-// A mapping, and the descriptor behind it where the segment was created here. Zeroed when created. Unmapped and closed with
+// A mapping of a segment, and its descriptor if this process created it. Zeroed when created. Unmapped and closed with
 // the object; the pages live until the last process has unmapped them.
 class ShmSegment {
  public:
@@ -28,41 +29,41 @@ class ShmSegment {
   ShmSegment& operator=(ShmSegment&& other) noexcept;
   ~ShmSegment() { reset(); }
 
-  // Makes a segment of `bytes` (rounded up to whole pages) whose size cannot change any more. Pages of a memfd are
-  // taken when first touched.
+  // Makes a segment of `bytes`, rounded up to whole pages. A memfd is sealed, so that its size cannot change, and takes
+  // pages when they are first touched.
   static Status create(const char* label, size_t bytes, ShmBacking backing, ShmSegment* segment);
 
-  // Maps a descriptor that came from another process, and closes it. Refuses one whose size is not exactly `expectedBytes`
-  // (0: any), or which its maker could still shrink under us.
+  // Maps a descriptor that came from another process, and closes it. Refuses one whose size is not exactly
+  // `expectedBytes` (0: any size), or which its maker could still shrink.
   static Status map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment);
 
-  // Writes a live flag into the segment's last eight bytes, for isLive().
+  // Sets a live flag in the segment's last eight bytes, for isLive().
   void markLive();
-  // Whether a segment with a live flag has not been discarded by its owner, possibly another process.
+  // Returns true while the owner of a segment with a live flag, possibly another process, has not discarded it.
   bool isLive() const;
 
-  // Gives the pages back at once, also those that other processes have mapped: all read zeros from now on. Closes
-  // the descriptor. With `keepsAddresses` private memory, zero and not yet backed by pages, replaces the mapping.
+  // Frees the pages at once, also for other processes that have mapped them: all pages read as zeros from now on.
+  // Closes the descriptor. With `keepsAddresses`, private zero memory without pages replaces the mapping.
   Status discard(bool keepsAddresses);
 
   void reset();
 
-  // Replaces the pages of [offset, offset + bytes), widened to whole huge pages inside the segment, by huge pages, and takes
-  // memory for all of them. Others may read and write meanwhile. Returns for how many bytes the kernel did so: older kernels
-  // and short memory leave the pages as they are, which a debug log line says.
+  // Replaces the pages of [offset, offset + bytes), widened to whole huge pages inside the segment, by huge pages, and
+  // allocates all of them. Other threads may read and write in the meantime. Returns the number of bytes that were
+  // replaced: older kernels, and kernels short of memory, leave the pages as they are, which is logged at debug level.
   size_t takeHugePages(size_t offset, size_t bytes) const;
 
   // Replaces the pages of [offset, offset + bytes), widened to whole pages, by copies that only this process has. Other
-  // processes keep the old ones. What other threads store into these pages meanwhile may be lost.
+  // processes keep the old pages. What other threads store into these pages during the call may be lost.
   Status isolate(size_t offset, size_t bytes);
-  // The same for whole pages by their address, wherever they are mapped.
+  // Replaces whole pages in the same way, by their address and however they are mapped.
   static Status isolatePages(uint8_t* begin, size_t length);
-  // Whether all pages are still the ones that other processes map.
+  // Returns true if all pages are still those that other processes map.
   bool isShared() const { return shared_; }
 
   uint8_t* address() const { return address_; }
   size_t bytes() const { return bytes_; }
-  int fd() const { return fd_.get(); }  // -1 of an imported one
+  int fd() const { return fd_.get(); }  // -1 for a segment that another process created
   ShmBacking backing() const { return backing_; }
   explicit operator bool() const { return address_ != nullptr; }
 
@@ -77,7 +78,8 @@ class ShmSegment {
   bool shared_ = true;
 };
 
-// The check that precedes a /dev/shm segment: Ok, or which size was requested, what is free, and the remedy.
+// Checks the free space before a segment in /dev/shm is made. An error names the requested size, the free size and the
+// remedy.
 Status checkSpace(const char* label, size_t wantedBytes, size_t freeBytes);
 
 }  // namespace jccl

@@ -69,7 +69,7 @@ Status ShmServer::start() {
   stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_) return Status::system("eventfd", "shared memory server");
   keepSpare();
-  const LogScope logs(nullptr);  // of all communicators
+  const LogScope logs(nullptr);  // the thread serves all communicators
   return startQuietThread(
       "jccl-shm", [this] { serve(); }, &thread_);
 }
@@ -83,7 +83,7 @@ void ShmServer::keepSpare() {
   if (!spare_) spare_.reset(::fcntl(listener_.get(), F_DUPFD_CLOEXEC, 0));
 }
 
-// Empty with errno on failure.
+// Returns an empty descriptor, with errno set, on failure.
 UniqueFd ShmServer::acceptOne() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket || (errno != EMFILE && errno != ENFILE) || !spare_) return socket;
@@ -117,7 +117,7 @@ bool ShmServer::accept() {
   }
 }
 
-// True when the client is finished, served or dropped.
+// Returns true if the client is finished: served or dropped.
 bool ShmServer::answer(int socket) {
   ShmRequest request;
   const ssize_t got = ::recv(socket, &request, sizeof request, MSG_TRUNC);
@@ -152,10 +152,10 @@ void ShmServer::serve() {
 
 bool ShmServer::serveRound(std::vector<pollfd>& polled, bool* accepting) {
   keepSpare();
-  // A listener that cannot accept (no descriptors left) stays readable: it is left out for one tick.
+  // A listener that cannot accept for lack of descriptors stays readable, so it is left out for one tick.
   polled.assign({{stop_.get(), POLLIN, 0}, {*accepting ? listener_.get() : -1, POLLIN, 0}});
   for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});
-  // An idle server has no client and sleeps until one comes.
+  // An idle server has no client and sleeps until one connects.
   const int ready = ::poll(polled.data(), polled.size(), clients_.empty() && *accepting ? -1 : kTickMillis);
   if (ready < 0 && errno == ENOMEM) throw std::bad_alloc();
   if (ready < 0 && errno != EINTR) {

@@ -1,4 +1,4 @@
-// Passes shared memory descriptors to processes that know the token.
+// Passes descriptors of shared memory to processes that know the token.
 #pragma once
 
 #include <poll.h>
@@ -19,17 +19,17 @@
 
 namespace jccl {
 
-// What the server sends: a descriptor that its owner keeps open, or -1 if nothing is known under the number.
+// What the server sends: a descriptor that `owner` keeps open, or -1 if nothing is offered under the id.
 struct ShmOffer {
   std::shared_ptr<const void> owner;
   int fd = -1;
-  size_t bytes = 0;            // 0: the receiver learns it elsewhere
-  bool noDescriptors = false;  // it is known, and this process has no descriptor left to pass
+  size_t bytes = 0;            // 0: the receiver learns the size elsewhere
+  bool noDescriptors = false;  // something is offered, but this process has no free descriptor
 };
 
-// One thread on one abstract Unix socket. A client gets one request and one answer. It is dropped without an answer
-// when it belongs to another user, sends anything but a request with the right token, or sends nothing for a second;
-// only so many may be unanswered at a time, the oldest is dropped first.
+// A server with one thread on one abstract Unix socket. A client sends one request and receives one answer. A client is
+// dropped without an answer if it belongs to another user, sends anything but a request with the right token, or sends
+// nothing for a second. If too many clients wait for an answer, the oldest is dropped.
 class ShmServer {
  public:
   using Lookup = std::function<ShmOffer(uint64_t segment)>;
@@ -50,7 +50,7 @@ class ShmServer {
 
   void serve();
   bool serveRound(std::vector<pollfd>& polled, bool* accepting);
-  bool accept();  // false: not now, try again later
+  bool accept();  // returns false if accepting must be tried again later
   UniqueFd acceptOne();
   void keepSpare();
   bool answer(int socket);
@@ -60,9 +60,10 @@ class ShmServer {
   const Lookup lookup_;
   UniqueFd listener_;
   UniqueFd stop_;
-  UniqueFd spare_;  // given up to accept one client when no other descriptor is left, so that it gets an answer
+  // closed to accept one client when no other descriptor is free, so that the client receives an answer
+  UniqueFd spare_;
   int64_t warnAgainNanos_ = 0;
-  std::vector<Client> clients_;  // oldest first; the server's thread only
+  std::vector<Client> clients_;  // oldest first; used by the server's thread only
   std::thread thread_;
   std::atomic<uint64_t> served_{0};
   std::atomic<uint64_t> dropped_{0};

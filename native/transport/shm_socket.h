@@ -1,4 +1,4 @@
-// What client and server of the shared memory exchange have in common: abstract Unix addresses and the peer's user.
+// Common parts of client and server of the shared memory exchange: abstract Unix addresses and the peer's user.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 
 namespace jccl {
 
-// An address without a file: the name starts with a zero byte and goes away with its socket.
+// A Unix address without a file: its name begins with a zero byte and disappears with its socket.
 class AbstractAddress {
  public:
   explicit AbstractAddress(const std::string& name) {
@@ -31,7 +31,7 @@ class AbstractAddress {
   socklen_t bytes_ = 0;
 };
 
-// The user who made the other end, as the kernel knows it.
+// Asks the kernel for the user who made the other end.
 inline Status peerUser(int socket, uint32_t* uid) {
   ucred credentials{};
   socklen_t bytes = sizeof credentials;

@@ -6,8 +6,8 @@
 namespace jccl {
 namespace {
 
-// Among so many at the front the order stays unchanged: most programs use few buffers again and again.
-constexpr std::ptrdiff_t kUnordered = 8;
+// Number of views at the front that keep their order when used: most programs use few buffers again and again.
+constexpr std::ptrdiff_t kUnmovedViews = 8;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Status ShmViews::resolve(int peer, const ShmProcess& process, uint64_t segment, 
     if (Status status = registry_->import(process, segment, 0, {}, &view.memory); !status) return status;
     if (views_.size() >= max_) views_.pop_back();
     found = views_.insert(views_.begin(), std::move(view));
-  } else if (found - views_.begin() >= kUnordered) {
+  } else if (found - views_.begin() >= kUnmovedViews) {
     std::rotate(views_.begin(), found, found + 1);
     found = views_.begin();
   }
@@ -36,7 +36,7 @@ Status ShmViews::resolve(int peer, const ShmProcess& process, uint64_t segment, 
   return Status::ok();
 }
 
-// Their pages are gone; what is left is the mapping and a descriptor.
+// Unmaps segments that their owners have freed. Their pages are gone; only the mapping is left.
 void ShmViews::dropFreed() {
   std::erase_if(views_, [&](const View& view) { return uses_ - view.lastUse >= inUse_ && !view.memory->isLive(); });
 }

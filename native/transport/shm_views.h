@@ -1,4 +1,4 @@
-// Views of peers' host buffers that one communicator keeps.
+// Mappings of peers' host buffers that one communicator keeps.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace jccl {
 
-// Peers' segments are fetched when first requested and stay mapped; of more than `max`, the least recently used are
-// unmapped. When another segment is fetched, those that their owners have freed are unmapped, except the last `inUse`
-// that were requested. For one thread at a time.
+// Fetches a peer's segment when it is first requested, and keeps it mapped. Unmaps the least recently used one of more
+// than `max` segments. Each fetch also unmaps the segments that their owners have freed, except the last `inUse`
+// requested ones. For one thread at a time.
 class ShmViews {
  public:
   ShmViews(std::shared_ptr<ShmRegistry> registry, size_t max, size_t inUse)
       : registry_(std::move(registry)), max_(max), inUse_(inUse) {}
 
-  // Bytes [offset, offset + bytes) of a segment of `peer`. The address is good until `inUse`, at most half of `max`,
-  // others were requested.
+  // Sets *address to that of bytes [offset, offset + bytes) of a segment of `peer`. The address is valid until `inUse`
+  // other segments are requested. `inUse` must be at most half of `max`.
   Status resolve(int peer, const ShmProcess& process, uint64_t segment, uint64_t offset, size_t bytes,
                  uint8_t** address);
   size_t size() const { return views_.size(); }
@@ -39,7 +39,7 @@ class ShmViews {
   size_t max_;
   size_t inUse_;
   uint64_t uses_ = 0;
-  std::vector<View> views_;  // the latest used first, as far as the first few are concerned
+  std::vector<View> views_;  // most recently used first, except that the first few keep their order
 };
 
 }  // namespace jccl
