@@ -12,7 +12,7 @@
 namespace jccl {
 namespace {
 
-// Puts proven streams together: a connection is whole when all its streams are there.
+// Assembles authenticated streams into connections. A connection is complete when all its streams are there.
 class SocketNetListener final : public NetListener, private SocketListener::Judge {
  public:
   SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
@@ -38,8 +38,8 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
     SocketListener::Proven proven;
     while (sockets_.next(&proven)) {
       Streams& streams = incoming_[{proven.who.from, proven.who.channel}];
-      if (streams.accepted) continue;  // proven before the connection was whole, and given up since
-      // A stream that comes again replaces the first: its maker gave that one up.
+      if (streams.accepted) continue;  // from an attempt that the dialer has given up in the meantime
+      // A stream that arrives again replaces the first one, which its dialer has given up.
       streams.fds.resize(proven.who.streams);
       streams.fds[proven.who.stream] = std::move(proven.socket);
       const bool whole = std::all_of(streams.fds.begin(), streams.fds.end(), [](const UniqueFd& fd) { return !!fd; });

@@ -1,4 +1,4 @@
-// The network over TCP.
+// The network over TCP sockets.
 #pragma once
 
 #include <map>
@@ -19,17 +19,17 @@ namespace jccl {
 
 class SocketNet final : public Net {
  public:
-  // Sockets that carry data are watched through `dataEvents`, those that listen, dial or introduce themselves through
-  // `controlEvents`. All three outlive the network and what it makes.
+  // `dataEvents` watches sockets that carry data, `controlEvents` those that listen, dial or introduce themselves. All
+  // three arguments must outlive the network and everything it makes.
   SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
 
-  // Starts the threads that help, if there shall be any. Once, before everything else.
+  // Starts the helper threads, if the config asks for any. Must be called once, before everything else.
   Status start();
 
   const char* name() const override { return "socket"; }
   const std::vector<NetDevice>& devices() const override { return devices_; }
 
-  // Afterwards the addresses are also the sources that connections are made from.
+  // Later connections also use the addresses as their source addresses.
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;

@@ -16,7 +16,7 @@ class SocketAddress {
  public:
   SocketAddress() = default;
 
-  // "10.0.0.1", "fe80::1%eth0", "::1". Names are not resolved.
+  // Parses an address such as "10.0.0.1", "fe80::1%eth0" or "::1". Does not resolve names.
   static Status parse(const std::string& numeric, uint16_t port, SocketAddress* address);
   static SocketAddress localOf(int socket);
   static SocketAddress peerOf(int socket);
@@ -24,11 +24,12 @@ class SocketAddress {
   int family() const { return storage_.ss_family; }
   uint16_t port() const;
   void setPort(uint16_t port);
-  // A link-local peer is behind the interface of the local address that reaches it.
+  // Gives a link-local peer the interface of `local`, the local address that reaches it.
   void adoptInterface(const SocketAddress& local);
-  // The same address, whatever the ports: then it is this host, if one of the two is.
+  // Compares IP addresses only; ports are ignored. If the result is true and one address is this host's, so is the
+  // other.
   bool sameHost(const SocketAddress& other) const;
-  // The number that plans have for the network device behind it; NetDeviceNumbers::kUnknown where there is none.
+  // Number of the address's network device in plans; NetDeviceNumbers::kUnknown if it has none.
   int device() const { return device_; }
   void setDevice(int number) { device_ = number; }
   std::string toString() const;  // "10.0.0.1:4711", "[::1]:4711"
@@ -36,8 +37,8 @@ class SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
   socklen_t bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
-  // 20 bytes on the wire: family (4 or 6), device + 1, port (big-endian), 16 bytes of address. The interface of a link-local
-  // address is local to this host and is not sent.
+  // Wire format, 20 bytes: family (4 or 6), device + 1, port (big-endian), 16 bytes of address. The interface of a
+  // link-local address means something only on this host, and is not sent.
   static constexpr size_t kWireBytes = 20;
   void encode(uint8_t* wire) const;
   static Status decode(const uint8_t* wire, SocketAddress* address);
@@ -47,10 +48,10 @@ class SocketAddress {
   int device_ = -1;
 };
 
-// SocketAddress::device() of each.
+// Returns the device() of each address.
 std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses);
 
-// The addresses of a listener on the wire: magic, version, number, addresses.
+// Wire format of a listener's addresses: magic, whose last byte is the version, number of addresses, addresses.
 std::vector<uint8_t> encodeAddresses(const std::vector<SocketAddress>& addresses);
 Status decodeAddresses(const uint8_t* wire, size_t bytes, std::vector<SocketAddress>* addresses);
 

@@ -6,14 +6,14 @@
 namespace jccl {
 namespace {
 
-// How much one stream may move before the others, and the caller, go on.
+// Number of bytes that one stream may move before the other streams and the caller continue.
 constexpr size_t kBytesPerPoll = 512 * 1024;
 
-// How often answers are checked in the time for which a peer may be silent.
+// Number of checks for answers during the time for which a peer may be silent.
 constexpr int64_t kChecksPerTimeout = 8;
 
-// At the sending end of streams on which nothing but a FIN message is expected. Where a connection will receive on the
-// stream, frames wait.
+// Receives at the sending end of streams, where only a FIN message is expected. On a stream that another connection
+// will read, frames of data wait instead of failing.
 class FinReceiver final : public SocketStream::Receiver {
  public:
   explicit FinReceiver(bool waits) : waits_(waits) {}
@@ -255,7 +255,7 @@ Status SocketRecvConnection::place(const SocketFrame& frame, const SocketStream&
   if (frame.sequence < window_.done()) {
     return badFrame(frame, ("expected_sequence=" + std::to_string(window_.done())).c_str());
   }
-  if (frame.sequence >= window_.posted()) return Status::ok();  // there is no buffer for it yet
+  if (frame.sequence >= window_.posted()) return Status::ok();  // no buffer is posted for it yet
   Slot& target = window_[frame.sequence];
   if ((target.begun >> index & 1) != 0) return badFrame(frame, "that part has come already");
   if (target.begun == 0) {

@@ -1,4 +1,4 @@
-// Messages over several TCP streams.
+// Connections that carry messages over several TCP streams.
 #pragma once
 
 #include <algorithm>
@@ -18,24 +18,24 @@
 
 namespace jccl {
 
-// The streams of a connection are independent but for what they report to it: with a pool, any free thread moves one, and
-// they report one at a time.
+// Moves the streams of one connection. Streams are independent, except that they report to the connection one at a
+// time. With a pool, any free thread moves a stream.
 class SocketStreams {
  public:
   // `pool` may be null.
   SocketStreams(const NetConfig& config, std::shared_ptr<IoThreadPool> pool)
       : peerTimeoutNanos_(std::max(config.peerTimeoutNanos, PeerSilence::kShortestNanos)), pool_(std::move(pool)) {}
 
-  // Calls move(stream, work) for every one of `streams`, by several threads if at least two of them are `busy`. Adds up
-  // the work; the first failure is the result.
+  // Calls move(stream, work) for every stream, on several threads if at least two streams are `busy`. Adds up the work
+  // and returns the first failure.
   template <typename Busy, typename Move>
   Status each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move);
 
-  // Fails where the host at the other end of a stream does not answer. Most calls only compare the time.
+  // Fails if the host at the other end of a stream does not answer. Most calls only compare the time.
   Status checkAnswers(const std::vector<std::unique_ptr<SocketStream>>& streams, int64_t nowNanos);
   int64_t nextCheckNanos() const { return nextCheckNanos_; }
 
-  // Held while a stream reports to its connection.
+  // Lock to hold while a stream reports to its connection; empty without a pool.
   std::unique_lock<std::mutex> reporting() {
     return pool_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(mutex_);
   }
@@ -47,11 +47,11 @@ class SocketStreams {
   std::mutex mutex_;
 };
 
-// Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all of it. Short
-// ones may take the eager path.
+// Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all its
+// frames. Short messages may take the eager path.
 class SocketSendConnection final : public NetSendConnection {
  public:
-  // One dialer per stream.
+  // Makes one dialer per stream.
   SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents, EventSet& dataEvents,
                        std::shared_ptr<IoThreadPool> pool, std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
                        std::shared_ptr<SocketEagerPath> eagerPath);
@@ -87,7 +87,7 @@ class SocketSendConnection final : public NetSendConnection {
   MessageWindow<Slot> window_;
 };
 
-// Puts frames where their message was posted.
+// Receives frames into the buffers posted for their messages.
 class SocketRecvConnection final : public NetRecvConnection, private SocketStream::Receiver {
  public:
   SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::shared_ptr<IoThreadPool> pool,
@@ -107,12 +107,12 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
  private:
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
-    NetMessage expected;  // goes to `postedBuffer`, if there is one
+    NetMessage expected;  // the message that may go to `postedBuffer`, if that is set
     NetBuffer postedBuffer;
-    NetMessage message;       // from here on only when its first stripe has begun
-    uint8_t* data = nullptr;  // where it goes
+    NetMessage message;       // valid, like `data`, once its first stripe has begun to arrive
+    uint8_t* data = nullptr;  // destination of the message
     uint64_t begun = 0;       // bit j: stripe j has begun to arrive
-    uint32_t placed = 0;      // how many stripes are in place
+    uint32_t placed = 0;      // number of stripes that have arrived completely
   };
 
   Status place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) override;

@@ -1,4 +1,4 @@
-// What the kernel reports about the host's network interfaces. Every value of sysfs is optional.
+// Reads what the kernel reports about the host's network interfaces. Every value of sysfs is optional.
 #include "transport/socket_devices.h"
 
 #include <ifaddrs.h>
@@ -52,7 +52,7 @@ std::string interfaceOf(const SocketAddress& address) {
   for (const NetDevice& device : socketDevices()) {
     SocketAddress its;
     if (!SocketAddress::parse(device.address, 0, &its) || !its.sameHost(address)) continue;
-    return device.name.substr(0, device.name.find(':'));  // further addresses have labels such as eth0:1
+    return device.name.substr(0, device.name.find(':'));  // additional addresses have labels such as eth0:1
   }
   return "";
 }

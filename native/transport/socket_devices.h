@@ -1,4 +1,4 @@
-// The interfaces of this host.
+// The network interfaces of this host.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace jccl {
 
-// Those that are up and have an address.
+// Returns an entry for each address of the interfaces that are up.
 std::vector<NetDevice> socketDevices();
 
-// The name of the one that has this address; empty if none has it.
+// Returns the name of the interface that has this address; empty if none has it.
 std::string interfaceOf(const SocketAddress& address);
 
 }  // namespace jccl

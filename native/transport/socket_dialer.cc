@@ -30,7 +30,7 @@ Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std:
   for (const int family : {first, first == AF_INET ? AF_INET6 : AF_INET}) {
     const std::vector<SocketAddress> from = ofFamily(local, family);
     const std::vector<SocketAddress> to = ofFamily(remote, family);
-    // Equal places of two lists are one network.
+    // Addresses at the same index of the two lists are on one network.
     const std::optional<size_t> planned = placeOf(devicesOf(from), beginning.ends.local);
     const size_t firstLocal = planned.value_or(beginning.rotation);
     const size_t firstRemote =
@@ -83,13 +83,14 @@ void SocketDialer::lose(int64_t nowNanos, const std::string& why) {
   lastLoss_ = describe() + ": " + why;
   hangUp();
   state_ = State::Waiting;
-  // A full round over the addresses before the pause grows.
+  // The pause grows only after a full round over the addresses.
   const auto rounds = std::min<size_t>(attempts_ / pairs_.size(), 10);
   nextAttemptNanos_ = nowNanos + std::min(kLongestPauseNanos, kFirstPauseNanos << rounds);
   logMessage(LogLevel::Debug, "net", "attempt=" + std::to_string(attempts_) + " lost: " + lastLoss_);
 }
 
-// Something is used up here, which the peer and the network have nothing to do with: what stays so is no reason to wait longer.
+// Handles a lack of resources of this host, for which neither peer nor network is responsible. If it lasts, waiting
+// longer is no use.
 void SocketDialer::loseHere(int64_t nowNanos, const Status& why) {
   if (exhaustedSinceNanos_ < 0) exhaustedSinceNanos_ = nowNanos;
   if (nowNanos - exhaustedSinceNanos_ >= kExhaustedPatienceNanos) {
@@ -143,7 +144,7 @@ bool SocketDialer::finishConnect(int64_t nowNanos) {
   return true;
 }
 
-// True when the state changed; the message is whole when moved_ is 0 again and the connection still there.
+// Returns true once the whole message is received; false if bytes are missing or the connection is lost.
 template <typename T>
 bool SocketDialer::receive(T* message, int64_t nowNanos) {
   const ssize_t got = ::recv(socket_.get(), reinterpret_cast<uint8_t*>(message) + moved_, sizeof *message - moved_, 0);
@@ -179,7 +180,7 @@ bool SocketDialer::introduce(int64_t nowNanos) {
   if (moved_ < sizeof introduction_) return true;
   moved_ = 0;
   state_ = State::Proved;
-  // The listener may have accepted it already and would refuse another attempt; it hangs up if it does not.
+  // The listener may have accepted this attempt already, and would refuse another one. If it has not, it hangs up.
   attemptEndsNanos_ = startedNanos_ + config_.connectTimeoutNanos;
   return true;
 }

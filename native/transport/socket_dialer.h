@@ -1,4 +1,4 @@
-// Makes one proven data socket to a listener.
+// Makes one authenticated data socket to a listener.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace jccl {
 
-// A state machine, driven by progress(). It tries the pairs of local and remote address one after the other, with
-// growing pauses, until one leads to a proven connection, the listener refuses, or the time is up.
+// A state machine, driven by progress(). It tries the pairs of local and remote addresses one after the other, with
+// growing pauses, until a pair leads to an authenticated connection, the listener refuses, or the time is up.
 //
 //     Waiting ──> Connecting ──> Challenged ──> Introducing ──> Proved ──> Done
 //        ^             └──────────────┴──── (lost) ──┴─────────────┘
@@ -28,20 +28,20 @@ class SocketDialer : public EventHandler {
     SocketAddress remote;
   };
 
-  // Which pair comes first: the one of these devices, or in rotation where they have no address; each further stream of a
-  // connection begins at the next one, so that several interfaces share the load.
+  // Determines the first pair: the one of these devices, or the one at `rotation` if they have no address. Each further
+  // stream of a connection begins at the next pair, so that several interfaces share the load.
   struct Beginning {
     NetPaths::Ends ends;
     size_t rotation = 0;
     size_t stream = 0;
   };
 
-  // All pairs of one family between this rank's addresses and those that a listener published with encodeAddresses(), the
-  // listener's first family first. None: an error that states this.
+  // Finds all pairs of one family between this rank's addresses and those that a listener published with
+  // encodeAddresses(). The family of the listener's first address comes first. Fails if there is no pair.
   static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> published,
                               const Beginning& beginning, std::vector<Pair>* pairs);
 
-  // `who` without its nonce, which each attempt makes anew.
+  // `who` needs no nonce: each attempt makes a new one.
   SocketDialer(const NetConfig& config, EventSet& events, const NetIntroductionHeader& who, std::vector<Pair> pairs);
   ~SocketDialer() override { hangUp(); }
 
@@ -55,7 +55,7 @@ class SocketDialer : public EventHandler {
  private:
   enum class State : uint8_t { Waiting, Connecting, Challenged, Introducing, Proved, Done };
 
-  bool step(int64_t nowNanos);  // false: nothing to do now
+  bool step(int64_t nowNanos);  // returns false if there is nothing to do now
   void dial(int64_t nowNanos);
   bool finishConnect(int64_t nowNanos);
   template <typename T>
@@ -76,13 +76,14 @@ class SocketDialer : public EventHandler {
 
   State state_ = State::Waiting;
   UniqueFd socket_;
-  size_t moved_ = 0;  // bytes of the message in hand
+  size_t moved_ = 0;  // bytes of the current message that have been sent or received so far
   bool ready_ = true;
   size_t attempts_ = 0;
   int64_t startedNanos_ = -1;
   int64_t nextAttemptNanos_ = 0;
   int64_t attemptEndsNanos_ = INT64_MAX;
-  int64_t exhaustedSinceNanos_ = -1;  // attempts have failed before they left this host
+  // time since which attempts fail for lack of resources of this host; -1: they do not
+  int64_t exhaustedSinceNanos_ = -1;
   std::string lastLoss_ = "not tried yet";
   Status refusal_;
 };

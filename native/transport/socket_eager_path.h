@@ -1,11 +1,11 @@
 // The eager path: one socket for the short messages of both directions between two ranks.
 //
-// A connection carries messages in one direction, over sockets of its own. To a message that nothing follows and
-// nothing answers on the same socket, TCP replies with a segment that only acknowledges it: two ranks that exchange 8
-// bytes would send four segments where two do. So the short messages of both connections of a pair take the first
-// stream of the one that goes from the lower rank to the higher, as soon as both are there. The sequence identifies the
-// message, and the end at which it arrives identifies the connection. Long messages fill segments anyway, and two
-// sockets are faster.
+// A connection carries messages in one direction, over sockets of its own. If no message follows or answers another one
+// on the same socket, TCP acknowledges it with a segment of its own: two ranks that exchange 8 bytes would send four
+// segments instead of two. The owner of an eager path is the connection from the lower to the higher rank. As soon as
+// both connections of the pair exist, the opposite one sends its short messages on the owner's first stream. The
+// sequence identifies a message, and the end at which it arrives identifies the connection. Long messages fill segments
+// anyway, and two sockets are faster for them.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@
 
 namespace jccl {
 
-// One rank's end. The connection whose stream it is, the owner, shares it with the other one.
+// One rank's end of an eager path. The owner of the stream shares it with the opposite connection.
 class SocketEagerPath {
  public:
-  // Longer messages keep to their own streams.
+  // Longer messages use the streams of their own connection.
   static constexpr uint32_t kMaxBytes = 4096;
 
   static bool isOwnedBy(int from, int to) { return from < to; }
@@ -27,11 +27,11 @@ class SocketEagerPath {
   void offer(SocketStream* stream) { stream_ = stream; }
   void withdraw() { stream_ = nullptr; }
 
-  // Null before the owner is connected, and after its end.
+  // Returns null before the owner is connected, and after its end.
   SocketStream* stream() const { return stream_; }
   bool takes(uint32_t bytes) const { return bytes <= kMaxBytes && stream_ != nullptr && !stream_->sentFin(); }
 
-  // The connection that shares the stream reads from now on; until then the owner reads whether a FIN message has come.
+  // The opposite connection reads the stream from now on. Until then the owner looks for a FIN message on it.
   void startReading() { isRead_ = true; }
   bool isRead() const { return isRead_; }
 
@@ -40,7 +40,7 @@ class SocketEagerPath {
   bool isRead_ = false;
 };
 
-// By peer and channel.
+// The eager paths of one rank, by peer and channel.
 class SocketEagerPaths {
  public:
   std::shared_ptr<SocketEagerPath> of(int peer, int channel) {

@@ -1,14 +1,14 @@
-// The protocol of a data socket once it is proven: frames, each a header and a part of one message.
+// Protocol of an authenticated data socket: frames, each a header and a part of one message.
 //
 //     0         4      5      6       8            16            20           24           28
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
 //     | magic   | kind | tag  | zero  | sequence   | total bytes | offset     | length     | check     |
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
 //
-// A message of up to stripeBytes is one frame; a larger one is cut into nearly equal stripes of whole cache lines, one
-// per stream at most. Stripe j of message s goes on stream (s + j) mod streams, so small messages alternate between
-// streams (or all take the eager path: socket_eager_path.h). Both ends know the plan, so the receiver can check every
-// word of a header.
+// A message of less than 2 * stripeBytes is one frame. A larger one is cut into nearly equal stripes of whole cache
+// lines, at most one per stream. Stripe j of message s goes on stream (s + j) mod streams, so small messages alternate
+// between streams, unless they take the eager path (socket_eager_path.h). Both ends know the plan, so the receiver can
+// check every word of a header.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ struct StripePlan {
     return static_cast<uint32_t>((sequence + index) % streams);
   }
 
-  // The inverse of streamOf: may be >= count(), then no part of the message goes on the stream.
+  // The inverse of streamOf. A result of at least count() means that no part of the message goes on the stream.
   static uint32_t indexOf(uint64_t sequence, uint32_t stream, uint32_t streams) {
     return static_cast<uint32_t>((stream + streams - sequence % streams) % streams);
   }

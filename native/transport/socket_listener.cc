@@ -17,8 +17,9 @@ constexpr int64_t kAcceptPauseNanos = 100'000'000;
 constexpr int64_t kWarnAgainNanos = 10'000'000'000;
 constexpr int64_t kAcceptPatienceNanos = 2'000'000'000;
 
-// Linux takes a descriptor before it looks for a connection: without a free one accept fails although nobody waits.
-bool isAwaited(int listener) {
+// Linux takes a descriptor before it looks for a connection: without a free one, accept fails even if no connection
+// waits.
+bool hasWaitingConnection(int listener) {
   pollfd polled = {listener, POLLIN, 0};
   return ::poll(&polled, 1, 0) > 0;
 }
@@ -83,7 +84,7 @@ bool SocketListener::challenge(HalfOpen& client) {
   NetChallenge challenge;
   if (!freshNonce(&challenge.nonce)) return false;
   client.nonce = challenge.nonce;
-  // The send buffer of a new connection has space for so little.
+  // The send buffer of a new connection has space for so few bytes.
   return ::send(client.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL) == sizeof challenge;
 }
 
@@ -93,8 +94,8 @@ bool SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
     if (!socket) {
       const int error = errno;
       if (error == ECONNABORTED || error == EINTR) continue;
-      if (error == EAGAIN || !isAwaited(listener)) return true;
-      noteRefusal(nowNanos, error);  // no descriptors or no memory: later perhaps
+      if (error == EAGAIN || !hasWaitingConnection(listener)) return true;
+      noteRefusal(nowNanos, error);  // no descriptors or no memory; may succeed later
       return false;
     }
     ++*work;
@@ -125,7 +126,7 @@ void SocketListener::judgeAndAnswer(HalfOpen& client) {
                    SocketAddress::peerOf(client.socket.get()).toString() + ": " + refusalText(reply.code));
     return;
   }
-  if (!answered) return;  // it left in the meantime, and will be back
+  if (!answered) return;  // the client left in the meantime, and will dial again
   events_.remove(client.socket.get());
   proven_.push_back({std::move(client.socket), who});
 }
@@ -146,7 +147,7 @@ bool SocketListener::advance(HalfOpen& client, int* work) {
     }
     client.received += static_cast<uint32_t>(got);
     const NetIntroductionHeader& who = client.introduction.header;
-    // Garbage is known by its first bytes and need not be waited for.
+    // The first bytes already show garbage, so the rest need not be waited for.
     if (client.received >= 8 && (who.magic != NetIntroductionHeader::kMagic || who.version != 1)) {
       drop(client.socket.get(), "it does not speak JCCL, or another version of it");
       return true;

@@ -1,4 +1,4 @@
-// Accepts data sockets and lets through those that have proven the secret.
+// Accepts data sockets and passes on those whose peers have proved the secret.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace jccl {
 
-// Listens on one port per address. Unauthenticated peers (garbage, silence, a recorded handshake) are dropped, counted and,
-// the first few, logged; at most config.maxHalfOpen clients are unproven at a time, the oldest goes first. A member whose
-// handshake is lost by this simply tries again.
+// Listens on one port per address. Unauthenticated peers (garbage, silence, a recorded handshake) are dropped and
+// counted, and the first few are logged. At most config.maxHalfOpen clients are unauthenticated at a time; beyond that,
+// the oldest is dropped. A member whose handshake is lost by this tries again.
 class SocketListener : public EventHandler {
  public:
   struct Proven {
@@ -25,14 +25,15 @@ class SocketListener : public EventHandler {
     NetIntroductionHeader who;
   };
 
-  // Judges an introduction whose proof is right: a NetHandshakeReply code.
+  // Judges an introduction whose proof is right. judge() returns a NetHandshakeReply code.
   class Judge {
    public:
     virtual ~Judge() = default;
     virtual uint32_t judge(const NetIntroductionHeader& who) = 0;
   };
 
-  // What every judge checks first: does this lead to this rank, over a channel and one of `streams` streams that there are?
+  // The check that every judge begins with: the introduction must be meant for this rank and communicator, over an
+  // existing channel and one of `streams` streams.
   static uint32_t judgeRoute(const NetConfig& config, int streams, const NetIntroductionHeader& who);
 
   SocketListener(const NetConfig& config, EventSet& events, Judge& judge)
@@ -45,7 +46,7 @@ class SocketListener : public EventHandler {
   int progress(int64_t nowNanos);
   bool next(Proven* proven);
 
-  // Why nobody could be accepted for so long that it does not pass by itself; ok otherwise.
+  // Returns why no connection could be accepted for so long that waiting does not help; ok otherwise.
   Status exhausted(int64_t nowNanos) const;
 
   int64_t nextDeadlineNanos() const;
@@ -62,12 +63,13 @@ class SocketListener : public EventHandler {
     NetIntroduction introduction;
     void onEvents(uint32_t) override { readable = true; }
   };
-  using Clients = std::list<HalfOpen>;  // oldest first; nodes do not move, the event set points at them
+  using Clients = std::list<HalfOpen>;  // oldest first; a list, since the event set points at its nodes
 
-  bool acceptAll(int listener, int64_t nowNanos, int* work);  // false: somebody waits who cannot be accepted
+  // returns false if a connection waits and cannot be accepted
+  bool acceptAll(int listener, int64_t nowNanos, int* work);
   void noteRefusal(int64_t nowNanos, int error);
   bool challenge(HalfOpen& client);
-  bool advance(HalfOpen& client, int* work);  // true: done with
+  bool advance(HalfOpen& client, int* work);  // returns true if the client is finished
   void judgeAndAnswer(HalfOpen& client);
   void drop(int socket, const char* why);
   Clients::iterator forget(Clients::iterator client);
@@ -82,7 +84,7 @@ class SocketListener : public EventHandler {
   std::deque<Proven> proven_;
   bool acceptable_ = true;
   int64_t acceptAgainNanos_ = INT64_MAX;
-  Status refusal_;  // of the last attempt to accept
+  Status refusal_;  // error of the last attempt to accept
   int64_t refusedSinceNanos_ = 0;
   int64_t warnAgainNanos_ = 0;
   uint64_t unauthenticated_ = 0;

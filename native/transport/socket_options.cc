@@ -10,7 +10,7 @@
 namespace jccl {
 namespace {
 
-// SO_SNDBUF to this same host.
+// SO_SNDBUF of connections to the same host.
 constexpr int kLocalSendBufferBytes = 256 * 1024;
 
 constexpr int kLongestRepeatMillis = 1000;

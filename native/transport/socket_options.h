@@ -1,4 +1,4 @@
-// How every data socket is set up.
+// Options of data sockets.
 #pragma once
 
 #include "base/fd.h"
@@ -7,26 +7,27 @@
 
 namespace jccl {
 
-// A non-blocking TCP socket of the family with the job's buffer sizes (they must be set before connect and listen, as
-// the window scale is agreed then). To a peer on this same host the send buffer is kept small: there is no distance
-// to bridge, and data that piles up leaves the caches before the peer reads it.
+// Opens a non-blocking TCP socket of the family with the job's buffer sizes. They must be set before connect and
+// listen, which agree on the window scale. To a peer on the same host the send buffer is kept small: there is no
+// distance to bridge, and data that piles up leaves the caches before the peer reads it.
 enum class Distance { Network, SameHost };
 Status openDataSocket(int family, Distance distance, const NetConfig& config, UniqueFd* socket);
 
-// Once connected: no delay, keep-alive and the user time-out, so that a host that vanished is noticed also while
-// nothing is sent.
+// Sets the options of a connected socket: no delay, keep-alive and the user time-out, so that a vanished host is
+// noticed even while nothing is sent.
 Status tuneDataSocket(int socket, const NetConfig& config);
 
-// From here on the caller judges whether the peer lives: the kernel does not end the connection, however long the peer
-// does not answer, or does not read. (With a user time-out it also ends connections to a peer that answers and reads late;
-// without one, after net.ipv4.tcp_retries2 repetitions.)
+// From now on the caller judges whether the peer lives: the kernel does not end the connection, however long the peer
+// does not answer or read. (With a user time-out, the kernel also ends connections to a peer that answers and reads
+// late; without one, it ends them after net.ipv4.tcp_retries2 retransmissions.)
 bool keepOpen(int socket);
 
-// The kernel doubles the pause between repetitions to a peer that does not answer, up to two minutes, and so notices only
-// after as long again that a network is back. Bounds it by a second; false where the kernel cannot (before Linux 6.15).
+// Limits the pause between retransmissions to a second. While a peer does not answer, the kernel doubles the pause up
+// to two minutes, and so notices only after as long again that a network is back. Returns false if the kernel cannot
+// limit it (before Linux 6.15).
 bool boundRepetitions(int socket);
 
-// What errno of a data socket usually means, for people.
+// Returns what the errno of a data socket usually means, for users.
 const char* socketHint(int error);
 
 }  // namespace jccl

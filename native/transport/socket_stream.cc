@@ -12,7 +12,7 @@ namespace jccl {
 namespace {
 
 constexpr size_t kFramesPerCall = 8;
-// Behind more missing data than this, only the next header is read ahead, so that little is copied twice.
+// If more data than this is missing, only the next header is read ahead, so that little is copied twice.
 constexpr size_t kBulkBytes = 8192;
 
 }  // namespace
@@ -29,7 +29,7 @@ SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t
 SocketStream::~SocketStream() { events_.remove(socket_.get()); }
 
 Status SocketStream::open() {
-  keepOpen(socket_.get());  // tests have streams over sockets of other families
+  keepOpen(socket_.get());  // fails in tests, which use sockets of other families
   return events_.add(socket_.get(), this);
 }
 
@@ -65,7 +65,7 @@ void SocketStream::sendFin() {
   sentFin_ = true;
   SocketFrame frame;
   frame.kind = SocketFrame::kFin;
-  // Refused when the kernel's buffer is full: the peer then takes the end for a death, as it would be without this.
+  // Fails if the kernel's buffer is full. The peer then takes the end for a death, as it would without this message.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_.get(), SHUT_WR);
 }
@@ -108,7 +108,7 @@ Status SocketStream::sendSome(size_t* moved) {
   return Status::ok();
 }
 
-// How many whole frames the kernel now has; notes the rest.
+// Returns how many frames the kernel has accepted completely, and notes how much it has of the next.
 size_t SocketStream::finishedFrames(size_t moved) {
   size_t sent = frontSent_ + moved;
   size_t frames = 0;
@@ -176,8 +176,8 @@ Status SocketStream::takeHeader(Receiver& receiver, Step* step) {
   return Status::ok();
 }
 
-// One call to the kernel: the missing data straight to its place, what follows into the buffer. Behind bulk only the
-// next header is read ahead, since bulk follows bulk.
+// Makes one call to the kernel: missing data goes straight to its destination, what follows into the buffer. After a
+// large frame only the next header is read ahead, since another large frame is likely.
 Status SocketStream::readSome(Step* step, size_t* moved) {
   if (!readable_) {
     *step = Step::Stop;
@@ -209,7 +209,7 @@ Status SocketStream::readSome(Step* step, size_t* moved) {
     finished_ = ended_ && !inFrame_ && begin_ == end_;
     return finished_ ? Status::ok() : closedWithoutFin();
   }
-  // Less than was requested: the kernel has no more, and will notify when it has.
+  // Fewer bytes than requested: the kernel has no more, and an event will report new ones.
   if (static_cast<size_t>(got) < direct + ahead && !closing_) readable_ = false;
   const size_t inPlace = std::min(direct, static_cast<size_t>(got));
   to_ += inPlace;

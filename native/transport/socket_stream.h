@@ -1,4 +1,4 @@
-// One proven TCP connection of a data connection, and its frames.
+// One authenticated TCP connection of a data connection, and its frames.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@
 
 namespace jccl {
 
-// Both halves of a socket: a queue of frames whose data stays where it is goes out, frames come in. The receiver
-// returns where the data of an arriving frame goes, and checks its header. Mostly only one half is used
-// (socket_connection.h); the other then has a FIN message and nothing else.
+// Sends and receives frames over one socket. The data of a queued frame stays where it is until the kernel has it. A
+// Receiver checks the header of an arriving frame and returns the destination of its data. Mostly only one direction
+// carries data (socket_connection.h); the other then carries only a FIN message.
 class SocketStream : public EventHandler {
  public:
   class Receiver {
    public:
     virtual ~Receiver() = default;
 
-    // Checks the header and returns where its data goes; *to stays null while the message has no buffer yet.
+    // Checks the header and sets *to to the destination of the data; null while the message has no buffer.
     virtual Status place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) = 0;
-    // All data of the frame is in place.
+    // Called when all data of the frame is in place.
     virtual void placed(const SocketFrame& frame) = 0;
   };
 
@@ -36,21 +36,21 @@ class SocketStream : public EventHandler {
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
 
-  // Puts the socket into the event set.
+  // Adds the socket to the event set.
   Status open();
   void onEvents(uint32_t epollEvents) override;
 
   uint32_t index() const { return index_; }
-  std::string describe() const;  // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
+  std::string describe() const;  // for example "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
 
-  // Best effort: reports to the peer that the coming end of the stream is intended. A stream with unsent frames is cut off
-  // instead: the peer must not take what it has for all.
+  // Tells the peer that the coming end of the stream is intended, if the kernel accepts the message. A stream with
+  // unsent frames sends no FIN: the peer must not take what it has received for everything.
   void sendFin();
   bool sentFin() const { return sentFin_; }
 
   void push(const SocketFrame& frame, const uint8_t* data) { queue_.push_back({frame, data}); }
 
-  // Passes as much as possible to the kernel. done(sequence) is called for every frame that has left its buffer.
+  // Passes as much as possible to the kernel. Calls done(sequence) for every frame whose data has left its buffer.
   template <typename Done>
   Status send(int* work, Done done) {
     if (finished_ && !queue_.empty()) return unsent();
@@ -65,7 +65,7 @@ class SocketStream : public EventHandler {
         queue_.pop_front();
         done(sequence);
       }
-      if (queue_.size() == before) break;  // the kernel is full
+      if (queue_.size() == before) break;  // the kernel accepts no more
     }
     return Status::ok();
   }
@@ -73,15 +73,16 @@ class SocketStream : public EventHandler {
   // Reads until the kernel has no more, the receiver has no buffer, or about `budget` bytes have moved.
   Status receive(Receiver& receiver, size_t budget, int* work);
 
-  // To be called every now and then: fails where the peer's host has left something unanswered for so long. A peer that
+  // Fails if the peer's host has left something unanswered for `limitNanos`. Must be called periodically. A peer that
   // answers and does not read is only late.
   Status checkAnswers(int64_t nowNanos, int64_t limitNanos);
 
-  // Would send() pass data to the kernel, as far as is known? Would receive() request some?
+  // maySend() returns true if send() would probably pass data to the kernel, mayReceive() if receive() would ask it for
+  // data.
   bool maySend() const { return writable_ && !queue_.empty(); }
   bool mayReceive() const { return readable_ || eager(); }
 
-  // It will be polled for more even if no event comes.
+  // Returns true if the stream is polled for more even if no event comes.
   bool eager() const { return pollsLeft_ > 0; }
 
  private:
@@ -111,22 +112,22 @@ class SocketStream : public EventHandler {
   const SocketAddress remote_;
   bool readable_ = true;
   bool writable_ = true;
-  bool closing_ = false;   // the kernel has reported the end of the stream, once
+  bool closing_ = false;   // the kernel has reported the end of the stream, which it does once
   bool ended_ = false;     // the other end has sent its FIN message
   bool finished_ = false;  // and has closed its half
-  bool sentFin_ = false;   // this end did
+  bool sentFin_ = false;   // this end has sent its FIN message
   PeerSilence silence_;
 
   std::deque<Queued> queue_;
-  size_t frontSent_ = 0;  // bytes of the first frame that the kernel has
+  size_t frontSent_ = 0;  // bytes of the first frame that the kernel has accepted
 
   int pollsLeft_ = 0;
-  std::array<uint8_t, 16384> buffer_;  // headers, and small messages, in one call each
+  std::array<uint8_t, 16384> buffer_;  // headers and small messages, which one call reads together
   size_t begin_ = 0;
   size_t end_ = 0;
   SocketFrame frame_;
   bool inFrame_ = false;   // frame_ is valid
-  uint8_t* to_ = nullptr;  // where the rest of its data goes; null: no buffer yet
+  uint8_t* to_ = nullptr;  // destination of the rest of its data; null: no buffer yet
   size_t missing_ = 0;
 };
 
