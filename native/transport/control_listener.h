@@ -1,4 +1,5 @@
-// The listener of networks whose connections have one TCP connection each, beside what moves their data.
+// Listener of networks whose data does not travel over TCP. Each of their connections also has a TCP connection for
+// control.
 #pragma once
 
 #include <functional>
@@ -16,14 +17,14 @@ namespace jccl {
 
 class ControlListener final : public NetListener, private SocketListener::Judge {
  public:
-  // Makes the receiving end of a connection whose TCP connection has been proven.
+  // Makes the receiving end of a connection whose TCP connection is authenticated.
   using Accept = std::function<Status(const NetIntroductionHeader& who, UniqueFd socket,
                                       std::unique_ptr<NetRecvConnection>* connection)>;
 
   ControlListener(const NetConfig& config, EventSet& controlEvents, Accept accept)
       : config_(config), accept_(std::move(accept)), sockets_(config, controlEvents, *this) {}
 
-  // Publishes `header` with the addresses of its sockets behind it.
+  // Publishes `header`, followed by the addresses of the sockets.
   Status open(const std::vector<std::string>& addresses, std::span<const uint8_t> header) {
     if (Status opened = sockets_.open(addresses); !opened) return opened;
     info_.assign(header.begin(), header.end());

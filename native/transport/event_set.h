@@ -1,4 +1,4 @@
-// File descriptors that a thread waits for.
+// A set of file descriptors that a thread waits for.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace jccl {
 
-// Called when its descriptor became readable or writable, under the lock of the set's owner; only notes the fact, the
+// Called under the lock of the set's owner when its descriptor became readable or writable. Only notes the fact; the
 // work happens later.
 class EventHandler {
  public:
@@ -16,17 +16,19 @@ class EventHandler {
   virtual void onEvents(uint32_t epollEvents) = 0;
 };
 
-// An epoll set, edge-triggered: each change is reported once, so a set with data that is not needed yet stays quiet. Its own
-// descriptor is readable when dispatch() has something to report, so sets can be waited for together.
+// An edge-triggered epoll set. Each change is reported once, so unread data that is not needed yet causes no more
+// events. The set's own descriptor is readable when dispatch() has something to report, so that a thread can wait for
+// several sets.
 class EventSet {
  public:
   Status open();
 
-  // Watches for readable, writable and closed. The handler must remove the descriptor before either goes away.
+  // Watches `fd` for becoming readable, writable or closed. The handler must remove `fd` before either of them goes
+  // away.
   Status add(int fd, EventHandler* handler);
   void remove(int fd);
 
-  // Calls the handlers of what happened. Returns how many were called; never blocks.
+  // Calls the handlers of all descriptors that have events and returns their number. Never blocks.
   int dispatch();
 
   int fd() const { return epoll_.get(); }

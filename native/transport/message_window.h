@@ -1,4 +1,4 @@
-// The messages that one end of a connection has posted and not finished.
+// Window of the messages that one end of a connection has posted and not finished.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace jccl {
 
-// A slot for each of the up to kNetInFlight messages from done() to posted(), by sequence number.
+// Has a slot for each message from done() to posted(), at most kNetInFlight, by sequence number.
 template <typename Slot>
 class MessageWindow {
  public:
-  // The next message to post, and the first that test() has not reported.
+  // posted() is the next message to post, done() the first one that test() has not reported.
   uint64_t posted() const { return posted_; }
   uint64_t done() const { return done_; }
   bool holds(uint64_t sequence) const { return sequence >= done_ && sequence < posted_; }
@@ -24,16 +24,17 @@ class MessageWindow {
   Slot& operator[](uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
   const Slot& operator[](uint64_t sequence) const { return slots_[sequence % kNetInFlight]; }
 
-  // Posts the next message; its slot is as another message left it.
+  // Posts the next message. Its slot still contains the values of an earlier message.
   Slot& post() { return (*this)[posted_++]; }
-  // Finishes the first message; or all up to `sequence` of which `isOver(slot)` holds, up to the first of which it does not.
+  // finish() finishes the first message. finishTo() finishes messages up to `sequence`, in order, while isOver(slot) is
+  // true.
   void finish() { ++done_; }
   template <typename IsOver>
   void finishTo(uint64_t sequence, IsOver isOver) {
     while (done_ < posted_ && done_ <= sequence && isOver((*this)[done_])) ++done_;
   }
 
-  // The error of a call with a sequence number that does not fit.
+  // Returns the error of a call whose sequence number does not fit.
   Status outOfOrder(const char* call, uint64_t sequence) const {
     return Status::internal(std::string(call) + ": sequence=" + std::to_string(sequence) +
                             " posted=" + std::to_string(posted_) + " done=" + std::to_string(done_) +

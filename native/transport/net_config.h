@@ -1,4 +1,4 @@
-// What the network transport of one communicator needs to know.
+// Settings of the network transport of one communicator.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace jccl {
 
-// Over InfiniBand verbs.
+// Settings of InfiniBand verbs.
 struct IbConfig {
   verbs::AdapterSettings adapter;
-  int queuePairs = 1;      // per connection; the same on all ranks
-  bool splitData = false;  // every message over all of them, instead of whole messages alternately
+  int queuePairs = 1;      // number per connection; equal on all ranks
+  bool splitData = false;  // splits every message over all queue pairs instead of alternating whole messages
 };
 
 struct NetConfig {
@@ -23,23 +23,23 @@ struct NetConfig {
   int size = 1;
   int channels = 1;
   std::array<uint8_t, 16> communicator{};  // its id, different for every split and every job
-  std::vector<uint8_t> secret;             // known to every rank of the job, and to no other process
+  std::vector<uint8_t> secret;             // known to every rank of the job and to no other process
 
-  int streams = 1;                    // TCP connections per connection; the same on all ranks
-  int threads = 1;                    // that move the data of all TCP connections, a waiting thread among them
-  uint32_t stripeBytes = 256 * 1024;  // a message is spread over streams in stripes of at least so much
-  int sendBufferBytes = 0;            // SO_SNDBUF and SO_RCVBUF; 0: let the kernel choose and grow them
-  int receiveBufferBytes = 0;
-  int pollsAfterData = 32;  // how often a stream that has just delivered is polled for more without an event
+  int streams = 1;  // number of TCP connections per connection; equal on all ranks
+  int threads = 1;  // number of threads that move the data of all TCP connections, including a waiting thread
+  uint32_t stripeBytes = 256 * 1024;  // smallest stripe of a message that is spread over streams
+  int sendBufferBytes = 0;            // SO_SNDBUF; 0: the kernel chooses the size and grows it
+  int receiveBufferBytes = 0;         // SO_RCVBUF; likewise
+  int pollsAfterData = 32;            // number of polls, without an event, of a stream that has just delivered
 
-  int64_t connectTimeoutNanos = 20'000'000'000;   // from the first attempt to a proven connection
-  int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself
-  int64_t peerTimeoutNanos = 15'000'000'000;      // a host that leaves something unanswered so long is gone
+  int64_t connectTimeoutNanos = 20'000'000'000;   // limit from the first attempt to an authenticated connection
+  int64_t handshakeTimeoutNanos = 3'000'000'000;  // limit for a client to prove the secret after it has connected
+  int64_t peerTimeoutNanos = 15'000'000'000;  // time after which a host that leaves something unanswered counts as gone
   IbConfig ib;
-  std::string plugin;  // which network plug-in, as JCCL_NET_PLUGIN has it
+  std::string plugin;  // the network plug-in: the value of JCCL_NET_PLUGIN
   NetDeviceNumbers devices;
 
-  uint32_t maxHalfOpen = 128;  // clients that have not proven themselves, at one time
+  uint32_t maxHalfOpen = 128;  // limit of clients that are connected and have not proved the secret
 };
 
 }  // namespace jccl

@@ -33,7 +33,7 @@ std::string NetControlConnection::describe() const {
 }
 
 Status NetControlConnection::send(const void* info, size_t bytes) {
-  // The send buffer of a new connection takes so little.
+  // The send buffer of a new connection has space for so few bytes.
   if (::send(socket_.get(), info, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes)) return Status::ok();
   const int error = errno;
   return Status::transport("net: lost " + describe() + ": send errno=" + std::to_string(error) + " (" +
@@ -41,7 +41,7 @@ Status NetControlConnection::send(const void* info, size_t bytes) {
 }
 
 void NetControlConnection::sendFin() {
-  // Refused when the other end has gone: then no process waits for it.
+  // Fails if the other end is gone; then no process waits for the FIN.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
   ::shutdown(socket_.get(), SHUT_WR);
 }

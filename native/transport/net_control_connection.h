@@ -1,5 +1,5 @@
-// The out-of-band TCP connection beside a connection over verbs or a plug-in: connect information, and detection of the
-// other end's death.
+// The out-of-band TCP connection that accompanies a connection over verbs or a plug-in. Carries connect information and
+// detects the death of the other end.
 #pragma once
 
 #include <array>
@@ -17,15 +17,16 @@
 
 namespace jccl {
 
-// Each end may send its information once, of as many bytes as the other expects, then notices, and a FIN byte when it closes. An end without
-// a FIN is a death: queue pairs fall silent, but the kernel closes the sockets of a process at once.
+// Each end can send its information once, with as many bytes as the other end expects, then notices, and a FIN byte
+// when it closes. If the connection ends without a FIN, the other process has died: queue pairs would only fall silent,
+// but the kernel closes the sockets of a process at once.
 class NetControlConnection : public EventHandler {
  public:
   NetControlConnection(UniqueFd socket, int peer, size_t infoBytes)
       : socket_(std::move(socket)), peer_(peer), info_(infoBytes) {}
   ~NetControlConnection() override;
 
-  // From now on `events` watches it, and no set that did before.
+  // Adds the connection to `events` and removes it from the set that watched it before.
   Status watch(EventSet& events);
 
   template <class Info>
@@ -34,19 +35,20 @@ class NetControlConnection : public EventHandler {
   }
   void sendFin();
 
-  // A number, of a kind below kNoticeKinds. Where the other end reads so little that the kernel takes no more, it is lost.
+  // Sends a number of a kind below kNoticeKinds. If the other end reads so little that the kernel accepts no more, the
+  // notice is lost and the result is an error.
   static constexpr size_t kNoticeKinds = 7;
   Status notify(uint8_t kind, uint64_t value);
-  // The last one of this kind that has come and was not taken before.
+  // Returns the last notice of this kind that has arrived, and forgets it.
   std::optional<uint64_t> takeNotice(uint8_t kind) { return std::exchange(notices_[kind], std::nullopt); }
 
-  // Ends it without a FIN.
+  // Ends the connection without a FIN.
   void cut();
 
-  // Reads what has come. An error: the other end is gone, or sends something else.
+  // Reads what has arrived. Fails if the other end is gone or sent something unexpected.
   Status progress(int* work);
   bool hasInfo() const { return received_ == info_.size(); }
-  // Of as many bytes as the other end sends, which hasInfo() says are here.
+  // Returns the other end's information, which has the size of Info. Requires hasInfo().
   template <class Info>
   Info info() const {
     Info info;
@@ -73,7 +75,7 @@ class NetControlConnection : public EventHandler {
   size_t received_ = 0;
   std::array<std::optional<uint64_t>, kNoticeKinds> notices_;
   Notice notice_{};
-  size_t noticeBytes_ = 0;  // of the one that is coming
+  size_t noticeBytes_ = 0;  // received bytes of the notice that is arriving; 0: none is
   bool readable_ = true;
   bool ended_ = false;
 };

@@ -1,4 +1,4 @@
-// The first thing that went wrong on any connection.
+// The first error of any connection of a transport.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace jccl {
 
-// Later errors are consequences of the first and are dropped. Thread-safe; isSet() is one load.
+// Keeps the first error and drops later ones, which are its consequences. Thread-safe; isSet() is one load.
 class NetErrorLatch {
  public:
   void set(Status error, int peer) {
@@ -22,7 +22,7 @@ class NetErrorLatch {
 
   bool isSet() const { return set_.load(std::memory_order_acquire); }
 
-  // Ok, or the first error; *peer is the rank it is about, or -1.
+  // Returns ok, or the first error; *peer is the rank that it is about, or -1.
   Status get(int* peer) const {
     const std::lock_guard lock(mutex_);
     *peer = peer_;

@@ -1,10 +1,10 @@
-// How two ends of a data connection prove the job's secret to each other, before a byte is believed.
+// Handshake by which both ends of a data connection prove the job's secret to each other, before either trusts a byte.
 //
 //     listener  ── Challenge {magic, version, nonce L} ─────────────────────────────>  connector
 //     listener  <─ Introduction {header with nonce C, HMAC(secret, "C", L, header)} ──  connector
 //     listener  ── Reply {code, HMAC(secret, "L", C, L, code, header)} ────────────>  connector
 //
-// Nonces are fresh for each attempt, so a recorded handshake is worth nothing.
+// Nonces are fresh for each attempt, so a recorded handshake cannot be replayed.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ struct NetHandshakeReply {
 static_assert(sizeof(NetChallenge) == 24 && sizeof(NetIntroductionHeader) == 56 && sizeof(NetIntroduction) == 88 &&
               sizeof(NetHandshakeReply) == 36);
 
-// The shared secret, and the proofs made with it.
+// The job's secret, and the proofs made with it.
 class NetSecret {
  public:
   explicit NetSecret(std::span<const uint8_t> key) : key_(key.begin(), key.end()) {}
@@ -72,7 +72,7 @@ class NetSecret {
 
 Status freshNonce(NetNonce* nonce);
 
-// What a refusal means.
+// Returns the meaning of a reply code as text.
 std::string refusalText(uint32_t code);
 
 }  // namespace jccl

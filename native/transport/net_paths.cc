@@ -32,7 +32,7 @@ NetPaths::NetPaths(int rank, const std::vector<NetPath>& paths) : rank_(rank) {
   for (const NetPath& path : paths) {
     const bool others = path.from == rank && path.to == rank;
     const char* why = others ? "the channel's ring uses it" : "the plan's rings and trees do";
-    // A device of the same number on another host counts as one of the same rail.
+    // A device with the same number on another host counts as one of the same rail.
     if (path.from == rank) add(sends_, {path.to, path.channel}, {path.out, others ? path.out : path.in, why});
     if (path.to == rank) add(receives_, {path.from, path.channel}, {path.in, path.out, why});
   }

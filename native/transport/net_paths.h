@@ -1,4 +1,4 @@
-// By which network devices the connections of a rank go, as the plan of rings and trees has it.
+// The network devices that the connections of a rank use, according to the plan of rings and trees.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace jccl {
 
-// The numbers that plans have for the devices of this host, by name: "eth0", "mlx5_0:1".
+// Maps the names of this host's network devices, such as "eth0" or "mlx5_0:1", to their numbers in plans.
 class NetDeviceNumbers {
  public:
   static constexpr int kUnknown = -1;
-  static constexpr int kMax = 254;  // larger ones are not sent with addresses, and count as unknown
+  static constexpr int kMax = 254;  // larger numbers do not fit into an encoded address, and count as unknown
 
   NetDeviceNumbers() = default;
-  // Lines of a number, a space and a name.
+  // Parses lines that each contain a number, a space and a name.
   static Status parse(const std::string& lines, NetDeviceNumbers* numbers);
 
   int of(const std::string& name) const;
@@ -40,24 +40,26 @@ struct NetPath {
 
 class NetPaths {
  public:
-  // Of one end of a connection: the device on this host, and the one on the peer's.
+  // The devices of one end of a connection: the one on this host, and the one on the peer's host.
   struct Ends {
     int local = NetDeviceNumbers::kUnknown;
     int remote = NetDeviceNumbers::kUnknown;
-    const char* why = "no plan names one";  // for the log
+    const char* why = "no plan names one";  // reason, for the log
   };
 
   NetPaths() = default;
-  // The first path of a connection counts. One from this rank to itself is for all connections of its channel without one.
+  // If several paths belong to one connection, the first counts. A path from this rank to itself applies to all
+  // connections of its channel that have no path.
   NetPaths(int rank, const std::vector<NetPath>& paths);
 
   Ends sending(int peer, int channel) const { return find(sends_, peer, channel); }
   Ends receiving(int peer, int channel) const { return find(receives_, peer, channel); }
-  // The devices of this host that any path goes by.
+  // Returns the devices of this host that occur in any path.
   const std::set<int>& devices() const { return devices_; }
 
  private:
-  using Table = std::map<std::pair<int, int>, Ends>;  // by peer and channel; this rank stands for all others
+  // key: peer and channel; this rank as a peer stands for all peers without an entry
+  using Table = std::map<std::pair<int, int>, Ends>;
 
   void add(Table& table, const std::pair<int, int>& connection, const Ends& ends);
   Ends find(const Table& table, int peer, int channel) const;
@@ -68,13 +70,13 @@ class NetPaths {
   std::set<int> devices_;
 };
 
-// The place of the device with this number in a list, if there is one.
+// Returns the index of the device with this number in a list, if the list contains it.
 std::optional<size_t> placeOf(const std::vector<int>& numbers, int number);
 
-// The log text about the plan's devices that are not among those in use; empty where all are.
+// Returns a log text about the plan's devices that are not in use; empty if all are in use.
 std::string missingText(const NetPaths& paths, const std::vector<int>& inUse);
 
-// Why a device was taken: `found` is whether the planned one was there. For the log.
+// Returns the reason for the choice of a device, for the log. `found`: the planned device is in use.
 std::string reasonOf(const NetPaths::Ends& ends, bool found);
 
 }  // namespace jccl

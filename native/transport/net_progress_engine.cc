@@ -15,18 +15,18 @@
 namespace jccl {
 namespace {
 
-// While it polls the data, the thread sleeps at most so long even if no event comes.
+// Longest sleep of the engine's thread while it polls data, even if no event comes.
 constexpr int64_t kMaxSleepNanos = 10'000'000;
-// How often callbacks that expect something are called in one poll.
+// Number of times that one poll repeats the callbacks while they find nothing but expect data.
 constexpr int kCallsPerPoll = 4;
 constexpr int kMaxPollsWithoutEvents = 8;
-// For so long after it was last asked, the thread that serves callers looks for data.
+// Time after the last request of a caller during which the thread that serves callers looks for data.
 constexpr int64_t kServeNanos = 1'000'000;
-// So many polls in a row find nothing before it sleeps.
+// Number of polls in a row that find nothing before that thread sleeps.
 constexpr int kIdlePolls = 16;
 
-// The progress a thread had seen when it last polled. Belongs to whichever engine the thread polled last; a wrong one
-// only makes a wait return early.
+// Value of progress_ when this thread last polled. It belongs to the engine that the thread polled last; another
+// engine's value only makes a wait return early.
 thread_local uint32_t seenProgress = 0;
 
 timespec toTimespec(int64_t nanos) { return {nanos / 1'000'000'000, nanos % 1'000'000'000}; }
@@ -85,7 +85,7 @@ void NetProgressEngine::serveByThread(CallWatch& watch, int64_t limitNanos) {
 
 bool NetProgressEngine::run(std::function<void()> task) {
   if (!servedByThread()) {
-    // What holds another thread holds the mutex, too.
+    // A call that holds another thread also holds the mutex, so a plain lock() could block for ever.
     std::unique_lock lock(mutex_, std::defer_lock);
     if (watch_ == nullptr) lock.lock();
     while (!lock.owns_lock() && !lock.try_lock()) {
@@ -184,8 +184,8 @@ int NetProgressEngine::pollCallbacks(int64_t nowNanos) {
   return work;
 }
 
-// Callbacks that move data, or expect some, know where to read: events are awaited when they found nothing, and now and
-// then for the sake of the others.
+// Callbacks that move data or expect some know where to read. So events are dispatched only when these callbacks found
+// nothing, and after every kMaxPollsWithoutEvents polls for the sake of the other callbacks.
 int NetProgressEngine::runData() {
   int work = pollCallbacks(monotonicNanos());
   for (int calls = 0; work == 0 && calls < kCallsPerPoll && anyExpecting(); ++calls) {
@@ -221,8 +221,8 @@ void NetProgressEngine::noteProgress() {
   if (leaderSleeps_.load()) signalEvent(leaderWake_);
 }
 
-// While the thread polls, it comes soon by itself. Stored in any case: a thread that takes back an older request sees with this one
-// what the caller had published before.
+// A thread that polls needs no wake. The flag is stored even if it is set already: the thread, when it clears the flag,
+// then sees what this caller has published.
 void NetProgressEngine::askThread() {
   threadPolls_.store(true);
   if (threadSleeps_.load() && threadSleeps_.exchange(false)) wakeThread();
@@ -270,7 +270,7 @@ void NetProgressEngine::waitForEvents(int64_t nanos) {
   if (std::unique_lock lock(leader_, std::try_to_lock); lock) {
     lead(nanos);
     lock.unlock();
-    // The leader may leave for good: another thread shall wait for the events.
+    // The leader may never wait again, so another thread must wait for the events.
     if (followers_.load() != 0) futexWake(progress_, 1);
     return;
   }
@@ -292,7 +292,7 @@ void NetProgressEngine::kick() {
   wakeThread();
 }
 
-// One poll of everything the thread is responsible for. False: it shall stop.
+// Polls once everything that the thread is responsible for. Returns false if the thread must stop.
 bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
   int work = 0;
   int64_t next = INT64_MAX;
@@ -304,7 +304,8 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
     controlEvents_.dispatch();
     for (ProgressCallback* callback : control_) work += callback->poll(now);
     work += runData();
-    // First clear, then check: a kick() that comes after the check sets it again, and what comes before it is seen.
+    // Cleared before the check: a kick() after the check sets the flag again, and the check sees what was published
+    // before.
     const bool asked = threadPolls_.exchange(false);
     if (asked || work > 0) askedNanos_ = now;
     if (asked && anyPending()) threadPolls_.store(true);
@@ -312,13 +313,14 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
     for (const ProgressCallback* callback : data_) next = std::min(next, callback->nextDeadlineNanos());
     *sleepNanos = next == INT64_MAX ? INT64_MAX : std::max<int64_t>(next - now, 0);
     if (watch_ != nullptr) *sleepNanos = sleepOfServing(*sleepNanos, work > 0, now);
-    if (work > 0) *sleepNanos = 0;  // there may be more, of which no event speaks yet
+    if (work > 0) *sleepNanos = 0;  // more may be there without an event yet
   }
   if (work > 0) noteProgress();
   return true;
 }
 
-// Callers may be about to ask for more.
+// Returns how long the thread that serves callers sleeps. A caller that asked a moment ago may ask for more, so the
+// thread first polls kIdlePolls times without a sleep.
 int64_t NetProgressEngine::sleepOfServing(int64_t nanos, bool worked, int64_t nowNanos) {
   if (worked) idlePolls_ = 0;
   if (nowNanos - askedNanos_ >= kServeNanos) return nanos;
@@ -335,7 +337,7 @@ bool NetProgressEngine::threadRound() {
     return true;
   }
   threadSleeps_.store(!polls);
-  if (!polls && threadPolls_.load()) return true;  // asked meanwhile
+  if (!polls && threadPolls_.load()) return true;  // asked in the meantime
   std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
                                   pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
   const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);

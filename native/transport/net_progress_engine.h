@@ -1,4 +1,5 @@
-// Polls the progress callbacks of one communicator's network: on waiting threads when there are any, else on its own.
+// Progress engine of one communicator's network: polls its callbacks on waiting threads if there are any, else on its
+// own thread.
 #pragma once
 
 #include <atomic>
@@ -20,73 +21,77 @@
 
 namespace jccl {
 
-// Who polls:
+// Threads that poll:
 //
-//     callers of poll()    move data themselves, which saves a context switch to another thread; the engine's thread stops
-//                          polling the data, so a caller calls kick() when it stops polling
-//     the engine's thread  sleeps on the control events (listening, dialling, introductions) and serves those alone;
-//                          after kick() with data left, it also polls the data, until none is left or a caller polls
+//     callers of poll()    move data themselves, which saves a context switch. The engine's thread then does not poll
+//                          data, so a caller calls kick() when it stops polling.
+//     the engine's thread  sleeps on the control events (listening, dialling, introductions) and serves only these.
+//                          After a kick() with data left, it also polls data, until none is left or a caller polls.
 //
-// Where calls of the network may block (serveByThread), only threads make them that can be left behind (CallWatch): the engine's,
-// and those that run operations, which poll as above. For other callers the engine's thread polls the data while they poll, and
-// until nothing is left, and it runs what they have to do with connections. They only wait for it, and not for ever.
+// If calls of the network can block (serveByThread), only threads that can be left behind (CallWatch) make them: the
+// engine's thread, and threads that run operations, which poll as above. For other callers, the engine's thread polls
+// data while they poll and until no data is left, and runs their tasks. These callers only wait for it, and only for a
+// limited time.
 //
-// Callers that wait: one of them (the leader) sleeps in ppoll on the data events, the others on a futex that every
-// progress wakes. A caller whose connection another thread has served is thus woken at once.
+// Callers that wait: one of them, the leader, sleeps in ppoll on the data events; the others sleep on a futex that
+// every progress wakes. A caller whose connection was served by another thread is thus woken at once.
 class NetProgressEngine final : public ProgressEngine {
  public:
   NetProgressEngine() = default;
   ~NetProgressEngine() override { stop(); }
 
   Status start();
-  // Ends the thread, unless a call holds it: then it and the engine stay. Callbacks are not called any more afterwards, unless
-  // poll() is. `last` runs as the last task, see run().
+  // Ends the engine's thread. If a call holds the thread, both the thread and the engine are left behind. Afterwards
+  // only poll() still calls callbacks. `last` runs as the last task; see run().
   void stop(const std::function<void()>& last = [] {});
 
-  // From now on, before anything is added. A call that takes longer than the limit holds its thread for ever.
+  // Declares that calls of the network can block. Must be called before anything is added. A call that takes longer
+  // than `limitNanos` counts as holding its thread for ever.
   void serveByThread(CallWatch& watch, int64_t limitNanos);
-  // Whether a call holds its thread. Then nothing that callbacks use may be touched any more.
+  // Returns true if a call holds its thread. Nothing that callbacks use may be touched then.
   bool isStuck() { return watch_ != nullptr && watch_->isStuck(monotonicNanos(), limitNanos_); }
 
-  // Runs the task as callbacks run, and throws what it throws: under the mutex, and on the engine's thread where the caller may not. False: a call holds a
-  // thread, or the engine's has ended, and the task has not ended, nor will it.
+  // Runs the task under the mutex, as callbacks run, and throws what it throws. If the caller must not call the
+  // network, the engine's thread runs the task. Returns false if the task has not ended and never will: a call holds a
+  // thread, or the engine's thread has ended.
   bool run(std::function<void()> task);
-  // The same without waiting for it where the thread runs it; in order with others, and before the thread polls again.
+  // Like run(), but does not wait if the engine's thread runs the task. Tasks keep their order and run before that
+  // thread polls again.
   void post(std::function<void()> task);
 
   int poll() override;
   void waitForEvents(int64_t nanos) override;
   void kick() override;
 
-  // Every poll calls the data callbacks, the thread calls the control callbacks. They outlive the engine's thread.
+  // Every poll calls the data callbacks; only the engine's thread calls the control callbacks. Callbacks must outlive
+  // that thread.
   void addData(ProgressCallback* callback);
-  void addDataLocked(ProgressCallback* callback) {
-    data_.push_back(callback);
-  }  // from a callback, or with the mutex held
+  // Requires that a callback runs, or that the caller holds the mutex.
+  void addDataLocked(ProgressCallback* callback) { data_.push_back(callback); }
   void addControl(ProgressCallback* callback);
-  // A data callback that is called from the first use on. What it returns lives as long as the engine.
+  // Adds a data callback that is called only from its first use on. The result lives as long as the engine.
   FirstUse* addDormant(ProgressCallback* callback);
 
-  // No events report what callbacks of the data wait for: nobody sleeps for longer. The thread may run.
+  // Limits sleeps between polls of data to `nanos`, for networks without events. The engine's thread may be running.
   void pollWithin(int64_t nanos) {
     hasEvents_.store(false, std::memory_order_relaxed);
     maxSleepNanos_.store(nanos, std::memory_order_relaxed);
   }
 
-  // How many data callbacks every poll calls.
+  // Returns the number of data callbacks that every poll calls.
   size_t active();
 
   EventSet& controlEvents() { return controlEvents_; }
   EventSet& dataEvents() { return dataEvents_; }
-  std::mutex& mutex() { return mutex_; }  // held while a callback runs; for callers see run()
+  std::mutex& mutex() { return mutex_; }  // held while a callback runs; callers use run()
 
-  // Has any data callback work that must go on?
+  // Returns true if any data callback has work that must continue.
   bool pending();
-  // Something changed that the thread must see.
+  // Wakes the engine's thread, so that it sees a change.
   void wakeThread();
 
  private:
-  // A callback that no thread has used yet.
+  // A data callback that is not called before its first use.
   class Dormant final : public FirstUse {
    public:
     Dormant(ProgressCallback* callback, std::atomic<uint32_t>& uses) : callback(callback), uses_(uses) {}
@@ -105,7 +110,7 @@ class NetProgressEngine final : public ProgressEngine {
 
   struct Task {
     std::function<void()> run;
-    std::exception_ptr thrown;  // published by `done`
+    std::exception_ptr thrown;  // written before `done`
     std::atomic<uint32_t> done{0};
   };
 
@@ -132,11 +137,11 @@ class NetProgressEngine final : public ProgressEngine {
   std::vector<ProgressCallback*> data_;
   std::vector<ProgressCallback*> control_;
   std::vector<std::shared_ptr<Dormant>> dormant_;
-  std::atomic<uint32_t> firstUses_{0};  // of dormant callbacks
+  std::atomic<uint32_t> firstUses_{0};  // number of first uses of dormant callbacks
   uint32_t firstUsesSeen_ = 0;
   int pollsWithoutEvents_ = 0;
   std::atomic<bool> hasEvents_{true};
-  std::atomic<int64_t> maxSleepNanos_{INT64_MAX};  // between polls of data
+  std::atomic<int64_t> maxSleepNanos_{INT64_MAX};  // longest sleep between two polls of data
 
   std::atomic<uint32_t> progress_{0};  // the futex word: changes with every progress
   std::atomic<uint32_t> followers_{0};
@@ -151,12 +156,12 @@ class NetProgressEngine final : public ProgressEngine {
   std::atomic<uint32_t> ended_{0};
   std::atomic<bool> stopped_{false};
 
-  CallWatch* watch_ = nullptr;  // null: callers poll as well
+  CallWatch* watch_ = nullptr;  // null: no call can block, and every caller polls
   int64_t limitNanos_ = 0;
   std::mutex tasksMutex_;
   std::vector<std::shared_ptr<Task>> tasks_;
-  int64_t askedNanos_ = 0;  // when the thread last had something to do, or was asked for it
-  int idlePolls_ = 0;       // since it had
+  int64_t askedNanos_ = 0;  // when the thread last had work or was asked for it
+  int idlePolls_ = 0;       // polls in a row that found no work
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// What the proxies at both ends of a connection share.
+// Base of the proxies at the two ends of a network connection.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace jccl {
 
-// Serves one connection until its first error, which is final: it goes to the transport's latch, with the step and the
-// channel it happened at, and the network connection is given up.
+// Serves one connection until its first error, which is final. The error goes to the transport's NetErrorLatch together
+// with the step and channel at which it happened, and the network connection is dropped.
 template <typename Connection>
 class NetProxy : public ProgressCallback {
  public:
   int poll(int64_t nowNanos) final {
     if (failed_) return 0;
     int work = 0;
-    // An exception may leave the connection half updated: the connection fails.
+    // An exception may leave the connection half updated, so the connection fails.
     if (Status advanced = orThrown([&] { return advance(nowNanos, &work); }); !advanced) {
       failed_ = true;
       errors_.set(describe(std::move(advanced)), peer_);
@@ -35,7 +35,7 @@ class NetProxy : public ProgressCallback {
     return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
   }
 
-  // A call will never come back from the connection: the other end learns that nothing more comes.
+  // Informs the other end that nothing more comes, because a call of the network never returns.
   void abandon() {
     if (connection_ != nullptr && !failed_) connection_->abandon();
   }
@@ -45,7 +45,7 @@ class NetProxy : public ProgressCallback {
   }
   bool drained() const { return connection_ == nullptr || failed_ || connection_->drained(); }
 
-  // Ends the connection in order: no more comes.
+  // Ends the connection in order, after which it carries nothing more.
   void close() {
     if (connection_ != nullptr && !failed_) connection_->close();
     connection_.reset();
@@ -60,7 +60,7 @@ class NetProxy : public ProgressCallback {
         first_(memory.head->head.load(std::memory_order_acquire)),
         errors_(errors) {}
 
-  // The status with where it came from, as far as there is memory.
+  // Adds to the text of a status where it came from. Returns it unchanged if there is no memory for that.
   Status describe(Status status) const noexcept {
     try {
       return {status.code(), status.message() + " [" + activity() + " channel=" + std::to_string(channel_) + "]"};
@@ -69,19 +69,19 @@ class NetProxy : public ProgressCallback {
     }
   }
 
-  // Does what can be done without waiting and adds to *work how much that was.
+  // Does all work that is possible without waiting and adds its amount to *work.
   virtual Status advance(int64_t nowNanos, int* work) = 0;
 
-  // For errors: "sending step=7".
+  // Returns the current activity for errors, for example "sending step=7".
   virtual std::string activity() const = 0;
 
-  // The network numbers messages from 0.
+  // Steps are numbered from first_, messages of the network from 0.
   uint64_t sequenceOf(uint64_t step) const { return step - first_; }
 
   const ConnectionMemory memory_;
   const int peer_;
   const int channel_;
-  const uint64_t first_;  // the step that the connection begins with: not 0 only in tests, where LL flags must wrap
+  const uint64_t first_;  // first step of the connection: not 0 only in tests that make LL flags wrap
   std::unique_ptr<Connection> connection_;
   bool failed_ = false;
 

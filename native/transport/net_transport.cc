@@ -11,10 +11,12 @@ namespace jccl {
 namespace {
 
 constexpr int kMaxStreams = 64;
-// How long threads sleep at most between polls of a network without events.
+// Longest sleep of a thread between two polls of a network without events.
 constexpr int64_t kPollNanos = 20'000;
-constexpr int64_t kDrainNanos = 500'000'000;  // ranks mostly close together
-// Handshakes are served by the engine's thread, which does not wake a thread that waits for their end.
+// Limit of the wait for peers in drain(): ranks mostly close at about the same time.
+constexpr int64_t kDrainNanos = 500'000'000;
+// Sleep between two checks of pollUntil(). The engine's thread serves handshakes, and does not wake a thread that waits
+// for their end.
 constexpr int64_t kWaitSleepNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
@@ -125,7 +127,7 @@ Status NetTransport::checkKey(int peer, int channel) const {
 
 SendProxy::Dial NetTransport::dial(NetRoute route, const ConnectionMemory& memory) {
   return [this, route, memory](std::unique_ptr<NetSendConnection>* connection, std::unique_ptr<NetMemory>* registered) {
-    engine_.wakeThread();  // it serves the handshake
+    engine_.wakeThread();  // the thread serves the handshake
     if (net_->needsRegisteredMemory()) {
       Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetAccess::Read, registered);
       if (!done) return done;
@@ -194,7 +196,7 @@ Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemor
   return added;
 }
 
-// Only now there is something to poll.
+// The engine polls the receiver only from now on: before, there was nothing to poll.
 void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection) {
   receiver.attach(std::move(connection), *net_);
   engine_.addDataLocked(&receiver);
@@ -225,7 +227,7 @@ Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connec
       if (forward->dialsAhead()) senders.push_back(forward.get());
     }
   });
-  // Every connection has a deadline of its own; a little later it has failed.
+  // Every connection has a deadline of its own, which has passed by this later one.
   const int64_t deadline = monotonicNanos() + config_.connectTimeoutNanos + config_.handshakeTimeoutNanos;
   const auto allConnected = [&] {
     bool all = false;
@@ -269,7 +271,7 @@ void NetTransport::addUserMemory(const void* address, size_t bytes, bool written
     std::shared_ptr<NetMemory> memory = userMemory_.kept(address, bytes);
     if (memory == nullptr) {
       std::unique_ptr<NetMemory> made;
-      // What cannot be registered is copied.
+      // Memory that cannot be registered is copied.
       if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &made)) return;
       memory = std::move(made);
     }
@@ -342,7 +344,7 @@ void NetTransport::close(int64_t flushNanos) {
   if (!isStuck()) return;
   int peer = -1;
   logMessage(LogLevel::Error, "net", "left behind: " + error(&peer).message());
-  // The other ends must not wait for it.
+  // Informs the peers, so that they do not wait for this rank.
   for (const auto& [key, sender] : senders_) sender->abandon();
   for (const auto& [key, receiver] : receivers_) receiver->abandon();
 }

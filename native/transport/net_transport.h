@@ -1,4 +1,4 @@
-// All network connections of one communicator: what the engine calls.
+// The network transport of one communicator: all its network connections, as the engine uses them.
 #pragma once
 
 #include <cstdint>
@@ -25,57 +25,62 @@
 
 namespace jccl {
 
-// Makes a network whose objects run under the engine's lock: the first set watches what listens and dials, the second
-// what moves data. An error states what is missing here.
+// Makes a network whose objects run under the engine's lock. `controlEvents` watches sockets that listen or dial,
+// `dataEvents` those that move data. An error states what this host lacks.
 using NetMaker = std::function<Status(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
                                       std::unique_ptr<Net>* net)>;
 
-// Life: create, listen (the info goes to the peers over the bootstrap), addPeer for each rank reached by network, then
-// sendConnection and recvConnection for each connection, in any order and at any time. Send connections are dialled
-// when first used; receive connections come when the peer dials. The slots of both must outlive this object.
+// Use: create(), listen() (the info travels to the peers over the bootstrap), addPeer() for each rank that is reached
+// by network, then sendConnection() and recvConnection() for each connection, in any order and at any time. A send
+// connection is dialled when it is first used; a receive connection is made when the peer dials. The slots of both must
+// outlive this object.
 //
-// poll(), waitForEvents(), kick(), failed() and error() may be called from any thread; the rest from one at a time.
+// poll(), waitForEvents(), kick(), failed() and error() may be called from any thread; all other methods by one thread
+// at a time.
 class NetTransport final : public ProgressEngine {
  public:
-  // Over sockets, unless another network is given. The config that the maker gets lives as long as the transport.
+  // Uses sockets if `maker` is empty. The config that the maker receives lives as long as the transport.
   static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
   ~NetTransport() override;
-  // What its owner ends it with: closes and deletes it, unless a call that never returns holds it; then it stays for ever.
+  // Deletes the transport for its owner: closes it first. If a network call never returns, the transport is kept for
+  // ever instead.
   static void end(NetTransport* transport);
 
-  // Numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes.
+  // Listens on numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes long.
   Status listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info);
 
-  // Ok, or why the rank with this info cannot be reached (no common address family, for instance). No traffic.
+  // Returns ok, or why the rank with this info cannot be reached, for instance for lack of a common address family.
+  // Causes no traffic.
   Status probe(std::span<const uint8_t> info) const;
 
-  // The devices by which connections go; before the first one is made.
+  // Sets the network devices of connections. Must be called before the first connection is made.
   void setPaths(const std::vector<NetPath>& paths);
 
   Status addPeer(int peer, std::span<const uint8_t> info);
 
-  // Memory of a GPU in which connections have their deviceSlots, and the adapters that these go by. Once, before them; on an
-  // error there is none.
+  // Registers GPU memory that contains the deviceSlots of later connections, for the adapters that these connections
+  // use. Must be called at most once, before the connections are made. After an error there is no such memory.
   Status setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters);
 
-  // With `firstUse` the connection is polled only once that has been called; it lives as long as this object.
+  // With `firstUse`, the connection is polled only after noteFirstUse() of *firstUse, which lives as long as this
+  // object.
   Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);
   Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
 
-  // Sends for another rank of this host: a connection in its name, to a peer of this one, by an adapter with this number. Its
-  // deviceSlots are in `slots`, made by reachDeviceMemory. With `ahead` connectAhead makes it, else its first use.
+  // Makes a connection to `peer` on behalf of rank `from` of this host, over adapter number `adapter`. Its deviceSlots
+  // are in `slots`, made by reachDeviceMemory(). If `ahead`, connectAhead() dials it; otherwise its first use does.
   Status forward(int from, int peer, int channel, int adapter, const ConnectionMemory& memory, NetMemory* slots,
                  bool ahead);
   Status reachDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters,
                            std::unique_ptr<NetMemory>* reached);
-  // What has been sent for other ranks.
+  // Returns the number of bytes sent on behalf of other ranks.
   uint64_t forwardedBytes();
 
-  // How many connections, in either direction, every poll serves: those in use.
+  // Returns the number of connections, in either direction, that every poll serves: those in use.
   size_t active() { return engine_.active(); }
 
-  // Makes these send connections (peer, channel) now, instead of when they are first used, and those of others that asked for
-  // it, and waits until all have been answered, so that a broken network is known before any rank relies on it.
+  // Dials these send connections (peer, channel), and those that forward() made with `ahead`, now instead of on first
+  // use. Waits until all have been answered, so that a broken network is known before any rank relies on it.
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
   int poll() override;
@@ -84,29 +89,32 @@ class NetTransport final : public ProgressEngine {
   void kick() override { engine_.kick(); }
   void addUserMemory(const void* address, size_t bytes, bool written) override;
   void clearUserMemory() override;
-  // Keeps memory registered, from its first use in an operation on, as long as `hasItsPages` says that its addresses show the
-  // same pages; for a network that needs that. Returns its number for dropUserMemory, or 0: there is nothing to keep.
+  // Keeps memory registered from its first use in an operation on, while `hasItsPages` returns true, which means that
+  // its addresses still show the same pages. Returns its number for dropUserMemory, or 0 if nothing is kept, for
+  // example because the network needs no registration.
   uint64_t keepUserMemory(void* address, size_t bytes, std::function<bool()> hasItsPages);
   void dropUserMemory(uint64_t number);
   void revoke() override;
 
-  // The first error of any connection; the rank it is about, or -1.
+  // failed() returns true after the first error of any connection. error() returns that error and the rank it is about,
+  // or -1.
   bool failed() const override { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }
 
   bool mayBlock() const override { return mayBlock_; }
   bool holds(std::thread::id thread) override { return isStuck() && net_->watch()->holds(thread); }
 
-  // Whether a call of the network will never return; it has failed then. What it was given stays with it: `kept` as well.
+  // isStuck() returns true if a call of the network will never return; the transport has then failed. That call may use
+  // its arguments for ever, so objects that were passed to keep() live as long as this transport.
   bool isStuck();
   void keep(std::shared_ptr<const void> kept) { kept_.push_back(std::move(kept)); }
 
-  // Waits until everything published has left (at most so long; 0 for an aborted communicator), sends all
-  // peers a FIN and ends the thread. The destructor does it with 0.
+  // Waits until everything published has been sent, for at most `flushNanos` (0 for an aborted communicator). Then
+  // sends all peers a FIN and ends the thread. The destructor calls close(0).
   void close(int64_t flushNanos);
 
  private:
-  // Lets connections in.
+  // Accepts connections of peers.
   class Acceptor final : public ProgressCallback {
    public:
     explicit Acceptor(NetTransport& owner) : owner_(owner) {}
@@ -119,16 +127,16 @@ class NetTransport final : public ProgressEngine {
   using Key = std::pair<int, int>;  // peer, channel
 
   explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
-  // As the engine does; on a network that is stuck nothing runs.
+  // Runs the task like the engine's run(). On a network that is stuck, the task does not run.
   void run(const std::function<void()>& task);
   Status checkKey(int peer, int channel) const;
   SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
-  // Until it is done, or has failed; false: the time is up.
+  // Polls until `done` returns true or the transport has failed. Returns false if the deadline passed first.
   bool pollUntil(const std::function<bool()>& done, int64_t deadlineNanos);
-  // Leaves nothing in flight, where the peers close at this time, too.
+  // Ends what is in flight. Succeeds only if the peers close at about the same time.
   void drain(int64_t deadlineNanos);
-  // each(connection), also those that nobody receives from.
+  // Calls each(connection) for all connections, including those that arrived before recvConnection().
   template <class Each>
   void forConnections(Each&& each);
 
@@ -142,11 +150,11 @@ class NetTransport final : public ProgressEngine {
   std::unique_ptr<NetMemory> deviceMemory_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
-  std::vector<std::unique_ptr<SendProxy>> forwards_;  // for other ranks
-  std::map<Key, FirstUse*> dormant_;                  // senders that are polled from their first use on
+  std::vector<std::unique_ptr<SendProxy>> forwards_;  // proxies that send on behalf of other ranks
+  std::map<Key, FirstUse*> dormant_;                  // senders that are polled only from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
-  std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
-  bool mayBlock_ = false;                                    // see NetProgressEngine
+  std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // connections that were accepted before recvConnection()
+  bool mayBlock_ = false;                                    // calls of the network may block; see NetProgressEngine
   bool closed_ = false;
   std::vector<std::shared_ptr<const void>> kept_;
 };

@@ -1,7 +1,7 @@
 #include "transport/peer_silence.h"
 
 #include <linux/sockios.h>
-#include <linux/tcp.h>  // the one of libc knows fewer fields of tcp_info
+#include <linux/tcp.h>  // libc's header lacks some fields of tcp_info
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -19,8 +19,8 @@ bool PeerSilence::read(int socket, State* state) {
   return true;
 }
 
-// Twice in a row, since an answer may be on its way at one call: to a closed window some kernels send the next probe only
-// minutes after the last one was answered.
+// An answer must be due at two calls in a row, since it may be on its way at one of them: some kernels send the next
+// probe of a closed window only minutes after the last one was answered.
 bool PeerSilence::lasts(int socket, int64_t nowNanos, int64_t limitNanos) {
   State state;
   if (!read(socket, &state)) return false;

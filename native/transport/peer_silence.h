@@ -1,4 +1,4 @@
-// Whether the host at the other end of a TCP connection still answers.
+// Finds out whether the host at the other end of a TCP connection still answers.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 
 namespace jccl {
 
-// A peer that reads late closes its window, and its host goes on to answer the kernel's probes: it is late and not gone.
+// A peer that reads late closes its window, but its host still answers the kernel's probes: the peer is late, not gone.
 class PeerSilence {
  public:
-  // To be called every now and then. Has the host left what the kernel sent to it unanswered since `limitNanos` ago? Also
-  // where nothing is sent, as keep-alive probes are to be answered.
-  // `limitNanos` is at least kShortestNanos: a kernel answers probes of a closed window twice a second at most
-  // (net.ipv4.tcp_invalid_ratelimit), and so not each of the first ones.
+  // Returns true if the host has left unanswered, for `limitNanos`, what the kernel sent to it. Must be called
+  // periodically. Also works if nothing is sent, because keep-alive probes must be answered. `limitNanos` must be at
+  // least kShortestNanos: a kernel answers probes of a closed window at most twice a second
+  // (net.ipv4.tcp_invalid_ratelimit), so it does not answer each of the first probes.
   static constexpr int64_t kShortestNanos = 2'000'000'000;
   bool lasts(int socket, int64_t nowNanos, int64_t limitNanos);
 
@@ -26,13 +26,13 @@ class PeerSilence {
     uint32_t segmentsIn = 0;
     uint32_t repeated = 0;
     uint8_t backoff = 0;
-    uint8_t probes = 0;  // without an answer
+    uint8_t probes = 0;  // unanswered probes
   };
   static bool read(int socket, State* state);
 
-  State heard_;  // when the last segment had come
+  State heard_;  // state after the last segment had arrived
   int64_t heardNanos_ = 0;
-  bool owed_ = false;  // at the last call
+  bool owed_ = false;  // an answer was due at the last call
 };
 
 }  // namespace jccl

@@ -1,4 +1,4 @@
-// Work that a waiting thread, or the engine's own, does a bit of at a time.
+// Work that the progress engine does in small steps, on a waiting thread or on its own.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@ class ProgressCallback {
  public:
   virtual ~ProgressCallback() = default;
 
-  // Does what can be done without waiting; returns how much that was (0: nothing to do now).
+  // Does all work that is possible without waiting. Returns the amount of work done; 0: there was none.
   virtual int poll(int64_t nowNanos) = 0;
 
-  // Did data move a moment ago, so that more may be in flight? Then poll() is worth calling again without an event.
+  // Returns true if data moved a moment ago, so that more may be in flight and poll() is worth calling again without an
+  // event.
   virtual bool expecting() const { return false; }
 
-  // Is there work left that must go on although no thread waits for it?
+  // Returns true if work is left that must continue even if no thread waits for it.
   virtual bool pending() const { return false; }
 
-  // When poll() must be called again even if nothing happens; INT64_MAX: never.
+  // Returns the time by which poll() must be called again even if nothing happens; INT64_MAX: no such time.
   virtual int64_t nextDeadlineNanos() const { return INT64_MAX; }
 };
 

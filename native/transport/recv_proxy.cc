@@ -59,7 +59,7 @@ Status RecvProxy::deliverLL(uint64_t step, const NetMessage& message) {
   for (uint32_t i = 0; i < cells; ++i) {
     if (static_cast<uint32_t>(from[i] >> 32) != flag) return refuse(step, message, "an LL cell has a wrong flag");
   }
-  // An adapter may write the landing at any time: the flag is not taken from it a second time.
+  // An adapter may write the landing memory at any time, so the flag is not read from it a second time.
   for (uint32_t i = 0; i < cells; ++i) {
     const uint64_t cell = uint64_t{flag} << 32 | static_cast<uint32_t>(from[i]);
     std::atomic_ref<uint64_t>(to[i]).store(cell, std::memory_order_release);
@@ -85,7 +85,7 @@ Status RecvProxy::deliverLL128(uint64_t step, const NetMessage& message) {
   return Status::ok();
 }
 
-// Posts the addresses of slots whose data has not come: every time, which costs nothing.
+// Posts the user addresses of all steps that have not arrived, again in every call because repetition costs nothing.
 void RecvProxy::postUserAddresses() {
   for (uint64_t step = taken_; step < posted_; ++step) {
     const ZeroCopySlot& slot = memory_.zeroCopySlot(step);
@@ -134,7 +134,7 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
   return Status::ok();
 }
 
-// What has arrived in memory of a GPU begins to be flushed.
+// Takes the next step if it has arrived, and begins to flush data in GPU memory.
 Status RecvProxy::take(bool* arrived) {
   Taken& taken = arrived_[taken_ % kNetInFlight];
   if (Status tested = connection_->test(sequenceOf(taken_), arrived, &taken.arrival); !tested || !*arrived)
@@ -165,7 +165,7 @@ Status RecvProxy::advance(int64_t nowNanos, int* work) {
   }
   postUserAddresses();
   Status moved = connection_->progress(nowNanos, work);
-  // What has arrived is delivered also when the connection has just ended.
+  // Data that has arrived is delivered even if the connection has just ended.
   for (bool arrived = true; arrived && taken_ < posted_;) {
     if (Status took = take(&arrived); !took) return took;
   }

@@ -1,4 +1,4 @@
-// Fills the slots of one connection from the network.
+// Fills the slots of one connection with data from the network.
 #pragma once
 
 #include <array>
@@ -12,23 +12,24 @@
 
 namespace jccl {
 
-// A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
-// at the address posted in its ZeroCopySlot, and is published by the slot's header; LL and LL128 slots are polled by
-// the consumer while they fill, so these land beside it and are moved there cell by cell, line by line. Every received
-// word is checked first. Where LL flags wrap, the proxy also scrubs the slots.
+// Posts a step to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or at
+// the address posted in its ZeroCopySlot, and the slot's header publishes it. The consumer polls LL and LL128 slots
+// while they fill, so their data lands in separate memory and is moved into the slot cell by cell or line by line.
+// Every received word is checked before that. The proxy also scrubs slots when LL flags wrap.
 //
-//     posted ──(the network has it)──> taken ──(in memory of a GPU: the flush is over)──> delivered
+//     posted ──(it has arrived)──> taken ──(in GPU memory: the flush is over)──> delivered
 class RecvProxy final : public NetProxy<NetRecvConnection> {
  public:
-  // `deviceSlots`: where the connection keeps SIMPLE data in memory of a GPU, known to the network; otherwise null.
+  // `deviceSlots`: the registered GPU memory in which the connection keeps SIMPLE data; null if that data is in host
+  // memory.
   RecvProxy(const ConnectionMemory& memory, int peer, int channel, UserMemory& userMemory, NetMemory* deviceSlots,
             NetErrorLatch& errors);
 
-  // The sender's connection has come over this network. It comes once.
+  // Called once, when the sender's connection has arrived over `net`.
   void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
   bool attached() const { return connection_ != nullptr; }
 
-  // Receives nothing any more if data may be in flight to an address that a ZeroCopySlot posted.
+  // Stops receiving for good if data may be in flight to an address that a ZeroCopySlot posted.
   void revoke();
 
   bool expecting() const override { return attached() && connection_->expecting(); }
@@ -54,14 +55,14 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
 
   UserMemory& userMemory_;
   NetMemory* const deviceSlots_;
-  std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, 8 LL128 slots; pages are touched only when used
-  std::unique_ptr<NetMemory> slotsMemory_;    // null where the network needs none
+  std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, then 8 LL128 slots; pages are touched only when used
+  std::unique_ptr<NetMemory> slotsMemory_;    // null if the network needs no registration
   std::unique_ptr<NetMemory> landingMemory_;  // likewise
-  Status attached_;                           // why the memory could not be registered
+  Status attached_;                           // the error if attach() could not register the memory
   uint64_t posted_ = first_;                  // the next step to post
   uint64_t taken_ = first_;                   // the next step that has not arrived
   uint64_t delivered_ = first_;               // the next step to deliver
-  std::array<Taken, kNetInFlight> arrived_;   // from delivered_ to taken_
+  std::array<Taken, kNetInFlight> arrived_;   // the steps from delivered_ to taken_
 };
 
 }  // namespace jccl

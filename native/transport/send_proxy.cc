@@ -7,7 +7,8 @@
 namespace jccl {
 namespace {
 
-// Have all cells of an LL slot arrived? They are stored one by one, and on some producers not in order.
+// Returns true if all cells of an LL slot carry the flag. Cells are stored one by one, and some producers do not store
+// them in order.
 bool allCellsFlagged(uint8_t* slot, uint32_t bytes, uint32_t flag) {
   auto* cells = reinterpret_cast<uint64_t*>(slot);
   for (uint32_t i = 0; i < bytes / kLLCellBytes; ++i) {
@@ -40,8 +41,8 @@ bool SendProxy::nextIsPublished() const {
 
 bool SendProxy::pending() const { return !failed_ && (posted_ != done_ || nextIsPublished()); }
 
-// Other channels may still be at work: the user memory of their steps is not published yet, and they come here themselves
-// before their operation ends.
+// Threads of other channels may still be at work. The user memory of their next steps is not published yet, and they
+// call revoke() themselves before their operation ends.
 void SendProxy::revoke() {
   for (uint64_t step = done_; step < done_ + kSlots; ++step) {
     const SlotHeader* header = memory_.slotHeader(step);

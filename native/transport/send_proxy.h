@@ -1,4 +1,4 @@
-// Takes published slots of one connection to the network.
+// Passes the published slots of one connection to the network.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,35 @@
 
 namespace jccl {
 
-// Steps go out in order, straight from their slots:
+// Steps leave in order, straight from their slots:
 //
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
-// User memory of a ZeroCopySlot is sent without a copy; by networks that need registered memory through the slot, unless
-// the memory is known for the time of the operation. The network connection is made when the first step is published.
+// User memory of a ZeroCopySlot is sent without a copy. Networks that need registered memory send it through the slot
+// instead, unless it is registered for the time of the operation. The network connection is made when the first step is
+// published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
-  // Makes the connection and, where its network needs it, registers the slots.
+  // Makes the connection and registers the slots if the network needs that.
   using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*, std::unique_ptr<NetMemory>*)>;
 
-  // `deviceSlots`: where the connection keeps SIMPLE data in memory of a GPU, known to the network; otherwise null.
+  // `deviceSlots`: the registered GPU memory in which the connection keeps SIMPLE data; null if that data is in host
+  // memory.
   SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, UserMemory& userMemory,
             NetMemory* deviceSlots, NetErrorLatch& errors);
 
   bool pending() const override;
 
-  // Makes the connection although nothing is published yet.
+  // Makes the connection at the next poll even if nothing is published.
   void dialAhead() { dialsAhead_ = true; }
   bool dialsAhead() const { return dialsAhead_; }
   bool connected() const { return connection_ != nullptr && connection_->connected(); }
 
-  // What the network got.
+  // Returns the number of bytes that the network received.
   uint64_t bytes() const { return bytes_; }
 
-  // Sends nothing any more if user memory has not left. The connection stays open: to the peer a cut would be a failure of
-  // its own.
+  // Stops sending for good if user memory has been published and has not left. The connection stays open, because the
+  // peer would report a cut as a failure of its own.
   void revoke();
 
  private:
@@ -51,7 +53,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   const Dial dial_;
   UserMemory& userMemory_;
   NetMemory* const deviceSlots_;
-  std::unique_ptr<NetMemory> registered_;  // the slots; null where the network needs none
+  std::unique_ptr<NetMemory> registered_;  // the slots; null if the network needs no registration
   bool dialsAhead_ = false;
   uint64_t bytes_ = 0;
   uint64_t posted_ = first_;  // the next step to pass to the network

@@ -1,4 +1,4 @@
-// The user memory of the operation in flight, for networks that reach registered memory only.
+// User memory of the operation in flight, for networks that can access only registered memory.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,26 @@
 
 namespace jccl {
 
-// Registered by a connection when it first uses it, for as long as the operation lasts: a registration that outlived the
-// operation would mean old pages once the application has freed memory and mapped new pages at the same place. Only of what
-// is kept somebody knows whether its pages are the same. Used under the engine's lock.
+// A connection registers memory at its first use, for the duration of the operation. A longer registration would refer
+// to old pages once the application has freed the memory and mapped new pages at the same address. Only for memory that
+// is kept can `hasItsPages` tell whether its pages are the same. Used under the engine's lock.
 class UserMemory {
  public:
   void add(const void* address, size_t bytes, NetAccess access, std::shared_ptr<NetMemory> memory);
   void clear() { ranges_.clear(); }
 
-  // Keeps registered what operations add of this memory, until it is dropped, or found to have other pages. Others may write it.
-  // Returns its number, never 0.
+  // Keeps memory registered across operations, from the first use of each part until drop(), or until `hasItsPages`
+  // returns false. `memory` must allow writing. Returns its number, never 0.
   uint64_t keep(const void* address, size_t bytes, std::unique_ptr<NetMemory> memory,
                 std::function<bool()> hasItsPages);
   void drop(uint64_t number) { kept_.erase(number); }
-  // The memory that is kept of all of this; null: none.
+  // Returns the kept memory that contains the whole range; null if there is none.
   std::shared_ptr<NetMemory> kept(const void* address, size_t bytes);
 
-  // Whether the buffer is in memory that was added for this access.
+  // Returns true if the buffer is in memory that was added for this access.
   bool holds(const NetBuffer& buffer, NetAccess access) const { return find(buffer, access) != nullptr; }
 
-  // The memory of the buffer, if there is some that the connection reaches; null: the data must be copied.
+  // Returns the buffer's memory if the connection can use it; null: the data must be copied.
   NetMemory* reach(NetConnection& connection, const NetBuffer& buffer, NetAccess access);
 
  private:
