@@ -87,8 +87,8 @@ TEST_F(FakeAdapters, WithoutAPlanChannelsAlternate) {
 
 TEST_F(FakeAdapters, OneThatCannotBeOpenedIsWarnedOfAndReplacedInRotation) {
   openBoth();
-  for (const char* part :
-       {"3 ib: goes on without a device", "device=fake2", "ibv_open_device", "/dev/infiniband", "Permission denied"}) {
+  for (const char* part : {"3 ib: continues without a device", "device=fake2", "ibv_open_device", "/dev/infiniband",
+                           "Permission denied"}) {
     expectPart(part, opening_);
   }
   nets_[0]->setPaths(NetPaths(0, {{0, 0, 1, 3, 3}}));
@@ -116,7 +116,7 @@ TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
 TEST_F(FakeAdapters, OnesThatSettingsLeaveOutAreReported) {
   for (NetConfig& config : configs_) config.ib.adapter.hca = "=fake0:2";
   openBoth();
-  expectPart("2 ib: goes on without a device: fake0:1 is not in JCCL_IB_HCA", opening_);
+  expectPart("2 ib: continues without a device: fake0:1 is not in JCCL_IB_HCA", opening_);
   expectPart("adapter=fake0:2", connect(0));
   expectPart("adapter=fake0:2", connect(1));
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kMinGraceNanos = 1'000'000'000;
 constexpr int64_t kMaxGraceNanos = 60'000'000'000;
 
-// "100 Gb/sec (4X EDR)"
+// Reads a line such as "100 Gb/sec (4X EDR)".
 int speedOf(const std::string& sysfs, const std::string& device, int port) {
   std::ifstream file(sysfs + "/class/infiniband/" + device + "/ports/" + std::to_string(port) + "/rate");
   double gigabits = 0;
@@ -32,7 +32,7 @@ std::string pciPathOf(const std::string& sysfs, const std::string& device) {
   return ::realpath(link.c_str(), resolved.data()) != nullptr ? resolved.data() : "";
 }
 
-// The address that a port is reached at, and the index of its GID.
+// Finds the GID index of a port, and the address at which it is reached.
 Status addressPort(const AdapterSettings& settings, const std::string& sysfs, const OpenDevice& device, Port* port,
                    PathSettings* path) {
   int index = settings.gidIndex;
@@ -78,9 +78,10 @@ class Opener {
   const std::string& remarks() const { return remarks_; }
 
  private:
-  // Goes on without it; says why now, and again if none is left. That one fails must not be silent: the rest is slower.
+  // Continues without a device. Logs the reason now, and keeps it for the error if no device is left. A device that
+  // fails must not do so silently, since the rest is slower.
   Status skip(LogLevel level, const std::string& text) {
-    logMessage(level, "net", "ib: goes on without a device: " + text);
+    logMessage(level, "net", "ib: continues without a device: " + text);
     if (!remarks_.empty()) remarks_ += "; ";
     remarks_ += text;
     return Status::ok();
@@ -140,7 +141,7 @@ void Adapter::watch(const std::vector<Adapter*>& ports, int64_t nowNanos) {
     api.ackAsyncEvent(&event);
     bool taken = false;
     for (Adapter* port : ports) taken = port->take(event.type, number, text, nowNanos) || taken;
-    // What happened to a queue pair or completion queue comes back as a failed completion too.
+    // Failures of a queue pair or completion queue also come back as failed completions.
     if (!taken) logMessage(event.type <= kEventQpAccessError ? LogLevel::Warn : LogLevel::Info, "net", text);
   }
 }

@@ -1,4 +1,4 @@
-// The adapters of this host: which ports are up, how they are addressed, and what happens to them.
+// The adapters of this host: the ports that are up, their addresses, and the events that they report.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace jccl::verbs {
 
 struct AdapterSettings {
   std::string library = kDefaultLibrary;
-  std::string hca;    // DeviceFilter
-  int gidIndex = -1;  // -1: chosen
+  std::string hca;    // the value of JCCL_IB_HCA; see DeviceFilter
+  int gidIndex = -1;  // -1: chosen automatically
   int roceVersion = 2;
-  bool ipv6 = false;  // which family of addresses is preferred where the GID index is chosen
+  bool ipv6 = false;  // prefers IPv6 to IPv4 addresses if the GID index is chosen automatically
   int timeout = 20;
   int retryCount = 7;
   int trafficClass = 0;
@@ -39,7 +39,7 @@ struct Port {
   bool isEthernet() const { return attributes.linkLayer == LinkLayer::Ethernet; }
 };
 
-// One port with what queue pairs on it share. Used under one lock.
+// One port of a device, with everything that its queue pairs share. Used under one lock.
 class Adapter {
  public:
   Adapter(std::shared_ptr<OpenDevice> device, Port port, const PathSettings& path, bool relaxedOrdering);
@@ -49,31 +49,33 @@ class Adapter {
   const std::shared_ptr<OpenDevice>& device() const { return device_; }
   MemoryCache& memory() { return memory_; }
 
-  // Takes and logs what a device reports about itself: all its ports, which share one descriptor of events.
+  // Reads and logs the events that a device reports about itself. `ports`: all its ports, which share one descriptor of
+  // events.
   static void watch(const std::vector<Adapter*>& ports, int64_t nowNanos);
   int eventFd() const { return device_->context()->asyncFd; }
 
-  // Ok, or why nothing will pass here any more: the adapter failed or was removed, or the port has been down for longer
-  // than queue pairs try.
+  // Returns ok, or why nothing will pass this port any more: the adapter failed or was removed, or the port has been
+  // down for longer than queue pairs retry.
   Status health(int64_t nowNanos) const;
-  // When health() may change by itself; INT64_MAX: not.
+  // Returns the time at which health() may change by itself; INT64_MAX: it does not.
   int64_t nextDeadlineNanos() const;
 
  private:
-  // True if the event is about this port or the whole device.
+  // Returns true if the event is about this port or the whole device.
   bool take(int event, int port, const std::string& text, int64_t nowNanos);
-  // How long a port may be down before its connections fail.
+  // Returns the time for which a port may be down before its connections fail.
   int64_t graceNanos() const;
 
   std::shared_ptr<OpenDevice> device_;
   Port port_;
   PathSettings path_;
   MemoryCache memory_;
-  int64_t downSinceNanos_ = -1;  // -1: up
-  std::string fatal_;            // empty: fine
+  int64_t downSinceNanos_ = -1;  // -1: the port is up
+  std::string fatal_;            // why the adapter has failed; empty: it works
 };
 
-// Opens what the settings allow and is up. An empty list comes with the reason. `sysfs` is "/sys" but in tests.
+// Opens all ports that the settings allow and that are up. Fails with the reason if there is none. `sysfs` is "/sys",
+// except in tests.
 Status openAdapters(const AdapterSettings& settings, const std::string& sysfs,
                     std::vector<std::unique_ptr<Adapter>>* adapters);
 

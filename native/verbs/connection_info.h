@@ -1,4 +1,4 @@
-// What the two ends of a connection send each other before their queue pairs are joined.
+// Information that the two ends of a connection send each other before their queue pairs are connected.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ inline constexpr uint32_t kMaxQueuePairs = 16;
 //     | first PSNs  |
 //     +-------------+
 //
-// The ring is memory that the other end writes: at the sender the places of posted receives, at the receiver the headers
-// of messages. Little-endian.
+// The ring is memory that the other end writes: at the sender it contains the addresses of posted receives, at the
+// receiver the headers of messages. Numbers are little-endian.
 struct ConnectionInfo {
   static constexpr uint32_t kMagic = 0x4249434a;  // "JCIB"
   static constexpr uint16_t kVersion = 2;
@@ -35,9 +35,9 @@ struct ConnectionInfo {
   uint16_t version = kVersion;
   uint16_t bytes = 240;
   LinkLayer linkLayer = LinkLayer::Unspecified;
-  uint8_t mtu = 0;  // the port's own; the path gets the smaller of both
+  uint8_t mtu = 0;  // of the port; the path uses the smaller one of both ends
   uint8_t port = 0;
-  uint8_t split = 0;  // 1: every message goes over all queue pairs
+  uint8_t split = 0;  // 1: every message is split over all queue pairs
   uint16_t lid = 0;
   uint16_t queuePairs = 0;
   Gid gid{};
@@ -53,7 +53,7 @@ static_assert(sizeof(ConnectionInfo) == 240 && offsetof(ConnectionInfo, linkLaye
               offsetof(ConnectionInfo, ringAddress) == 32 && offsetof(ConnectionInfo, device) == 48 &&
               offsetof(ConnectionInfo, qpNumbers) == 112 && offsetof(ConnectionInfo, psns) == 176);
 
-// Does what came make sense, and can `own` be joined with it? The text of a refusal names what differs.
+// Checks that the received information makes sense and that `own` can be connected to it. An error names what differs.
 Status checkConnectionInfo(const ConnectionInfo& own, const ConnectionInfo& remote, uint32_t ringBytes);
 
 }  // namespace jccl::verbs

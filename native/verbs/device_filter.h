@@ -1,4 +1,4 @@
-// Which ports of which adapters a user selects: the syntax of JCCL_IB_HCA.
+// The user's choice of adapters and ports, in the syntax of JCCL_IB_HCA.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace jccl::verbs {
 
-// Names separated by commas, each with ":PORT" if only that port is meant: "mlx5_0:1,mlx5_2". A name stands for all that
-// begin with it; '=' in front of the list selects exact names, '^' all others ("^=mlx5_1"). Empty: everything.
+// A list of names separated by commas, each followed by ":PORT" if only that port is meant: "mlx5_0:1,mlx5_2". A name
+// stands for all names that begin with it. '=' in front of the list selects exact names, '^' everything that is not
+// listed ("^=mlx5_1"). An empty list selects everything.
 class DeviceFilter {
  public:
   static Status parse(const std::string& text, DeviceFilter* filter);
@@ -19,7 +20,7 @@ class DeviceFilter {
  private:
   struct Entry {
     std::string name;
-    int port = 0;  // 0: any
+    int port = 0;  // 0: any port
   };
 
   std::vector<Entry> entries_;

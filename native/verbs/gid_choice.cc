@@ -16,7 +16,7 @@ namespace jccl::verbs {
 namespace {
 
 constexpr int kMaxGids = 1024;
-// Tables are sparse, but what is in use comes first: after so many empty places the search ends.
+// Number of empty entries in a row that ends the search. Tables are sparse, but used entries come first.
 constexpr int kEmptyInARow = 32;
 
 using AddressBytes = std::string;  // 16 bytes
@@ -35,7 +35,7 @@ bool isLinkLocal(const Gid& gid) {
 
 bool isEmpty(const Gid& gid) { return gid.halves[0] == 0 && gid.halves[1] == 0; }
 
-// All addresses of this host, by interface; IPv4 ones mapped as GIDs have them.
+// Returns all addresses of this host with their interfaces. IPv4 addresses are mapped to IPv6, as in GIDs.
 std::set<std::pair<std::string, AddressBytes>> interfaceAddresses() {
   std::set<std::pair<std::string, AddressBytes>> found;
   ifaddrs* raw = nullptr;

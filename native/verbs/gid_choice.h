@@ -1,4 +1,4 @@
-// Which of a RoCE port's many GIDs to use.
+// Chooses one of the many GIDs of a RoCE port.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ struct GidEntry {
   int index = 0;
   Gid gid{};
   int roceVersion = 0;              // 1, 2; 0: not RoCE
-  std::string interface;            // the network interface that it belongs to
-  bool isInterfaceAddress = false;  // one of that interface's addresses, and not only made from its hardware address
+  std::string interface;            // network interface of the GID
+  bool isInterfaceAddress = false;  // an address of that interface, not only derived from its hardware address
 };
 
 struct GidPreference {
@@ -22,13 +22,12 @@ struct GidPreference {
   bool ipv6 = false;
 };
 
-// The place in `entries` of the best one, -1 where there is none: of the preferred version before another; an address
-// of the port's interface before what only the hardware made; of the preferred family before the other; link-local ones
-// last.
+// Returns the index of the best entry, or -1 if there is none. In order of precedence, an entry is better if it has the
+// preferred version, is not link-local, is an address of the port's interface, and has the preferred family.
 int chooseGid(std::span<const GidEntry> entries, const GidPreference& preference);
 
-// The GIDs of a port as the kernel lists them below `root`/class/infiniband ("/sys" but in tests), with what the
-// interfaces' addresses show of them.
+// Reads the GIDs of a port that the kernel lists below `root`/class/infiniband, and compares them with the addresses of
+// the interfaces. `root` is "/sys", except in tests.
 std::vector<GidEntry> readGids(const std::string& root, const std::string& device, int port);
 
 }  // namespace jccl::verbs

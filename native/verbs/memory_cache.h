@@ -1,4 +1,4 @@
-// Registered memory, shared by all users of the same pages.
+// Registered memory that all users of the same pages share.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace jccl::verbs {
 
-// Registration pins pages and takes long: a range inside one that is registered shares it. Ranges that are only sent from
-// are widened to whole pages; those that other ends write end where they end, because what shares a page with them is
-// another owner's. A region is deregistered when its last user releases it. Nothing is kept beyond that: memory that
-// the application freed and mapped anew at the same place must never be taken for the old one. Used under one lock.
+// Registration pins pages and takes long, so a range inside a registered one shares its region. Ranges that are only
+// sent from are widened to whole pages. Ranges that other ends write are not, because the rest of a page has another
+// owner. A region is deregistered when its last user releases it, and never kept longer: memory that the application
+// freed and mapped anew at the same address must not be taken for the old memory. Used under one lock.
 class MemoryCache {
  public:
   using Shared = std::shared_ptr<const Region>;
@@ -21,19 +21,19 @@ class MemoryCache {
   MemoryCache(std::shared_ptr<OpenDevice> device, bool relaxedOrdering)
       : device_(std::move(device)), relaxedOrdering_(relaxedOrdering) {}
 
-  // `writable`: by other ends.
+  // `writable`: other ends may write the memory.
   Status get(void* address, size_t bytes, bool writable, Shared* region);
 
-  // Memory of a GPU, whole; see Region::makeOnDevice. It has one user, who keeps it.
+  // Registers GPU memory as a whole; see Region::makeOnDevice. The region is not shared; its user keeps it.
   Status getOnDevice(void* address, size_t bytes, int dmabuf, Shared* region) const;
 
-  // How many regions of the host's memory are registered now.
+  // Returns the number of regions of host memory that are registered now.
   size_t size() const;
 
  private:
   std::shared_ptr<OpenDevice> device_;
   const bool relaxedOrdering_;
-  std::multimap<uintptr_t, std::weak_ptr<const Region>> regions_;  // by first byte
+  std::multimap<uintptr_t, std::weak_ptr<const Region>> regions_;  // by the address of the first byte
 };
 
 }  // namespace jccl::verbs

@@ -14,7 +14,7 @@ namespace {
 using State = QueuePairObject::State;
 
 constexpr uint8_t kMinRnrTimer = 12;     // 0.64 ms between attempts while no receive is posted
-constexpr uint8_t kRnrRetryForEver = 7;  // the receiver posts first; a wait is not an error
+constexpr uint8_t kRnrRetryForEver = 7;  // the receiver posts first, so a wait is not an error
 constexpr uint8_t kHopLimit = 255;
 
 std::string hex(uint32_t value) {
@@ -71,7 +71,8 @@ Status QueuePairObject::make(const std::shared_ptr<OpenDevice>& device, const Co
   std::unique_ptr<QueuePairObject> made(new QueuePairObject(device));
   errno = 0;
   made->qp_ = device->library().createQp(device->pd(), &init);
-  if (made->qp_ == nullptr && shape.inlineBytes > 0) {  // an adapter that cannot send inline, or not so much
+  // The adapter may be unable to send inline, or to send this much.
+  if (made->qp_ == nullptr && shape.inlineBytes > 0) {
     init.capabilities = {shape.sendRequests, shape.receiveRequests, 1, 1, 0};
     errno = 0;
     made->qp_ = device->library().createQp(device->pd(), &init);

@@ -11,21 +11,21 @@
 
 namespace jccl::verbs {
 
-// How one end reaches the other: by LID on InfiniBand, by GID on RoCE or between subnets.
+// Path to the other end, which is reached by LID on InfiniBand, and by GID on RoCE or between subnets.
 struct PathSettings {
   uint8_t port = 1;
   uint16_t pkeyIndex = 0;
   uint8_t gidIndex = 0;
   uint8_t trafficClass = 0;
   uint8_t serviceLevel = 0;
-  uint8_t timeout = 20;    // the wait for an acknowledgement is 4.096 us * 2^timeout; 0: for ever
-  uint8_t retryCount = 7;  // how often it is waited for again
+  uint8_t timeout = 20;    // the adapter waits 4.096 us * 2^timeout for an acknowledgement; 0: for ever
+  uint8_t retryCount = 7;  // how often it waits again
 };
 
 struct QueuePairShape {
   uint32_t sendRequests = 16;
   uint32_t receiveRequests = 8;
-  uint32_t inlineBytes = 0;  // requested; the granted ones are in QueuePairObject::inlineBytes()
+  uint32_t inlineBytes = 0;  // requested; QueuePairObject::inlineBytes() is the granted number
 };
 
 // The other end, as its connection information describes it.
@@ -34,11 +34,11 @@ struct RemoteEnd {
   int mtu = kMinMtu;  // of the path
   uint16_t lid = 0;   // 0: reached by GID
   Gid gid{};
-  bool global = false;  // a global route although there is a LID
-  uint32_t psn = 0;     // of the first packet that it sends
+  bool global = false;  // uses a global route although there is a LID
+  uint32_t psn = 0;     // of the first packet that the other end sends
 };
 
-// The states of a queue pair here, and what leads from one to the next:
+// The states of a queue pair, and the transitions between them:
 //
 //     Reset ──initialise──> Init ──connect──> ReadyToReceive ──start──> ReadyToSend
 //       ^                     │                     │                       │
@@ -47,15 +47,15 @@ struct RemoteEnd {
 //       └───────────────────────────reset────────────────────────────── Error ──> (drained)
 //     any ──destroy──> Destroyed
 //
-// A step that the picture does not show is refused with Code::Invalid and touches nothing. Every transition is logged.
+// Any other transition is refused with Code::Invalid and changes nothing. Every transition is logged.
 class QueuePairObject {
  public:
   enum class State : uint8_t { Reset, Init, ReadyToReceive, ReadyToSend, Error, Destroyed };
   static const char* nameOf(State state);
-  // Does the picture show an arrow from one to the other?
+  // Returns true if the diagram has an arrow from one state to the other.
   static bool isLegal(State from, State to);
 
-  // In state Reset.
+  // Makes a queue pair in state Reset.
   static Status make(const std::shared_ptr<OpenDevice>& device, const Completions& completions,
                      const QueuePairShape& shape, std::unique_ptr<QueuePairObject>* qp);
   ~QueuePairObject() { static_cast<void>(destroy()); }
@@ -65,30 +65,30 @@ class QueuePairObject {
   State state() const { return state_; }
   uint32_t number() const { return number_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
-  // The sequence number of the first packet that it sends: random, so that a process that guesses the numbers of queue
-  // pairs cannot guess a valid packet.
+  // Returns the sequence number of the first packet that this end sends. It is random, so that a process that guesses
+  // the numbers of queue pairs cannot guess a valid packet.
   uint32_t sendPsn() const { return sendPsn_; }
   const OpenDevice& device() const { return *device_; }
 
-  // `access`: what the other end may do to memory through it, ibv_access_flags.
+  // `access`: ibv_access_flags for what the other end may do to memory through this queue pair.
   Status initialise(const PathSettings& path, int access);
   Status connect(const RemoteEnd& remote);
   Status start();
-  // To Error: all that is posted comes back with WR_FLUSH_ERR.
+  // Moves to Error: all posted requests complete with WR_FLUSH_ERR.
   Status fail();
-  // From Error to Reset, to be used again, with another sendPsn().
+  // Moves from Error to Reset, so that the queue pair can be used again, with another sendPsn().
   Status reset();
   Status destroy();
 
-  // An adapter may move a queue pair to Error by itself; a failed completion says that it did.
+  // Notes that the adapter has moved the queue pair to Error by itself, as a failed completion shows.
   void noteFailure();
 
-  // Only in Init or later.
+  // Requires state Init or a later one.
   Status postReceives(uint64_t id, int count);
-  // Only in ReadyToSend. `requests` is a chain.
+  // Requires state ReadyToSend. `requests` is a chain.
   Status postSends(SendRequest* requests);
 
-  // "qp=0x11 device=rxe0 state=RTS"
+  // Returns, for example, "qp=0x11 device=rxe0 state=RTS".
   std::string describe() const;
 
  private:

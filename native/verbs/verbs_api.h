@@ -1,6 +1,6 @@
-// The part of libibverbs that is used here: numbers and layouts as its public interface fixes them (version IBVERBS_1.1,
-// unchanged since 2007). The library itself is opened at run time, and no header of it is needed to build: every build
-// can use InfiniBand. A test holds all of this against <infiniband/verbs.h> where that is installed.
+// The part of libibverbs that JCCL uses: numbers and layouts as its public interface fixes them (version IBVERBS_1.1,
+// unchanged since 2007). The library is opened at run time, and a build needs none of its headers, so every build can
+// use InfiniBand. A test compares all of this with <infiniband/verbs.h> where that is installed.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace jccl::verbs {
 
-// What only the library reads.
+// Types whose contents only the library reads.
 struct Device;
 struct SharedReceiveQueue;
 
@@ -99,7 +99,7 @@ struct SendRequest;
 struct ReceiveRequest;
 struct WorkCompletion;
 
-// ibv_context_ops: of its 32 functions these four are called here, by the library's own inline functions as well.
+// ibv_context_ops: four of its 32 functions are called here, as the library's own inline functions do.
 struct ContextOps {
   void* before[11];
   int (*pollCq)(CompletionQueue* cq, int max, WorkCompletion* completions);
@@ -325,7 +325,7 @@ struct AsyncEvent {
   int type;
 };
 
-// The library's functions by their types.
+// Types of the library's functions.
 using GetDeviceListFn = Device** (*)(int* count);
 using FreeDeviceListFn = void (*)(Device** list);
 using GetDeviceNameFn = const char* (*)(Device* device);

@@ -10,7 +10,7 @@ std::string lastLoaderError() {
   return text == nullptr ? "unknown" : text;
 }
 
-// Finds functions and remembers the first that is missing.
+// Finds functions and remembers the name of the first one that is missing.
 class Finder {
  public:
   explicit Finder(void* handle) : handle_(handle) {}
@@ -74,7 +74,8 @@ Status Library::open(const std::string& name, std::shared_ptr<const Library>* li
     dlclose(handle);
     return {Code::System, std::string("is no libibverbs, or one older than 1.1: it has no ") + find.missing()};
   }
-  // A child that the application forks must not take pages away from the adapter. Newer kernels ensure this themselves.
+  // Keeps a child that the application forks from taking pages away from the adapter. Newer kernels ensure this
+  // themselves.
   ForkInitFn forkInit = nullptr;
   find.optional("ibv_fork_init", &forkInit);
   if (forkInit != nullptr) forkInit();

@@ -9,11 +9,11 @@
 
 namespace jccl::verbs {
 
-// The functions of a loaded library. Those that an old version lacks are null, as noted; the others never are. The
-// library stays mapped for ever: its drivers leave things behind that point into it.
+// The functions of a loaded library. Only those that an old version lacks may be null, as noted. The library stays
+// mapped for ever, because its drivers leave pointers into it behind.
 class Library {
  public:
-  // A name that the loader resolves ("libibverbs.so.1"), or a path.
+  // Opens the library by a name that the loader resolves ("libibverbs.so.1"), or by a path.
   static Status open(const std::string& name, std::shared_ptr<const Library>* library);
 
   GetDeviceListFn getDeviceList = nullptr;
@@ -29,7 +29,7 @@ class Library {
   DeallocPdFn deallocPd = nullptr;
   RegMrFn regMr = nullptr;
   RegMrIova2Fn regMrIova2 = nullptr;    // may be null; needed for relaxed ordering
-  RegDmabufMrFn regDmabufMr = nullptr;  // may be null; memory of GPUs is then registered by its address
+  RegDmabufMrFn regDmabufMr = nullptr;  // may be null; GPU memory is then registered by its address
   DeregMrFn deregMr = nullptr;
   CreateChannelFn createChannel = nullptr;
   DestroyChannelFn destroyChannel = nullptr;

@@ -12,7 +12,7 @@ bool makeNonBlocking(int fd) {
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-// Libraries set errno; where one does not, the error is at least not "success".
+// Returns errno, or EIO if the library has failed without setting errno.
 int lastError() { return errno == 0 ? EIO : errno; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Contexts, protection domains, completion queues and memory regions, each with one owner.
+// Owners of contexts, protection domains, completion queues and memory regions.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,7 @@
 
 namespace jccl::verbs {
 
-// Keeps the library and what an object was made from until the object itself is gone.
+// A pointer whose deleter keeps the library, and what the object was made from, until the object itself is gone.
 template <typename T>
 using Owned = std::unique_ptr<T, std::function<void(T*)>>;
 
@@ -27,7 +27,7 @@ class OpenDevice {
   const std::string& name() const { return name_; }
   const DeviceAttributes& attributes() const { return attributes_; }
 
-  // Status::system with the adapter's name: "ibv_reg_mr: device=mlx5_0 ..., errno=12 (...)".
+  // Returns Status::system with the adapter's name: "ibv_reg_mr: device=mlx5_0 ..., errno=12 (...)".
   Status failed(const char* call, const std::string& what, int error = errno) const;
 
  private:
@@ -40,18 +40,18 @@ class OpenDevice {
   DeviceAttributes attributes_{};
 };
 
-// A region of this process's memory that an adapter may use. Deregistered with the object.
+// Memory of this process that is registered for an adapter. Deregistered with the object.
 class Region {
  public:
-  // `access`: ibv_access_flags; 0: the adapter only reads it, for what is sent from here.
-  // `relaxed`: writes of the payload may overtake each other before they reach memory, where the adapter offers it. A
-  // completion reports that the payload is there, and is ordered after all of it.
+  // `access`: ibv_access_flags; 0: the adapter only reads the memory, which suffices for sending. `relaxed`: if the
+  // adapter supports it, writes of the payload may overtake each other on the way to memory. A completion is ordered
+  // after the whole payload.
   static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int access, bool relaxed,
                      std::unique_ptr<Region>* region);
 
-  // The same for memory of a GPU, which other ends write and a flush reads: by its dma-buf, or -1; where that is refused, by
-  // its address, which works where the driver has registered its memory with the kernel's InfiniBand core
-  // (nvidia_peermem).
+  // Registers GPU memory that other ends write and a flush reads: by its dma-buf, or by its address if there is none
+  // (-1) or the adapter refuses it. The address works if the GPU's driver has registered its memory with the kernel's
+  // InfiniBand core (nvidia_peermem).
   static Status makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int dmabuf,
                              bool relaxed, std::unique_ptr<Region>* region);
 
@@ -59,7 +59,7 @@ class Region {
   uint32_t rkey() const { return region_->rkey; }
   uint8_t* address() const { return static_cast<uint8_t*>(region_->address); }
   size_t bytes() const { return region_->bytes; }
-  // By other ends.
+  // Returns true if other ends may write the region.
   bool writable() const { return (access_ & kAccessRemoteWrite) != 0; }
 
  private:
@@ -69,7 +69,7 @@ class Region {
   Owned<MemoryRegion> region_;
 };
 
-// Where the adapter reports what it has done, with a descriptor that becomes readable when there is something new.
+// Completion queue to which an adapter reports finished requests, with a descriptor that becomes readable for new ones.
 class Completions {
  public:
   static Status make(const std::shared_ptr<OpenDevice>& device, int entries, std::unique_ptr<Completions>* completions);
@@ -77,11 +77,11 @@ class Completions {
   CompletionQueue* queue() const { return queue_.get(); }
   int fd() const { return channel_->fd; }
 
-  // Takes up to completions.size(); the number taken, or a failure.
+  // Takes up to completions.size() completions and sets *taken to their number.
   Status poll(std::span<WorkCompletion> completions, size_t* taken);
-  // From now on the next completion makes the descriptor readable. What came before does not: poll again afterwards.
+  // The next completion makes the descriptor readable. Completions that came before do not, so poll again afterwards.
   Status requestEvent();
-  // Takes the events off the descriptor.
+  // Consumes all events of the descriptor.
   void drainEvents();
 
  private:
