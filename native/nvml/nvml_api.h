@@ -1,5 +1,5 @@
-// The part of NVIDIA's management library that is used here: numbers and layouts as its public interface fixes them.
-// The library itself is opened at run time, so that nothing depends on it.
+// The part of NVIDIA's management library (NVML) that JCCL uses: numbers and layouts as its public interface fixes
+// them. The library is opened at run time, so that nothing depends on it.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ inline constexpr Return kSuccess = 0;
 inline constexpr Return kInvalidArgument = 2;
 inline constexpr Return kNotSupported = 3;
 
-// nvmlIntNvLinkDeviceType_t: what is at the other end of an NVLink.
+// nvmlIntNvLinkDeviceType_t: the type of device at the other end of an NVLink.
 inline constexpr unsigned kRemoteUnknown = 0xff;
 
 // nvmlNvLinkCapability_t
 inline constexpr unsigned kCapabilityP2P = 0;
 
-// nvmlGpuP2PCapsIndex_t, and of nvmlGpuP2PStatus_t the one value that means yes
+// nvmlGpuP2PCapsIndex_t. In nvmlGpuP2PStatus_t, 0 means yes.
 inline constexpr unsigned kP2PRead = 0;
 inline constexpr unsigned kP2PWrite = 1;
 
-// Fields of nvmlDeviceGetFieldValues. NVLinks and C2C links are counted from 0 in the field's scope.
+// Fields of nvmlDeviceGetFieldValues. The scope of a field is the number of an NVLink or C2C link, from 0.
 inline constexpr unsigned kFieldNvLinkCount = 91;
 inline constexpr unsigned kFieldNvLinkState = 165;
 inline constexpr unsigned kFieldC2cCount = 170;
@@ -62,7 +62,7 @@ struct FieldValue {
 };
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, asUnsigned) == 32);
 
-// The functions by their types; io/jccl needs none of the others.
+// Types of the functions that JCCL uses.
 using InitFn = Return (*)();
 using ShutdownFn = Return (*)();
 using ErrorStringFn = const char* (*)(Return);

@@ -1,4 +1,4 @@
-// The management library, opened at run time.
+// NVIDIA's management library (NVML), opened at run time.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,21 @@
 
 namespace jccl::nvml {
 
-// An initialised library. Functions that a version lacks are null; those that every version has are not. The library is
-// shut down with this object, but stays mapped: it may have left things behind that point into it.
+// An initialised library. Functions that old versions lack may be null; those of every version are not. The library is
+// shut down with this object, but stays mapped, because it may have left pointers into it behind.
 class Library {
  public:
-  // A name that the loader resolves, or a path.
+  // Opens the library by a name that the loader resolves, or by a path.
   static Status open(const std::string& name, std::unique_ptr<Library>* library);
 
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // "call: code=N (text)"
+  // Returns "call: code=N (text)".
   std::string failure(const char* call, Return code) const;
 
-  // One field of a device; an error of the call and one of the field are the same here.
+  // Reads one field of a device. Returns the error of the call or of the field.
   Return field(Device device, unsigned field, unsigned scope, unsigned* value) const;
 
   CountFn count = nullptr;

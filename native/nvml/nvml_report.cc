@@ -9,10 +9,10 @@ namespace jccl::nvml {
 
 namespace {
 
-// More than any host has; a library that claims more is not believed.
+// Limits above the numbers of any host: a library that reports more is not believed.
 constexpr unsigned kMaxGpus = 256;
 constexpr unsigned kMaxLinks = 64;
-// Where a library cannot count them: as many as any GPU had before libraries could.
+// Number of links to try if a library cannot count them: the most that any GPU had before libraries could.
 constexpr unsigned kLinksOfOldLibraries = 18;
 
 struct Gpu {
@@ -84,7 +84,8 @@ class Reader {
     unsigned mig = 0;
     unsigned pending = 0;
     const bool migKnown =
-        library_.migMode != nullptr && library_.migMode(gpu.device, &mig, &pending) == kSuccess;  // few GPUs have it
+        // Few GPUs support MIG.
+        library_.migMode != nullptr && library_.migMode(gpu.device, &mig, &pending) == kSuccess;
     std::int64_t c2cMBps = 0;
     const std::int64_t c2c = c2cLinks(gpu, &c2cMBps);
     const std::vector<LinkEnd> links = linkEnds(gpu);
@@ -96,7 +97,7 @@ class Reader {
 
   void append(std::initializer_list<std::int64_t> values) { report_.numbers.insert(report_.numbers.end(), values); }
 
-  // Links to the GPU's own processor that are up, and the rate of one of them.
+  // Returns the number of links to the GPU's own CPU that are up, and the rate of one of them.
   std::int64_t c2cLinks(const Gpu& gpu, std::int64_t* megabytes) const {
     unsigned count = 0;
     if (library_.field(gpu.device, kFieldC2cCount, 0, &count) != kSuccess) return 0;
@@ -129,7 +130,7 @@ class Reader {
            library_.linkCapability(gpu.device, link, kCapabilityP2P, &supported) == kSuccess && supported != 0;
   }
 
-  // Newer GPUs report it in a field; where that fails, the older call is used.
+  // Newer GPUs report the state in a field. If that fails, the older call is used.
   bool isUp(const Gpu& gpu, unsigned link) const {
     unsigned up = 0;
     if (gpu.sm >= 90 && library_.field(gpu.device, kFieldNvLinkState, link, &up) == kSuccess) return up == 1;
@@ -156,7 +157,7 @@ class Reader {
     return end;
   }
 
-  // Reading and writing must both be allowed.
+  // Returns the status of reading if reading is not allowed, else that of writing: peer access requires both.
   std::int64_t peerAccess(const Gpu& gpu, const Gpu& peer) const {
     if (gpu.index == peer.index) return 0;
     if (library_.p2pStatus == nullptr) return kUnknown;

@@ -1,4 +1,4 @@
-// What the management library knows of this host's GPUs, as numbers that cross to Java in one call.
+// What NVML reports about this host's GPUs, as numbers that cross to Java in one call.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace jccl::nvml {
 //   └───────┘ │ index │ bus id │ sm │ mig │ c2c count │ c2c MB/s │ links │ peers │ links × 3   │ peers × 1   │
 //             └───────┴────────┴────┴─────┴───────────┴──────────┴───────┴───────┴─────────────┴─────────────┘
 //   link: number │ type of the other end │ its bus id; only links that are up and support memory traffic
-//   peer: the status of peer access to the GPU at this place of the report, 0 is yes
+//   peer: the status of peer access to the GPU at this place of the report; 0 means yes
 //
-// A bus id is domain << 20 | bus << 12 | device << 4 | function. -1 stands for whatever is not known.
+// A bus id is domain << 20 | bus << 12 | device << 4 | function. -1 stands for an unknown value.
 struct Report {
   bool available = false;
   std::vector<std::int64_t> numbers;
-  std::vector<std::string> remarks;  // why something is not known
+  std::vector<std::string> remarks;  // why values are unknown
 };
 
 inline constexpr std::int64_t kUnknown = -1;
 
-// Never fails: a library that cannot be used gives an empty report with a remark.
+// Never fails: if the library cannot be used, the report is empty except for a remark.
 Report readReport(const std::string& library);
 
-// "00000000:3B:00.0" as one number; kUnknown for anything else.
+// Packs a bus id such as "00000000:3B:00.0" into one number; returns kUnknown for any other text.
 std::int64_t packBusId(const char* text);
 
 }  // namespace jccl::nvml
