@@ -1,9 +1,10 @@
-// Which build this library is: a digest of its sources, written by the build. The classes in the jar have the same.
+// Identifies the build of this library: a digest of its sources, which the build writes. The jar's classes hold the
+// same id.
 #pragma once
 
 namespace jccl {
 
-// 32 hexadecimal digits.
+// Returns 32 hexadecimal digits.
 const char* buildId();
 
 }  // namespace jccl

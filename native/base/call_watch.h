@@ -1,4 +1,4 @@
-// Notices when a call into foreign code does not return.
+// Notices a call into foreign code (a plug-in) that does not return.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,22 @@
 
 namespace jccl {
 
-// Of the calling thread: nobody needs it to come back from a call.
+// True on threads that may be lost in a call that never returns: nothing waits for such a thread.
 inline thread_local bool canBeLeftBehind = false;
 
-// One thread at a time makes a call, any thread checks on it. A call that takes longer than the limit is left behind: its
-// thread never comes back from it, and what that thread uses belongs to nobody else, for ever.
+// Watches calls that one thread at a time makes; any thread may check. A call that exceeds the limit is left behind:
+// should it return, its thread sleeps for ever in around(). Nobody else may ever touch or free what that thread uses.
 //
-//     enter ──> in the call ──> leave: goes on
-//                    └── isStuck() after the limit: left behind; leave() does not return
+//     enter ──> in the call ──> leave: the thread continues
+//                    └── isStuck() after the limit: left behind; around() does not return
 class CallWatch {
  public:
-  // `who` is named in the error.
+  // `who` names the callee in the error.
   explicit CallWatch(std::string who) : who_(std::move(who)) {}
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // `function`: a literal.
+  // Makes the call. `function` names it in the error and must be a literal.
   template <typename Call>
   auto around(const char* function, Call call) {
     const uint64_t state = state_.load(std::memory_order_relaxed) + 1;
@@ -41,13 +41,14 @@ class CallWatch {
     return result;
   }
 
-  // Whether a call has taken longer than `limitNanos` since this object was first asked about it. Then it is left behind.
+  // Returns true once a call has taken longer than `limitNanos`, counted from the first check during that call. The
+  // call is then left behind, and every later check returns true.
   bool isStuck(int64_t nowNanos, int64_t limitNanos);
 
-  // Whether that call is the thread's; only once it is stuck.
+  // Returns true if `thread` made the call that is stuck. Valid only after isStuck() has returned true.
   bool holds(std::thread::id thread) const { return thread_.load(std::memory_order_relaxed) == thread; }
 
-  // Why it is stuck; only then.
+  // Describes the stuck call. Valid only after isStuck() has returned true.
   Status error() const;
 
   const std::string& who() const { return who_; }
@@ -58,12 +59,12 @@ class CallWatch {
   [[noreturn]] static void stayForEver();
 
   const std::string who_;
-  std::atomic<uint64_t> state_{0};  // counts; odd: in a call
+  std::atomic<uint64_t> state_{0};  // raised at both ends of a call, so odd during one; kLeft: left behind
   std::atomic<const char*> function_{""};
   std::atomic<std::thread::id> thread_{};
-  std::mutex mutex_;  // of those who check
-  uint64_t seen_ = 0;
-  int64_t seenNanos_ = 0;
+  std::mutex mutex_;       // guards seen_ and seenNanos_
+  uint64_t seen_ = 0;      // state_ at the first check of the current call
+  int64_t seenNanos_ = 0;  // time of that check
   std::atomic<int64_t> stuckNanos_{0};
 };
 

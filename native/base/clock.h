@@ -1,4 +1,4 @@
-// Time that only goes forward.
+// Time that never goes back: CLOCK_MONOTONIC in nanoseconds.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ inline int64_t monotonicNanos() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The time of the last tick, which a thread of the process sets some 20 times a second: costs what a load costs. 0 before the
-// first.
+// Time of the last tick, 0 before the first. Reading it costs one load. Java's watchdog thread sets it some 20 times a
+// second.
 inline std::atomic<int64_t> tickNanos{0};
 
 inline void setTick() { tickNanos.store(monotonicNanos(), std::memory_order_relaxed); }

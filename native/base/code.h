@@ -1,4 +1,4 @@
-// How an operation ended: the numbers that Java, the host and device code share.
+// Results of operations: the numbers that Java, the host and device code share.
 #pragma once
 
 namespace jccl {
@@ -12,8 +12,8 @@ enum class Code : int {
   Mismatch = -4,   // a peer runs another operation, or the same one with other arguments
   Transport = -5,  // a connection failed
   System = -6,     // a system call failed
-  Internal = -7,   // a broken promise inside the library
-  NoMemory = -8,   // memory could not be had
+  Internal = -7,   // an invariant of the library does not hold
+  NoMemory = -8,   // memory could not be allocated
 };
 
 }  // namespace jccl

@@ -1,4 +1,4 @@
-// Where a rank runs, for the ranks that share the host with it.
+// Publishes the core on which a rank runs to the other ranks of its host.
 #pragma once
 
 #include <sched.h>
@@ -8,13 +8,13 @@
 
 namespace jccl {
 
-// One line in a rank's segment, written by the rank alone and only when it changes.
+// One cache line of a rank's segment. Only the rank writes it, and only when the core changes.
 struct alignas(64) CpuPlacement {
   static constexpr int32_t kUnknown = 0;
 
-  std::atomic<int32_t> core;  // where the rank was seen last, counted from 1
+  std::atomic<int32_t> core;  // on which the rank last ran, counted from 1
 
-  // By the thread that runs the rank's operations. Returns its core.
+  // Stores and returns the core of the calling thread, which must be the one that executes the rank's operations.
   int32_t publish() {
     const int32_t here = sched_getcpu() + 1;
     if (core.load(std::memory_order_relaxed) != here) core.store(here, std::memory_order_relaxed);

@@ -28,7 +28,7 @@ struct Instant {
   int64_t nanos;
 };
 
-// Both clocks at once: of some tries that between whose readings the least time passed.
+// Reads both clocks. Of several attempts, keeps the pair of readings that were closest in time.
 Instant instant() {
   Instant best{};
   int64_t shortest = INT64_MAX;
@@ -51,7 +51,8 @@ namespace {
 
 const Instant processStart = instant();
 
-// Reading both clocks at once is some 20 ns off, twice: a few millionths of this.
+// Shortest time from which a rate is computed. Each of its two instants is some 20 ns off: a few millionths of this
+// time.
 constexpr int64_t kMinCalibrationNanos = 10'000'000;
 
 double rateUntil(const Instant& now) {

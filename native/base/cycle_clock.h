@@ -1,9 +1,10 @@
-// The processor's cycle counter as a clock: to read it takes half as long as to ask the kernel's clock.
+// The processor's cycle counter as a clock. Reading it takes half as long as asking the kernel's clock.
 //
-// It counts at a constant rate, also while a core sleeps, and alike on all cores, where the kernel itself keeps time by it
-// (/sys/devices/system/clocksource/clocksource0/current_clocksource). Intel 64 and IA-32 Architectures Software Developer's
-// Manual, volume 3, "Time-Stamp Counter: Invariant TSC"; AMD64 Architecture Programmer's Manual, volume 2, "TscInvariant";
-// Arm Architecture Reference Manual for A-profile, "The Generic Timer: CNTVCT_EL0". Elsewhere the clock is CLOCK_MONOTONIC.
+// The counter runs at a constant rate, also while a core sleeps, and is equal on all cores, if the kernel uses it as
+// its own clock source (/sys/devices/system/clocksource/clocksource0/current_clocksource). Sources: Intel 64 and IA-32
+// Architectures Software Developer's Manual, volume 3, "Time-Stamp Counter: Invariant TSC"; AMD64 Architecture
+// Programmer's Manual, volume 2, "TscInvariant"; Arm Architecture Reference Manual for A-profile, "The Generic Timer:
+// CNTVCT_EL0". If the kernel uses another clock source, this clock is CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@ namespace jccl {
 
 class CycleClock {
  public:
-  // A time in this clock's unit, never 0.
+  // Returns the time in this clock's unit, never 0.
   static int64_t ticks() { return usesCounter_ ? counter() : monotonicNanos(); }
 
-  // A sum of durations. The rate is fixed when this is first called, so that what only grows in ticks only grows in
-  // nanoseconds too.
+  // Converts a duration to nanoseconds. The rate is fixed at the first call, so that a sum of durations that only grows
+  // in ticks also only grows in nanoseconds.
   static int64_t durationNanos(int64_t ticks);
 
-  // Converts times that have passed into CLOCK_MONOTONIC's nanoseconds. The rate is that between the start of the process
-  // and the construction, so there is nothing to calibrate.
+  // Converts past times to CLOCK_MONOTONIC's nanoseconds. The rate is the average between the start of the process and
+  // the construction of the converter, so no calibration is needed.
   class Converter {
    public:
     Converter();

@@ -9,8 +9,8 @@
 namespace jccl {
 namespace {
 
-// The kernel issues the fence that publishers leave out: after this call every publisher of a process that registered
-// either sees `waiters`, or its publication is visible here. Where the kernel refuses, timed sleeps are the fallback.
+// Issues the fence that publishers leave out. After this call, every publisher of a registered process sees `waiters`,
+// or the caller sees what it published. If the kernel refuses, timed sleeps are the fallback.
 void fenceAllPublishers() {
   static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   if (registered) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
@@ -39,7 +39,7 @@ void EventCount::sleep(int64_t nanos, bool (*ready)(void* context), void* contex
 }
 
 void EventCount::sleepAsWaiter(int64_t nanos, bool (*ready)(void* context), void* context) {
-  // Whatever was published before this number of notifications, ready() sees; whatever comes after it changes the number.
+  // ready() sees everything published before this number of notifications; a later publication changes the number.
   const uint32_t seen = notifications.load(std::memory_order_acquire);
   if (ready(context)) return;
   futexWaitFor(notifications, seen, nanos, FutexScope::Shared);

@@ -1,11 +1,11 @@
-// Functions that run on the host and on GPUs: the schedules, and what they must agree on.
+// Marks functions that run on the host and on GPUs: the schedules, and the arithmetic on which both must agree.
 #pragma once
 
 #if defined(__CUDACC__)
 #define JCCL_FN __host__ __device__
-// On GPUs called, not inlined: one copy of the code, however many call it.
+// On GPUs called, not inlined, so that the code exists once however many callers it has.
 #define JCCL_FN_CALL __host__ __device__ __noinline__
-// Before a loop that stays one on GPUs: its body is long, and nothing is gained by having it many times.
+// Stands in front of a loop that GPUs must not unroll: its body is long, and copies of it gain nothing.
 #define JCCL_NO_UNROLL _Pragma("unroll 1")
 #else
 #define JCCL_FN

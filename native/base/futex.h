@@ -1,4 +1,4 @@
-// Linux futexes: threads sleep on a word for as long as it has a value.
+// Linux futexes: threads sleep while a word has a given value.
 #pragma once
 
 #include <linux/futex.h>
@@ -12,7 +12,7 @@
 
 namespace jccl {
 
-// Whose threads share a word: those of one process, or of all that map its memory.
+// The threads that share a word: those of one process, or those of all processes that map the word.
 enum class FutexScope { Process, Shared };
 
 constexpr int kFutexAll = INT_MAX;
@@ -24,19 +24,19 @@ inline void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, cons
 }
 }  // namespace detail
 
-// Sleeps while `word` is `expected`. Can return early: the caller checks the word again.
+// Sleeps while `word` equals `expected`. Can return early, so the caller must check the word again.
 inline void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, FutexScope scope = FutexScope::Process) {
   detail::futexWait(word, expected, nullptr, scope);
 }
 
-// The same for at most `nanos`; returns at once where that is negative.
+// Sleeps like futexWait, for at most `nanos`. Returns at once if `nanos` is negative.
 inline void futexWaitFor(const std::atomic<uint32_t>& word, uint32_t expected, int64_t nanos,
                          FutexScope scope = FutexScope::Process) {
   const timespec limit{static_cast<time_t>(nanos / 1'000'000'000), static_cast<long>(nanos % 1'000'000'000)};
   detail::futexWait(word, expected, &limit, scope);
 }
 
-// Wakes at most `count` of the threads that sleep on `word`.
+// Wakes at most `count` threads that sleep on `word`.
 inline void futexWake(const std::atomic<uint32_t>& word, int count = kFutexAll,
                       FutexScope scope = FutexScope::Process) {
   ::syscall(SYS_futex, &word, scope == FutexScope::Process ? FUTEX_WAKE_PRIVATE : FUTEX_WAKE, count, nullptr, nullptr,

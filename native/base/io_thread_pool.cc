@@ -67,14 +67,14 @@ void IoThreadPool::call() {
   if (sleepers_.load() != 0) futexWake(calls_);
 }
 
-// Takes a task that no thread has begun, and returns whether there was one.
+// Runs a task that no thread has begun. Returns false if there is none.
 bool IoThreadPool::runOne() {
   uint64_t ticket = tickets_.load(std::memory_order_acquire);
   for (;;) {
     const uint64_t next = ticket & kMask;
     if (next >= (ticket >> kCountShift & kMask)) return false;
     if (!tickets_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-    // run() does not return before this task has: task_ is that of the ticket's round.
+    // run() does not return before this task has returned, so task_ still belongs to the ticket's round.
     runTask(static_cast<int>(next));
     return true;
   }

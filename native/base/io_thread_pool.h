@@ -1,4 +1,4 @@
-// Threads that help one which has several independent things to do at once.
+// Helper threads for a thread that has several independent tasks at once.
 #pragma once
 
 #include <atomic>
@@ -12,22 +12,23 @@
 
 namespace jccl {
 
-// Tasks are short and never block. Any free thread takes the next: a helper that wakes too late finds nothing left, and the
-// caller waits only for tasks that a helper has begun. Helpers poll for work a short while and then sleep.
+// Tasks are short and never block. Any free thread takes the next task: a helper that wakes too late finds none left,
+// and the caller waits only for tasks that a helper has begun. Helpers poll for work for a short time and then sleep.
 class IoThreadPool {
  public:
   static constexpr int kMaxTasks = 0xffff;
 
-  // At most `helpers` threads named `name`, in addition to the caller's: the pool does without those that cannot be started, and
-  // logs why. With 0 the caller does everything.
+  // Starts at most `helpers` threads named `name`; the caller's thread works too. If a thread cannot be started, the
+  // pool logs why and works with fewer. With 0 helpers, the caller does everything.
   static std::unique_ptr<IoThreadPool> create(const std::string& name, int helpers);
   ~IoThreadPool();
   IoThreadPool(const IoThreadPool&) = delete;
   IoThreadPool& operator=(const IoThreadPool&) = delete;
 
-  // Calls task(0) to task(count - 1), each once, on any of the threads, and returns when all have returned; throws what the first
-  // of them threw. What was
-  // written before is seen by them, and what they wrote afterwards. For one caller at a time; count <= kMaxTasks.
+  // Calls task(0) to task(count - 1), each once, on any of the threads, and returns when all have returned. Rethrows
+  // the first exception of a task; if the caller works alone, the exception skips the tasks that remain. Tasks see
+  // everything written before the call, and the caller sees everything they wrote. One caller at a time; count <=
+  // kMaxTasks.
   void run(int count, const std::function<void(int)>& task);
 
  private:
@@ -38,13 +39,14 @@ class IoThreadPool {
   void runTask(int index);
   void help();
 
-  // | round, 32 bits | count, 16 bits | next, 16 bits |: a task is taken by raising `next` in the round it belongs to.
+  // | round, 32 bits | count, 16 bits | next, 16 bits |: each run() is a round. A thread takes a task by raising `next`
+  // while the round is unchanged.
   std::atomic<uint64_t> tickets_{0};
   std::atomic<int> finished_{0};
   std::atomic_flag threw_;
-  std::exception_ptr thrown_;                       // by the first task of a round that threw; published by finished_
+  std::exception_ptr thrown_;                       // of the round's first task that threw; published by finished_
   const std::function<void(int)>* task_ = nullptr;  // read only by the holder of a ticket
-  std::atomic<uint32_t> calls_{0};                  // helpers sleep on it
+  std::atomic<uint32_t> calls_{0};                  // raised to call the helpers; the futex word on which they sleep
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> helpers_;

@@ -7,7 +7,7 @@ namespace jccl {
 void keepMapped() {
   Dl_info own{};
   if (::dladdr(reinterpret_cast<const void*>(&keepMapped), &own) == 0) return;
-  // Found by its name among what is loaded: its file is deleted by now. The handle is never closed.
+  // RTLD_NOLOAD finds the loaded library by its name: its file has been deleted. The handle is never closed.
   (void)::dlopen(own.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

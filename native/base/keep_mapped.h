@@ -1,10 +1,11 @@
-// The JVM unmaps a library when it has collected the class loader that loaded it.
+// Prevents the JVM from unmapping this library, which it does once it has collected the class loader that loaded the
+// library.
 #pragma once
 
 namespace jccl {
 
-// Keeps the library that has this function mapped until the process ends: for threads of ours that foreign code holds for
-// ever, and for foreign code that keeps addresses of our functions.
+// Keeps this library mapped until the process ends. Needed if foreign code holds one of our threads for ever, or stores
+// addresses of our functions.
 void keepMapped();
 
 }  // namespace jccl

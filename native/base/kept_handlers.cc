@@ -17,7 +17,7 @@ struct NamedSignal {
   const char* name;
 };
 
-// Those that "Handle Signals and Exceptions" in Java's Troubleshooting Guide says the JVM uses.
+// The signals that the JVM uses, according to "Handle Signals and Exceptions" in Java's Troubleshooting Guide.
 constexpr std::array<NamedSignal, 12> kSignals = {{{SIGSEGV, "SIGSEGV"},
                                                    {SIGBUS, "SIGBUS"},
                                                    {SIGFPE, "SIGFPE"},
@@ -37,7 +37,7 @@ struct Kept {
   std::array<struct sigaction, kSignals.size()> before{};
 };
 
-// Never destroyed: threads that a library holds may come late.
+// Never destroyed: a thread that a library holds may use it late, while the process exits.
 Kept& keptOfThisProcess() {
   static auto* kept = new Kept();
   return *kept;
@@ -68,7 +68,7 @@ KeptHandlers::~KeptHandlers() {
   if (replaced.empty()) return;
   logMessage(LogLevel::Info, "signals",
              library_ + " replaced handlers of signals=" + replaced +
-                 ", which the JVM needs: those from before are back; LD_PRELOAD=libjsig.so keeps them at every moment");
+                 ", which the JVM needs: JCCL restored them; LD_PRELOAD=libjsig.so keeps them in place at all times");
 }
 
 }  // namespace jccl

@@ -1,19 +1,21 @@
-// Handlers of signals, kept from libraries of others.
+// Restores the JVM's signal handlers after foreign libraries have replaced them.
 #pragma once
 
 #include <string>
 
 namespace jccl {
 
-// The JVM works by handlers of its own: it gets SIGSEGV at safepoints and where references are null. Libraries that print where a
-// process has crashed replace them when they are loaded or begin, as libpsm2 and UCX do, and would end the JVM then. While one of
-// these is there such a library may run; at its end the handlers from before are back, and the log names what was replaced.
+// The JVM needs its own handlers: it receives SIGSEGV at safepoints and at null references. Some libraries, such as
+// libpsm2 and UCX, install handlers that print where a process crashed when they are loaded or initialised. The next
+// SIGSEGV would then end the JVM. Construct a KeptHandlers around calls of such a library: the destructor restores the
+// handlers and logs the names of the signals whose handlers were replaced.
 //
-// In between a signal goes to the library's handler: a moment, which only libjsig.so closes, loaded before the JVM. Those of
-// several threads overlap: the handlers are those from before the first, also while one of them never ends.
+// During the call, a signal still reaches the library's handler; only libjsig.so, loaded before the JVM, prevents that.
+// Objects of several threads may overlap: all restore the handlers that were in place before the first of them, even if
+// one of them is never destroyed.
 class KeptHandlers {
  public:
-  // `library` is how the log names it.
+  // `library` names the library in the log.
   explicit KeptHandlers(std::string library);
   ~KeptHandlers();
   KeptHandlers(const KeptHandlers&) = delete;

@@ -14,7 +14,7 @@
 namespace jccl {
 namespace {
 
-// Its content without the last new line; empty if it cannot be read.
+// Returns the file's content without trailing newlines; empty if the file cannot be read.
 std::string contentOf(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string content;
@@ -46,7 +46,7 @@ std::string sysctl(const LimitFiles& files, const char* name) {
   return std::string(name) + "=" + (value.empty() ? "unknown" : value);
 }
 
-// The path of this process in the hierarchy of version 1 that has the controller of processes, or else in version 2.
+// This process's control group: in the version 1 hierarchy with the pids controller or, if there is none, in version 2.
 struct Group {
   std::string mount;
   std::string path;
@@ -70,8 +70,8 @@ Group pidsGroup(const LimitFiles& files) {
   return found;
 }
 
-// Of every group from this process's own to the root that has a limit. In a container the path may be the host's, of which
-// only the root is visible.
+// Returns the limits of this process's group and of all groups above it that set one. In a container, the path may be
+// the host's, of which only the root is visible.
 std::string groupLimits(const LimitFiles& files) {
   Group group = pidsGroup(files);
   std::string text;

@@ -1,21 +1,22 @@
-// Names the resource limit behind a failed system call.
+// Names the resource limit that made a system call fail.
 #pragma once
 
 #include <string>
 
 namespace jccl {
 
-// Where the kernel publishes limits; tests have files of their own.
+// Directories in which the kernel publishes limits. Tests pass other ones.
 struct LimitFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
 };
 
-// For an `error` that means "used up": "; " and the limit with its value, what uses it up, and the remedy. Empty for every
-// other error. Needs a file descriptor for no limit of descriptors.
+// Explains an `error` of `call` that means that a resource is used up or that the kernel forbids the call: "; ", the
+// limit with its value, and the remedy. Returns "" for all other errors. EMFILE is explained without opening a file.
 std::string limitHint(const std::string& call, int error, const LimitFiles& files = {});
 
-// The limits of threads that apply to this process, with their values: of the user, of every control group, of the host.
+// Returns the thread limits that apply to this process, with their values: those of the user, of each control group, of
+// the host.
 std::string threadLimits(const LimitFiles& files = {});
 
 }  // namespace jccl

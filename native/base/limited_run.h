@@ -1,4 +1,4 @@
-// Runs foreign code that may not return.
+// Runs foreign code that may never return.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 
 namespace jccl {
 
-// How often those who wait for foreign code look whether it holds its thread.
+// Interval, in ns, at which a waiting thread checks whether foreign code holds the thread it waits for.
 constexpr int64_t kLookNanos = 5'000'000;
 
-// Keeps for ever what a call that has been left behind still uses, where leak checkers find it.
+// Keeps `used` for ever, where leak checkers find it: a call that was left behind still uses it.
 template <typename T>
 void leaveBehind(T* used) {
   static auto* left = new std::vector<T*>;
@@ -29,15 +29,15 @@ void leaveBehind(T* used) {
   left->push_back(used);
 }
 
-// Foreign code holds the thread, perhaps for ever.
+// Detaches a thread that foreign code holds, perhaps for ever.
 inline void leaveThread(std::thread& thread) {
   keepMapped();
   thread.detach();
 }
 
-// Runs `body` on a thread of its own and waits for it, for at most `limitNanos`; throws what it throws. `isOver` false: it has not
-// ended, and continues without its caller, so that `body` owns all that it uses. An error: there is no thread, and `body` was not
-// called.
+// Runs `body` on a new thread, waits at most `limitNanos` for it, and rethrows its exception. If *isOver is false,
+// `body` has not ended and continues after this call, so it must own everything it uses. An error means that the thread
+// could not be started and that `body` was not called.
 inline Status runWithin(int64_t limitNanos, const char* name, std::function<void()> body, bool* isOver) {
   struct End {
     std::atomic<uint32_t> over{0};

@@ -19,7 +19,7 @@ struct Ring {
   uint64_t dropped = 0;
 };
 
-// Never destroyed: threads may log until the process has gone.
+// Never destroyed: threads may log until the process has ended.
 Ring& ring() {
   static Ring* const instance = new Ring();
   return *instance;

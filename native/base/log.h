@@ -1,4 +1,4 @@
-// The log ring: native code puts records in, a Java thread drains them into SLF4J. Nothing is ever printed here.
+// The log ring: native code adds records, and a Java thread drains them into SLF4J. Native code never prints.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Status;
 
 enum class LogLevel : uint8_t { Trace = 0, Debug = 1, Info = 2, Warn = 3, Error = 4 };
 
-// Whose record it is.
+// The rank and communicator to which records belong.
 struct LogSubject {
   int rank = 0;
   std::string communicator;
@@ -21,14 +21,15 @@ struct LogSubject {
 struct LogRecord {
   LogLevel level = LogLevel::Info;
   int64_t epochNanos = 0;
-  const char* subsystem = "";  // "net", "shm": a literal
+  const char* subsystem = "";  // "net", "shm": must be a literal
   std::string text;
-  std::shared_ptr<const LogSubject> subject;  // null: of the process
+  std::shared_ptr<const LogSubject> subject;  // null: the record belongs to the process
 };
 
-// While one is there, what its thread logs, and what threads log that it starts meanwhile, has this subject. A thread knows
-// its scopes by a plain pointer: a variable of a thread with a destructor keeps the library mapped until the thread ends,
-// also when the class loader that loaded it has long been collected, and threads of applications end late or never.
+// While a LogScope exists, records of its thread, and of threads that this thread starts, have its subject. A thread
+// finds its innermost scope through a plain pointer: a thread-local variable with a destructor would keep the library
+// mapped until the thread ends, even after the class loader that loaded the library has been collected, and threads of
+// applications end late or never.
 class LogScope {
  public:
   explicit LogScope(std::shared_ptr<const LogSubject> subject)
@@ -37,7 +38,7 @@ class LogScope {
   LogScope(const LogScope&) = delete;
   LogScope& operator=(const LogScope&) = delete;
 
-  // The subject of the innermost scope; null if there is none.
+  // Returns the subject of the innermost scope; null if there is none.
   static std::shared_ptr<const LogSubject> current() { return current_ == nullptr ? nullptr : current_->subject_; }
 
  private:
@@ -46,17 +47,17 @@ class LogScope {
   const LogScope* const before_;
 };
 
-// Is a record of this level enabled? Call it before building an expensive text.
+// Returns true if records of this level are kept. Check it before building an expensive text.
 bool logEnabled(LogLevel level);
 void setLogLevel(LogLevel lowest);
 
-// Never blocks for long and never fails; when the ring is full the oldest record is dropped and counted.
+// Never blocks for long. If the ring is full, drops the oldest record and counts it.
 void logMessage(LogLevel level, const char* subsystem, std::string text);
 
-// A warning of a status that no caller is left to report; none where it is no failure.
+// Logs the failure as a warning, for code that has no caller to return it to. Logs nothing if `status` is ok.
 void logFailure(const char* subsystem, const Status& status);
 
-// Takes the oldest record; false when there is none.
+// Removes the oldest record and stores it in *record. Returns false if there is none.
 bool takeLogRecord(LogRecord* record);
 uint64_t droppedLogRecords();
 

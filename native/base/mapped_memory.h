@@ -1,4 +1,4 @@
-// Memory mappings that clean up after themselves.
+// Owns a memory mapping and unmaps it.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,7 +11,6 @@
 
 namespace jccl {
 
-// A memory mapping, unmapped when it goes.
 class MappedMemory {
  public:
   MappedMemory() = default;

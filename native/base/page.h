@@ -1,4 +1,4 @@
-// The size of a page of memory, which differs between ARM systems: 4, 16 or 64 KiB.
+// The size of a memory page, which differs between ARM systems: 4, 16 or 64 KiB.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ inline size_t pageBytes() {
   return bytes;
 }
 
-// The size of a huge page that whole tables of pages can be replaced by; 0 where the kernel has none.
+// Returns the size of the huge page that replaces a whole page table; 0 if the kernel has none.
 size_t hugePageBytes();
 
 }  // namespace jccl

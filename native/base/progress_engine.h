@@ -1,4 +1,4 @@
-// What a waiting caller may call of the engine that moves network connections.
+// The calls that a waiting thread may make into the engine that moves data over network connections.
 #pragma once
 
 #include <cstddef>
@@ -7,50 +7,53 @@
 
 namespace jccl {
 
-// Called when the first step of a connection is published. Until then the connection costs its engine nothing: a rank is
-// connected to all others, and sends to few of them.
+// Notified when the first step of a connection is published. Until then, the connection costs its engine nothing: a
+// rank is connected to all other ranks, but sends to few of them.
 class FirstUse {
  public:
   virtual ~FirstUse() = default;
   virtual void noteFirstUse() = 0;
 };
 
-// A communicator with network connections owns one; without any, the pointer is null and a wait polls memory only.
-// Every method may be called from any thread of the communicator; the implementation serialises.
+// Moves data over a communicator's network connections. A communicator without any has a null pointer instead, and its
+// waits poll memory only. Any thread of the communicator may call every method; the implementation serialises the
+// calls.
 class ProgressEngine {
  public:
   virtual ~ProgressEngine() = default;
 
-  // Moves whatever can move without blocking. Returns how many things moved (0 = nothing to do now).
+  // Moves everything that can move without blocking. Returns how many things moved; 0 means that there is nothing to do
+  // now.
   virtual int poll() = 0;
 
-  // Do events report everything that comes? Else what comes while a thread sleeps is found only by the next poll.
+  // Returns true if an event reports everything that arrives. Otherwise a sleeping thread learns of arrivals only at
+  // its next poll.
   virtual bool hasEvents() const { return true; }
 
-  // Sleeps until a network event, a kick() or `nanos` nanoseconds, whichever is first.
+  // Sleeps until a network event, a kick(), or for `nanos`, whichever is first.
   virtual void waitForEvents(int64_t nanos) = 0;
 
-  // Reports that slots were published or freed while no thread may be polling: the engine's own thread takes over until
-  // all is moved. Called when an operation ends, and by abort.
+  // Reports that slots were published or freed while perhaps no thread polls: the engine's own thread polls until
+  // everything has moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
 
-  // User memory of the operation that begins, good until clearUserMemory(): slots may refer to it, and receives may post
-  // addresses in it (then it is `written`). Networks that reach registered memory only register it when they first need it,
-  // and copy what was not added or cannot be registered.
+  // Announces user memory of the operation that begins. Until clearUserMemory(), slots may refer to this memory, and
+  // receives may post addresses in it if it is `written`. A network that reaches only registered memory registers it
+  // when it first needs it. Such a network copies data if its memory was not added or cannot be registered.
   virtual void addUserMemory(const void* /*address*/, size_t /*bytes*/, bool /*written*/) {}
-  // The network needs none of it any more: all has been sent and received, or revoke() has returned.
+  // Ends the use of the memory that was added. Called once everything has been sent and received, or after revoke().
   virtual void clearUserMemory() {}
 
-  // After a failure: once it returns, no user memory that the network was given (ZeroCopySlot) is touched any
-  // more.
+  // Called after a failure: once it has returned, the network no longer touches user memory (ZeroCopySlot).
   virtual void revoke() {}
 
-  // Whether its calls may not return. Then threads that can be left behind (CallWatch) move it, or its own, and others only wait.
+  // Returns true if calls of the network may never return. Then only the engine's thread and threads that can be left
+  // behind (CallWatch) make these calls, and other threads only wait.
   virtual bool mayBlock() const { return false; }
-  // Whether a call has not returned in time, and holds this thread for ever.
+  // Returns true if a call that did not return in time holds `thread` for ever.
   virtual bool holds(std::thread::id /*thread*/) { return false; }
 
-  // Whether a connection has failed for good: waiting for it is in vain.
+  // Returns true if a connection has failed for good, so that waiting for it is useless.
   virtual bool failed() const { return false; }
 };
 

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104): what the data sockets prove the job's secret with.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), by which data sockets prove that they know the job's secret.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class HmacSha256 {
 Sha256Digest sha256(const void* data, std::size_t bytes);
 Sha256Digest hmacSha256(std::span<const std::uint8_t> key, const void* data, std::size_t bytes);
 
-/// Compares in constant time: the duration does not depend on where the first difference is.
+/// Compares in constant time: the duration does not depend on the position of the first difference.
 bool equalInConstantTime(const void* left, const void* right, std::size_t bytes);
 
 }  // namespace jccl

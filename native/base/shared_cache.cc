@@ -8,7 +8,7 @@ namespace {
 
 constexpr SharedCache kUnknown{32u << 20, 1};
 
-// "32768K"
+// Parses a size such as "32768K".
 size_t bytesOf(const std::string& text) {
   size_t number = 0, at = 0;
   for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) number = number * 10 + (text[at] - '0');
@@ -16,7 +16,7 @@ size_t bytesOf(const std::string& text) {
   return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : unit == 'G' ? number << 30 : number;
 }
 
-// "ff,ffffffff": a bit for each core.
+// Counts the bits of a map such as "ff,ffffffff", which has one bit for each core.
 int coresOf(const std::string& map) {
   int cores = 0;
   for (const char digit : map) {

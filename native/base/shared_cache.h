@@ -1,4 +1,4 @@
-// The cache that cores share, as the kernel reports it.
+// The last-level cache that cores share, as the kernel reports it.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@ namespace jccl {
 
 struct SharedCache {
   size_t bytes;
-  int cores;  // that share it
+  int cores;  // number of cores that share the cache
 };
 
-// The last cache before memory of the processor's first core; 32 MiB for one core where the kernel does not say. sysconf
-// is no substitute: it adds up the caches of a whole processor, which are many on AMD's.
+// Returns the last-level cache of the processor's first core, or 32 MiB for one core if the kernel does not report it.
+// sysconf is no substitute: it adds up all last-level caches of a processor, and AMD's processors have many.
 SharedCache sharedCache();
 
-// The same from another directory with index0, index1, ... as in /sys/devices/system/cpu/cpu0/cache.
+// Reads a directory with index0, index1, ... that has the layout of /sys/devices/system/cpu/cpu0/cache.
 SharedCache sharedCacheIn(const char* directory);
 
 }  // namespace jccl

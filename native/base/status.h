@@ -1,4 +1,4 @@
-// A status with its explanation.
+// The result of a call: a code and, for a failure, an explanation.
 #pragma once
 
 #include <cerrno>
@@ -11,14 +11,14 @@
 
 namespace jccl {
 
-// What errno=error means; unlike std::strerror it may be called from any thread at any time.
+// Describes an error number. Unlike std::strerror, safe to call from any thread at any time.
 inline std::string errorText(int error) {
   char buffer[128];
   return ::strerror_r(error, buffer, sizeof buffer);
 }
 
-// Why something failed: "name=value" facts, what was expected, and the remedy where there is one. Ok has no text and
-// allocates nothing.
+// The message of a failure states "name=value" facts, what was expected, and the remedy if there is one. Ok has no
+// message and allocates nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -29,7 +29,8 @@ class [[nodiscard]] Status {
   static Status transport(std::string message) { return {Code::Transport, std::move(message)}; }
   static Status internal(std::string message) { return {Code::Internal, std::move(message)}; }
 
-  // A failed system call: "call: what, errno=N (text)", and the limit behind it where `error` is about one.
+  // Describes a failed system call: "call: what, errno=N (text)", and the limit that was reached if `error` is about
+  // one.
   static Status system(const char* call, const std::string& what, int error = errno) {
     return {error == ENOMEM ? Code::NoMemory : Code::System, std::string(call) + ": " + what +
                                                                  ", errno=" + std::to_string(error) + " (" +

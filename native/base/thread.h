@@ -1,5 +1,6 @@
-// Native threads in the JVM's process: named, without the signals that belong to the application and to the JVM's threads, and
-// with the subject of their caller's log records. Nothing that their bodies throw ends the process.
+// Starts native threads in the JVM's process. They have names, block the signals that belong to the application and to
+// the JVM's threads, and log with the subject of the thread that started them. An exception of their bodies does not
+// end the process.
 #pragma once
 
 #include <pthread.h>
@@ -19,13 +20,14 @@
 
 namespace jccl {
 
-// What native threads do not block. A blocked fault ends the process without its handler, and the JVM writes no hs_err file;
-// a blocked timer signal hides the thread from profilers.
+// Signals that native threads do not block. A blocked fault would end the process without calling its handler, and the
+// JVM would write no hs_err file. A blocked timer signal would hide the thread from profilers.
 inline constexpr std::array kSignalsOfThreads = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,   SIGTRAP,
                                                  SIGSYS,  SIGABRT, SIGPROF, SIGVTALRM};
 
-// Calls `round` until it returns false: the life of a thread that serves others, like ServiceThread in Java. After an exception,
-// which is logged, it pauses and calls it again: so a round leaves its state whole when it throws.
+// Calls `round` until it returns false: the main loop of a thread that serves others, like ServiceThread in Java. If
+// `round` throws, the exception is logged and `round` is called again after a pause. So `round` must leave its state
+// consistent when it throws.
 template <typename Round>
 void repeatRounds(const char* thread, Round round) noexcept {
   constexpr std::chrono::milliseconds kMaxPause{100};
@@ -42,8 +44,8 @@ void repeatRounds(const char* thread, Round round) noexcept {
   }
 }
 
-// A failure names the limits of threads; the caller's signals are as they were in any case. What the body throws is logged; bodies
-// for which somebody waits handle it themselves.
+// Starts a thread. The error of a failure names the thread limits. The caller's signal mask is unchanged afterwards. An
+// exception of `body` is logged; a body that another thread waits for must catch its own exceptions.
 template <typename Body>
 Status startQuietThread(const char* name, Body body, std::thread* started) {
   struct SignalsBlocked {

@@ -1,4 +1,4 @@
-// Exceptions of native threads end here: each becomes a status or a log record, and none ends the process.
+// Catches the exceptions of native threads: each becomes a status or a log record, and none ends the process.
 #pragma once
 
 #include <exception>
@@ -11,7 +11,8 @@
 
 namespace jccl {
 
-// The exception that a catch block handles. There may be no memory: the short texts are stored without allocation.
+// Converts the exception that the calling catch block handles. Memory may be exhausted, so the short texts need no
+// allocation.
 inline Status thrownStatus() noexcept {
   try {
     throw;
@@ -28,7 +29,7 @@ inline Status thrownStatus() noexcept {
   }
 }
 
-// Calls what returns a status; what it throws becomes one.
+// Calls `body`, which returns a Status. An exception becomes a Status, too.
 template <typename Body>
 Status orThrown(Body&& body) noexcept {
   try {
@@ -38,7 +39,7 @@ Status orThrown(Body&& body) noexcept {
   }
 }
 
-// Logs the exception that a catch block handles, if there is memory for that.
+// Logs the exception that the calling catch block handles, if there is memory for that.
 inline void logThrown(const char* thread) noexcept {
   const Status thrown = thrownStatus();
   try {

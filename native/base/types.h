@@ -31,7 +31,7 @@ enum class ReduceOp : uint8_t {
   Min = 2,
   Max = 3,
   Avg = 4,
-  And = 5,  // bit by bit, of integers, as the next two
+  And = 5,  // And, Or and Xor work bit by bit, on integers only
   Or = 6,
   Xor = 7,
 };
@@ -40,15 +40,16 @@ inline constexpr int kReduceOpCount = 8;
 
 JCCL_FN constexpr bool isBitwise(ReduceOp op) noexcept { return op >= ReduceOp::And; }
 
-// In the place of a reduction: a user-defined one. Its collective exchanges elements with counts, and the caller reduces them.
+// Stands in place of a ReduceOp for a user-defined reduction. Its collective only exchanges elements, by counts as in
+// allToAllV, and the caller reduces them.
 inline constexpr auto kUserReduction = static_cast<ReduceOp>(kReduceOpCount);
 
 JCCL_FN constexpr bool isInteger(DataType type) noexcept { return type < DataType::Float16; }
 
-// Whether an operation works on elements of a type.
+// Returns true if `op` works on elements of this type.
 JCCL_FN constexpr bool supports(ReduceOp op, DataType type) noexcept { return !isBitwise(op) || isInteger(type); }
 
-// Bytes of one element; 0 for a number that is no type.
+// Returns the bytes of one element; 0 if the number is no type.
 JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
   switch (type) {
     case DataType::Int8:
