@@ -1,4 +1,4 @@
-// LL and LL128 on the host: packing bytes into a slot and taking them out again. layout.h draws the slots.
+// LL and LL128 on the host: pack bytes into a slot and unpack them. layout.h draws the slots.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ class LLCodec {
   static uint32_t wireBytes(size_t bytes) { return static_cast<uint32_t>(cells(bytes) * kLLCellBytes); }
 
   static void store(uint8_t* slot, size_t cell, uint32_t payload, uint32_t flag) {
-    // A release store, though data and flag are one value: what the receiver of this cell may conclude about
-    // other memory (user buffers read in place, for one) follows the flag. It costs nothing on x86.
+    // A release store, although data and flag are one value: a receiver that sees the flag may also rely on other
+    // memory, such as user buffers that it reads in place. On x86 this costs nothing.
     cellAt(slot, cell).store(payload | uint64_t{flag} << 32, std::memory_order_release);
   }
 
@@ -35,7 +35,7 @@ class LLCodec {
     store(slot, 0, check, flag);
   }
 
-  // See LLFlags: where that is due, the cells of a step's slot behind the written ones lose their old flags.
+  // Overwrites the flags of the cells after the written ones in the step's slot, if LLFlags::mustScrub says so.
   template <int FlagBits = 32>
   static void scrubRest(uint8_t* slot, uint32_t slotBytes, uint64_t step, uint32_t writtenBytes) {
     using Flags = LLFlags<FlagBits>;
@@ -45,14 +45,15 @@ class LLCodec {
     }
   }
 
-  // The cell's payload, once its flag is current.
+  // Loads the cell's payload. Returns true if the cell's flag is current, so that the payload is valid.
   static bool load(const uint8_t* slot, size_t cell, uint32_t flag, uint32_t& payload) {
     const uint64_t value = cellAt(slot, cell).load(std::memory_order_acquire);
     payload = static_cast<uint32_t>(value);
     return static_cast<uint32_t>(value >> 32) == flag;
   }
 
-  // Takes cells out until one is not current. Returns how many bytes were taken; `from` continues where it stopped.
+  // Unpacks cells from byte `from` on until one is not current. Returns the number of bytes unpacked so far, `from`
+  // included.
   static size_t unpack(const uint8_t* slot, uint32_t flag, uint8_t* data, size_t from, size_t bytes) {
     size_t at = from;
     uint32_t word;
@@ -96,7 +97,8 @@ class LL128Codec {
     }
   }
 
-  // A line is two of the cache's: the one without the flag is fetched along with the other, not after it.
+  // Returns true if the line's flag is current. A line spans two cache lines; the prefetch loads the one without the
+  // flag at the same time as the other.
   static bool ready(const uint8_t* slot, size_t line, uint64_t flag) {
     __builtin_prefetch(slot + line * kLL128LineBytes);
     return flagOf(slot + line * kLL128LineBytes).load(std::memory_order_acquire) == flag;
@@ -108,8 +110,9 @@ class LL128Codec {
     return word;
   }
 
-  // Takes whole lines out until one is not current. The flag was stored after the line with release and is loaded with
-  // acquire, so the plain copy of the payload does not race.
+  // Unpacks whole lines from byte `from` on until one is not current. Returns the number of bytes unpacked so far,
+  // `from` included. The flag is stored with release after its line and loaded with acquire, so the plain copy of the
+  // payload does not race.
   static size_t unpack(const uint8_t* slot, uint64_t flag, uint8_t* data, size_t from, size_t bytes) {
     size_t at = from;
     while (at < bytes) {
@@ -129,7 +132,7 @@ class LL128Codec {
     return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(const_cast<uint8_t*>(line) + kLL128PayloadBytes));
   }
 
-  // A copy whose usual size is known to the compiler.
+  // Copies `n` bytes. The compiler knows the size of the usual copy.
   static void copySome(uint8_t* to, const uint8_t* from, size_t n, size_t usual) {
     if (__builtin_expect(n == kLL128PayloadBytes && usual == kLL128PayloadBytes, 1)) {
       std::memcpy(to, from, kLL128PayloadBytes);

@@ -1,4 +1,4 @@
-// One end of a connection: pointers into the block described in layout.h, and this end's own step count.
+// The two ends of a connection: pointers into the block that layout.h describes, and the end's own step count.
 #pragma once
 
 #include <algorithm>
@@ -14,32 +14,35 @@
 
 namespace jccl {
 
-// How much of the next slot is prefetched: what follows, the processor's own prefetcher finds.
+// Bytes of the next slot that are prefetched. The processor's own prefetcher finds the rest.
 inline constexpr uint32_t kMaxPrefetchedBytes = 4 * kLineBytes;
 
-// Takes a line to this core for writing, and does not wait for it: a store to a line that another core has would, at the
-// next fence, and a call from Java ends with one.
+// Fetches a cache line for writing without waiting for it. A store to a line that another core has would stall at the
+// next fence, and a call from Java ends with a fence.
 inline void prefetchForWriting(const void* line) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // __builtin_prefetch would only read it
+  // __builtin_prefetch would fetch it for reading only.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 #else
   __builtin_prefetch(line, 1);
 #endif
 }
 
-// Where the slots of one connection are, and its head line: all that a proxy needs. Both are in zeroed memory before
-// any other thread may see them.
+// The slots of one connection and its head line: all that a proxy needs. Both must be in zeroed memory before any other
+// thread may see them.
 struct ConnectionMemory {
   uint8_t* block = nullptr;  // the receiver's block: holds the slots
   HeadLine* head = nullptr;  // the sender's head line
   ConnectionShape shape;
   bool rotates = false;  // chunks alternate between the parts of a SIMPLE slot
-  // The maximum bytes of a message that sends and receives put into a slot: smaller than the slot, so that the receiver
-  // starts early and both ends stay in the cache. An adapter is kept busy by fewer and larger writes.
+  // Most bytes of a message that sends and receives put into one slot. The default is less than a slot, so that the
+  // receiver starts early and both ends stay in the cache. For an adapter it is a whole slot: fewer and larger writes
+  // keep it busy.
   uint32_t maxExchangeBytes = 64 * 1024;
-  // Where kernels and an adapter have the data of SIMPLE slots in memory of a GPU; null: in the block, behind the headers.
+  // GPU memory in which kernels and an adapter have the data of SIMPLE slots; null: the data follows the headers in the
+  // block.
   uint8_t* deviceSlots = nullptr;
-  ZeroCopySlot* zeroCopySlots = nullptr;  // kSlots of them behind a network, otherwise null
+  ZeroCopySlot* zeroCopySlots = nullptr;  // kSlots of them on a network connection, otherwise null
 
   uint8_t* llSlot(uint64_t step) const { return block + shape.llSlot(step); }
   uint8_t* ll128Slot(uint64_t step) const { return block + shape.ll128Slot(step); }
@@ -50,35 +53,35 @@ struct ConnectionMemory {
     return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes;
   }
   uint8_t* simpleChunk(uint64_t step, uint32_t bytes) const { return block + shape.simpleChunk(step, bytes, rotates); }
-  // Where the data of the slot begins, by protocol.
+  // Returns the start of the slot's data for the protocol.
   uint8_t* slotData(Protocol protocol, uint64_t step) const {
     return protocol == Protocol::LL ? llSlot(step) : protocol == Protocol::LL128 ? ll128Slot(step) : simpleSlot(step);
   }
 };
 
-// The sending end, used by one thread at a time.
+// The sending end. One thread at a time uses it.
 struct SendConnection {
   ConnectionMemory memory;
-  EventCount* receiverEvents = nullptr;  // the rank to wake after publishing; null behind a network
-  FirstUse* firstUse = nullptr;          // behind a network only
+  EventCount* receiverEvents = nullptr;  // of the rank to wake after publishing; null on a network connection
+  FirstUse* firstUse = nullptr;          // on a network connection only
   uint64_t step = 0;                     // the next step to write
-  uint64_t cachedHead = 0;               // re-read only when it grants no more
+  uint64_t cachedHead = 0;               // last head read; re-read only if it grants no step
   int peer = -1;
   TransportKind transport = TransportKind::None;
-  ZeroCopySends zeroCopySends;  // behind a network
-  uint64_t sentBytes = 0;       // as they lie in the slots; read by any thread
+  ZeroCopySends zeroCopySends;  // used on a network connection
+  uint64_t sentBytes = 0;       // in slot format, so with flags; any thread may read it
 
   bool isNet() const { return isNetwork(transport); }
 
-  // Whether the next slot may be written.
+  // Returns true if the next slot may be written.
   bool hasCredit() {
     if (__builtin_expect(step < cachedHead + kSlots, 1)) return true;
     cachedHead = memory.head->head.load(std::memory_order_acquire);
     return step < cachedHead + kSlots;
   }
 
-  // Ends the current step, whose LL or LL128 slot is written, at a receiver that shares memory. The next is likely of the same
-  // kind and size.
+  // Ends the current step at a receiver that shares memory; its LL or LL128 slot is written. Prefetches the next slot,
+  // which is likely to have the same protocol and size.
   template <int FlagBits = 32>
   void publishPacked(Protocol protocol, uint32_t wireBytes) {
     scrubRest<FlagBits>(protocol == Protocol::LL ? wireBytes : 0);
@@ -90,8 +93,8 @@ struct SendConnection {
     receiverEvents->notifyIfWaiting();
   }
 
-  // Ends the current step, whose slot is written, with the slot's header: always for SIMPLE, for the others where a proxy
-  // reads it.
+  // Ends the current step, whose slot is written, by writing the slot's header. SIMPLE always needs the header; LL and
+  // LL128 need it if a proxy reads the slot.
   template <int FlagBits = 32>
   void publish(Protocol protocol, uint32_t bytes, uint32_t check) {
     if (!isNet()) scrubRest<FlagBits>(0);
@@ -111,35 +114,36 @@ struct SendConnection {
  private:
   void countSent(uint32_t bytes) { __atomic_store_n(&sentBytes, sentBytes + bytes, __ATOMIC_RELAXED); }
 
-  // Of the step's LL slot, all of it if the step's protocol is another one. Behind a network the receive proxy does so.
+  // Scrubs the step's LL slot: all of it if the step uses another protocol. On a network connection the receive proxy
+  // does this.
   template <int FlagBits>
   void scrubRest(uint32_t writtenBytes) {
     LLCodec::scrubRest<FlagBits>(memory.llSlot(step), memory.shape.llSlotBytes(), step, writtenBytes);
   }
 };
 
-// The receiving end, used by one thread at a time.
+// The receiving end. One thread at a time uses it.
 struct RecvConnection {
   ConnectionMemory memory;
-  EventCount* senderEvents = nullptr;    // the rank to wake after freeing; null behind a network
-  const CpuPlacement* sender = nullptr;  // likewise
+  EventCount* senderEvents = nullptr;    // of the rank to wake after freeing a slot; null on a network connection
+  const CpuPlacement* sender = nullptr;  // core of the sending rank; null on a network connection
   uint64_t step = 0;                     // the next step to read
   int peer = -1;
   TransportKind transport = TransportKind::None;
 
   bool isNet() const { return isNetwork(transport); }
 
-  // Whether the next step is there, with protocol SIMPLE.
+  // Returns true if the next step has been published with protocol SIMPLE.
   bool isPublished() const { return memory.slotHeader(step)->published.load(std::memory_order_acquire) == step + 1; }
 
-  // Ends the current step: its slot may be written again.
+  // Ends the current step, so that its slot may be written again.
   void release() {
     memory.head->head.store(++step, std::memory_order_release);
     if (senderEvents != nullptr) senderEvents->notifyIfWaiting();
   }
 
-  // After release, where the sender waits for nothing that this rank sends, and so is ahead: the next slot is likely written,
-  // of the same kind and size.
+  // Prefetches the next slot, likely written by now with the same protocol and size. Called after release() if the
+  // sender waits for nothing that this rank sends, and so runs ahead.
   void prefetch(Protocol protocol, uint32_t wireBytes) const {
     const bool simple = protocol == Protocol::Simple;
     if (simple) __builtin_prefetch(memory.slotHeader(step));
@@ -148,7 +152,7 @@ struct RecvConnection {
       __builtin_prefetch(next + at);
   }
 
-  // Where the chunk of the next step is, once its slot is published with protocol SIMPLE.
+  // Returns the address of the next step's chunk, once its slot is published with protocol SIMPLE.
   const uint8_t* simpleChunk(uint32_t bytes) const {
     const uint8_t* userData = isNet() ? memory.zeroCopySlot(step).userData : nullptr;
     return userData != nullptr ? userData : memory.simpleChunk(step, bytes);

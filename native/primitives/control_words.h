@@ -1,4 +1,4 @@
-// How waits of kernels are ended: by the host, and by kernels among themselves, whose failure the host reads here as well.
+// The words that end the waits of kernels: the host writes them, and so do kernels, whose failure the host reads here.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace jccl {
 
-// Of a channel, in memory of the host that the device maps. Each word has a line of its own, and each channel its own words: blocks
-// that read the same line of the host's memory wait for each other, 0.7 us each on an H100.
+// One channel's words, in host memory that the device maps. Each word has its own cache line and each channel its own
+// words: blocks that read the same line of host memory wait for each other, 0.7 us each on an H100.
 struct ControlWords {
-  alignas(128) uint32_t abort;   // 0, or the Code with which everything shall end
+  alignas(128) uint32_t abort;   // 0, or the Code with which all waits must end
   alignas(128) uint32_t result;  // 0, or the Code of the first failure; never cleared by a kernel
 };
 
-// Of all channels. The words of channel 0 are set first, and decide; the others follow.
+// The words of all channels. Those of channel 0 are set first and decide which Code wins; the other channels get the
+// same Code.
 struct ChannelControls {
   ControlWords* words;
   int channels;

@@ -1,8 +1,8 @@
-// The primitives of the schedules, on the host: one step takes a chunk from every receive connection, combines it with
-// the own input and passes it to the own output and every send connection.
+// The primitives of the schedules on the host. One step receives a chunk from every receive connection, combines the
+// chunks with this rank's input, and passes the result to this rank's output and every send connection.
 //
-// After a failure (deadline, abort, mismatch) the object is failed for good: every further call returns at once, so
-// schedules need no error handling and run to their end.
+// After a failure (deadline, abort, mismatch) the object stays failed: every further call returns at once, so schedules
+// need no error handling and run to their end.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace jccl {
 
-// How many connections one call may join, on either side: direct operations use it up.
+// Maximum number of connections, in each direction, that one call combines. It limits the size of direct operations.
 inline constexpr int kMaxFanout = 63;
 
 // The connections a schedule works on, in an order that the schedule defines.
@@ -25,22 +25,23 @@ struct Links {
   int recvCount = 0;
   SendConnection* const* send = nullptr;
   int sendCount = 0;
-  int ownPosition = 0;  // how many received chunks come before the own input when they are reduced
-  bool atOnce = false;  // whether those who send to this rank wait for no other rank before
-  bool oneWay = false;  // whether no data comes back from where it goes: senders run ahead of receivers
+  int ownPosition = 0;  // number of received chunks that precede this rank's input in a reduction
+  bool atOnce = false;  // the senders to this rank send without waiting for another rank first
+  bool oneWay = false;  // data flows in one direction only, so senders run ahead of receivers
 };
 
 template <Protocol P, int FlagBits = 32>
 class HostPrimitives {
  public:
-  // `scratch` has space for (receive connections + 1) slices, used by LL and LL128 only.
+  // `scratch` must have space for (receive connections + 1) slices. Only LL and LL128 use it.
   HostPrimitives(Waiter& waiter, const Transfer& transfer, const Links& links, uint8_t* scratch)
       : waiter_(waiter), transfer_(transfer), links_(links), scratch_(scratch) {}
 
   bool failed() const { return failed_; }
 
-  // The schedule may write over user memory that is sent without a copy (Transfer::zeroCopy): that waits until it has been
-  // sent. Once after the schedule, this returns when the network no longer needs the user's buffers.
+  // Waits until the network no longer needs the user's buffers. Must be called once, after the schedule. With
+  // Transfer::zeroCopy, user memory is sent without a copy, and a primitive that overwrites such memory waits until it
+  // has been sent.
   void finish() {
     if (!transfer_.zeroCopy) return;
     bool sent = !failed_;
@@ -49,22 +50,22 @@ class HostPrimitives {
     if (!sent) waiter_.control().progress->revoke();
   }
 
-  // Posts where a chunk that is received with recv or recvCopySend will go, `ahead` receives from now, so that a network
-  // can put it there at once. Until then the schedule writes nothing there, and what it sends from there is something that
-  // the awaited chunk depends on. Worth calling if postsReceives() holds.
+  // Posts the address of a chunk that recv or recvCopySend will receive, `ahead` receives from now, so that a network
+  // can write it there directly. Until then the schedule must not write to that memory, and may send from it only data
+  // on which the awaited chunk depends. Useful only if postsReceives() is true.
   bool postsReceives() const { return transfer_.zeroCopy && links_.recvCount == 1 && links_.recv[0]->isNet(); }
   void postReceive(size_t out, size_t count, uint64_t ahead) {
     if (count <= transfer_.sliceCount) postAddress(*links_.recv[0], output(out), count * transfer_.elementBytes, ahead);
   }
 
-  // Offsets and counts are in elements; input offsets count from the own input, output offsets from the own output.
+  // Offsets and counts are in elements. Input offsets count from this rank's input, output offsets from its output.
   void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, false, {}, links_); }
   void sendFromOutput(size_t out, size_t count) { forSlices(output(out), nullptr, count, false, {}, links_); }
   void copySend(size_t in, size_t out, size_t count) { forSlices(input(in), output(out), count, false, {}, links_); }
   void recv(size_t out, size_t count) { forSlices(nullptr, output(out), count, true, {}, receivers()); }
   void recvCopySend(size_t out, size_t count) { forSlices(nullptr, output(out), count, true, {}, links_); }
   void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, true, {}, links_); }
-  // `finish` says that the chunk is complete with this call: averages are divided now.
+  // `finish`: this call completes the chunk, so averages are divided now.
   void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
     forSlices(input(in), output(out), count, true, finish ? transfer_.post : PostOp{}, receivers());
   }
@@ -72,7 +73,7 @@ class HostPrimitives {
     forSlices(input(in), output(out), count, true, finish ? transfer_.post : PostOp{}, links_);
   }
 
-  // The same to or from one connection of several.
+  // Send to, or receive from, one of the connections.
   void sendTo(int index, size_t in, size_t count) {
     forSlices(input(in), nullptr, count, false, {}, Links{nullptr, 0, links_.send + index, 1, 0});
   }
@@ -80,12 +81,12 @@ class HostPrimitives {
     forSlices(nullptr, output(out), count, true, {}, Links{links_.recv + index, 1, nullptr, 0, 0});
   }
 
-  // Own data only: no connection takes part.
+  // Copies own data; no connection takes part.
   void copy(size_t in, size_t out, size_t count) {
     if (failed_ || count == 0 || input(in) == output(out)) return;
     copyBytes(output(out), input(in), count * transfer_.elementBytes);
   }
-  // As copy, but finished like a reduction of one rank.
+  // Copies own data and finishes it like a reduction of one rank.
   void reduceCopy(size_t in, size_t out, size_t count) {
     if (failed_ || count == 0) return;
     const void* source = input(in);
@@ -100,7 +101,7 @@ class HostPrimitives {
     return Links{links_.recv, links_.recvCount, nullptr, 0, links_.ownPosition, links_.atOnce};
   }
 
-  // Cuts a chunk into slices of one step each; an empty chunk is one step, too.
+  // Cuts a chunk into slices, one step each. An empty chunk is one step, too.
   void forSlices(const uint8_t* in, uint8_t* out, size_t count, bool receives, PostOp post, const Links& links) {
     size_t done = 0;
     do {
@@ -126,7 +127,7 @@ class HostPrimitives {
     }
   }
 
-  // SIMPLE: chunks are read from, and written to, the slots themselves.
+  // Executes a SIMPLE step, which reads chunks from the slots and writes them into the slots.
   void stepSimple(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const void* sources[kMaxFanout + 1];
@@ -140,11 +141,11 @@ class HostPrimitives {
     }
     if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
     if (out != nullptr && !waitUntilSent(out, bytes)) return;
-    // User memory that will not change any more may be sent without a copy.
+    // User memory that no longer changes may be sent without a copy.
     const uint8_t* sendable = !transfer_.zeroCopy ? nullptr : out != nullptr ? out : recvCount == 0 ? in : nullptr;
     void* destinations[kMaxFanout + 1];
     int destinationCount = 0;
-    unsigned streamed = 0;  // which destinations are written past the caches, a bit each
+    unsigned streamed = 0;  // bit i: destination i is written past the caches
     const bool there = sourceCount == 1 && sources[0] == out && post.divisor == 1;
     if (out != nullptr && !there) {
       if (transfer_.streaming && !sendsZeroCopy(links)) streamed = 1;
@@ -166,7 +167,7 @@ class HostPrimitives {
     for (int i = 0; i < recvCount; ++i) release(*links.recv[i], bytes);
   }
 
-  // Does a network proxy read the output next? Then it should stay in the cache.
+  // Returns true if a network proxy reads the output next. It should then stay in the cache.
   bool sendsZeroCopy(const Links& links) const {
     if (!transfer_.zeroCopy) return false;
     return std::any_of(links.send, links.send + links.sendCount, [](const SendConnection* c) { return c->isNet(); });
@@ -179,7 +180,7 @@ class HostPrimitives {
     transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, streaming);
   }
 
-  // A block after the other, so that all copies but the first read what is in the cache.
+  // Copies block by block, so that all copies except the first read from the cache.
   static void copyToAll(void* const* destinations, int destinationCount, const void* source, size_t bytes) {
     constexpr size_t kBlockBytes = 16 * 1024;
     size_t done = 0;
@@ -192,8 +193,8 @@ class HostPrimitives {
     } while (done < bytes);
   }
 
-  // LL and LL128: chunks are unpacked into scratch when they are reduced, straight to the output when they are not. Links
-  // behind a network carry SIMPLE messages all the same: nobody polls their slots for flags.
+  // Executes an LL or LL128 step. Chunks to be reduced are unpacked into scratch, others straight into the output.
+  // Network connections carry SIMPLE messages all the same, since nobody polls their slots for flags.
   void stepPacked(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const uint8_t* result = in;
@@ -244,8 +245,8 @@ class HostPrimitives {
     connection.publishPacked<FlagBits>(P, wireBytes);
   }
 
-  // Where the next chunk is: unpacked into `slice`, or, behind a network, in its slot, which is then still to be released. Null
-  // after a failure.
+  // Returns the address of the next chunk: `slice`, into which it was unpacked, or on a network connection its slot,
+  // which the caller must release. Null after a failure.
   const uint8_t* take(RecvConnection& connection, uint8_t* slice, uint32_t bytes, uint32_t check) {
     if (!connection.isNet()) return unpack(connection, slice, bytes, check) ? slice : nullptr;
     return waitForSlot(connection, check) ? connection.simpleChunk(bytes) : nullptr;
@@ -283,8 +284,9 @@ class HostPrimitives {
     if (links_.oneWay && !connection.isNet()) connection.prefetch(P, wireBytes);
   }
 
-  // Where ranks are oversubscribed: first those that share this core run, one context switch for each; then the others have
-  // published, too, or do so in a moment, and yielding to them would be a context switch for nothing.
+  // For oversubscribed ranks: first waits for the peers that share this core, one context switch for each. By then the
+  // peers on other cores have published or are about to, so they are only polled: yielding to them would be a useless
+  // context switch.
   bool waitAcrossCores(const Links& links) {
     for (int i = 0; i < links.recvCount; ++i) {
       const RecvConnection& connection = *links.recv[i];
@@ -299,7 +301,7 @@ class HostPrimitives {
     return true;
   }
 
-  // Whether the next chunk, or the begin of it, is there.
+  // Returns true if the next chunk, or its beginning, has arrived.
   static bool hasBegun(const RecvConnection& connection) {
     const uint64_t step = connection.step;
     if (connection.isNet()) return connection.isPublished();
@@ -334,7 +336,7 @@ class HostPrimitives {
     jccl::postAddress(connection, ahead, out, expected, checkWord(transfer_.fingerprint, expected));
   }
 
-  // Waits until no chunk in this memory has to be sent any more.
+  // Waits until no chunk in this memory is still being sent.
   bool waitUntilSent(const uint8_t* begin, size_t bytes) {
     if (!transfer_.zeroCopy) return true;
     for (int i = 0; i < links_.sendCount; ++i) {

@@ -1,4 +1,4 @@
-// What the primitives must know of the operation they move data for.
+// The facts about an operation that the primitives need to move its data.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ struct Transfer {
   size_t elementBytes = 1;
   size_t sliceCount = 1;  // elements per step, at most a slot's payload
   ReduceCopyFn reduce = nullptr;
-  PostOp post;  // applied by the call that finishes a chunk
+  PostOp post;  // applied by the call that completes a chunk
   uint32_t fingerprint = 0;
-  bool streamingSlots = false;  // chunks are written into peers' slots past the caches
-  bool streaming = false;       // the output is too large to be worth caching
-  bool zeroCopy = false;        // SIMPLE chunks go between user memory and the network without a copy in slots
+  bool streamingSlots = false;  // writes chunks into peers' slots with non-temporal stores, past the caches
+  bool streaming = false;       // writes the output past the caches: it is too large to be worth caching
+  bool zeroCopy = false;        // SIMPLE chunks move between user memory and the network without a copy in slots
 };
 
 }  // namespace jccl

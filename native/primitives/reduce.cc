@@ -20,7 +20,7 @@ const char* nameOf(Isa isa) noexcept {
 
 #if defined(__x86_64__)
 
-// The builtin reads CPUID and XCR0, so that a register file which the kernel does not save is not used.
+// The builtin reads CPUID and XCR0: registers that the kernel does not save count as unsupported.
 bool isaSupported(Isa isa) noexcept {
   switch (isa) {
     case Isa::Portable:

@@ -1,7 +1,7 @@
 #include "primitives/reduce_kernels.h"
 
 #if !defined(__AVX2__) || !defined(__F16C__)
-#error "this file is compiled with the instruction set that its name says"
+#error "this file must be compiled for the instruction set in its name"
 #endif
 
 namespace jccl {

@@ -1,5 +1,5 @@
-// Element types and operations of the reduction kernels, over the vector layer. Compiled once per instruction set; see
-// reduce_vector.h for what that forbids.
+// Element types and operations of the reduction kernels, written with the vector layer. Compiled once per instruction
+// set; reduce_vector.h says what that forbids.
 #pragma once
 
 #include "primitives/reduce.h"
@@ -8,8 +8,9 @@
 namespace jccl {
 namespace {
 
-// An element type says, for registers of W bytes: the scalar it computes in, the vector it is stored as (Packed), into
-// how many accumulators a Packed goes (kParts), and the conversions between the two.
+// An element type defines, for registers of W bytes, the scalar in which it computes, the vector in which it is stored
+// (Packed), the number of accumulators that a Packed fills (kParts), and the conversions between Packed and
+// accumulators.
 
 template <class S>
 struct Plain {
@@ -28,7 +29,8 @@ struct Plain {
   }
 };
 
-// Floats of 16 and 8 bits without shuffles: the halves or bytes at one place of 32-bit words make an accumulator together.
+// Floats of 16 and 8 bits, converted without shuffles: the halves (or bytes) at one position of all 32-bit words form
+// an accumulator.
 template <class Format, class Bits>
 struct InWords {
   using Scalar = float;
@@ -75,8 +77,8 @@ struct Float16Element {
 using Float16Element = InWords<Float16Format, uint16_t>;
 #endif
 
-// An operation folds accumulators with apply() and changes the result with finish(). One is made per kernel call. Where a
-// NaN of apply() may differ between processors, applyExactly() makes the right one.
+// An operation folds accumulators with apply() and changes the result with finish(). One object is made per kernel
+// call. If the NaNs of apply() may differ between processors (kMakesNan), applyExactly() computes the right ones.
 
 struct NoFinish {
   explicit NoFinish(const PostOp&) {}
@@ -86,13 +88,13 @@ struct NoFinish {
   }
 };
 
-// Operations whose result makes no NaN of its own.
+// Operations that choose one of their operands or combine bits, so that no NaN arises from numbers.
 struct ChoosingOp : NoFinish {
   using NoFinish::NoFinish;
   static constexpr bool kMakesNan = false;
 };
 
-// The operation of a copy: there is never a second source.
+// The operation of a copy, which never has a second source.
 struct CopyOp : ChoosingOp {
   using ChoosingOp::ChoosingOp;
   template <class S, int W>
@@ -192,8 +194,8 @@ struct AvgOp : Adding {
   }
 
  private:
-  // Dividing in F: a quotient of integers of at most 8 (32) bits, correctly rounded to 24 (53) bits, never crosses the
-  // next integer, so that truncating it gives the integer quotient.
+  // Divides in F. A quotient of integers of at most 8 (32) bits, correctly rounded to 24 (53) bits, never crosses the
+  // next integer, so truncating it yields the integer quotient.
   template <class S, int W, class F>
   JCCL_INLINE Vec<S, W> truncatedQuotient(Vec<S, W> acc) const {
     S lanes[W / sizeof(S)];

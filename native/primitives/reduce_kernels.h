@@ -1,11 +1,11 @@
-// The loops of the reduction kernels and the table of all of them. Compiled once per instruction set; see
-// reduce_vector.h for what that forbids.
+// The loops of the reduction kernels and the table of all kernels. Compiled once per instruction set; reduce_vector.h
+// says what that forbids.
 //
-// A call is cut into
+// A call is divided into
 //
 //     [ head | block | block | ... | single ... | rest ]
 //
-//     head    up to the alignment of the first streamed destination, else of destination 0 (large calls only)
+//     head    up to the alignment of the first streamed destination, or else of destination 0 (large calls only)
 //     block   kUnroll registers: all sources are read before anything is written
 //     single  one register
 //     rest    less than a register: narrower registers, then words of 8, 4, 2 and 1 bytes in the lower part of one
@@ -17,11 +17,12 @@
 namespace jccl {
 namespace {
 
-constexpr size_t kAlignFromBytes = 1024;   // below, crossing cache lines costs less than a head
-constexpr size_t kStreamFromBytes = 4096;  // below, the fence costs more than it spares
+constexpr size_t kAlignFromBytes = 1024;   // in smaller calls, crossing cache lines costs less than a head
+constexpr size_t kStreamFromBytes = 4096;  // in smaller calls, the fence costs more than streaming saves
 constexpr size_t kLineBytes = 64;
 
-// The pointers of a call. N fixed: held in registers; 0: any number, read from the caller's arrays.
+// The pointers of a call. A fixed number N is held in registers; with N = 0, any number is read from the caller's
+// arrays.
 template <int N>
 struct Sources {
   explicit Sources(const void* const* srcs, int) {
@@ -98,11 +99,12 @@ class Kernel {
   template <int W>
   static constexpr size_t packedBytes = sizeof(Packed<W>);
 
-  // Accumulators of a block: half of the registers at most, the other half is for what is added to them. 4 lines fill
-  // the widest.
+  // Number of registers in a block. Its accumulators use at most half of the register file; the other half is for the
+  // operands added to them. Of the widest registers, which are cache lines, four are enough.
   static constexpr int kUnroll = kRegisterBytes == 64 ? 4 : 8 / kParts;
 
-  // Bytes before the destination that decides is on a line; 0 where whole elements never get there.
+  // Returns the bytes in front of the first cache line of the destination that decides; 0 if whole elements never reach
+  // one.
   JCCL_INLINE size_t headBytes(unsigned streamingMask) const {
     const unsigned known = dst.size() < 32 ? streamingMask & ((1u << dst.size()) - 1) : streamingMask;
     const int decides = known != 0 ? __builtin_ctz(known) : 0;
@@ -110,7 +112,7 @@ class Kernel {
     return head % sizeof(typename Element::Stored) == 0 ? head : 0;
   }
 
-  // The destinations of the mask that are on a line at this offset.
+  // Returns the destinations of the mask that are aligned to a cache line at this offset.
   JCCL_INLINE unsigned alignedAt(size_t at, unsigned streamingMask) const {
     unsigned aligned = 0;
     for (int d = 0; d < dst.size() && d < 32; ++d) {
@@ -120,7 +122,7 @@ class Kernel {
     return aligned & streamingMask;
   }
 
-  // The accumulators of one packed register, from its sources to the result.
+  // The accumulators of one packed register.
   template <int W>
   struct Accumulator {
     Vec<Scalar, W> parts[kParts];
@@ -167,7 +169,7 @@ class Kernel {
     }
   }
 
-  // Every later sum and product of a NaN is NaN, so one test of the results of a block is enough.
+  // A NaN stays a NaN in every later sum and product, so one test of a block's results is enough.
   static constexpr bool kChecksNan = Op::kMakesNan && isFloating<Scalar>;
 
   template <int W, int N>
@@ -195,7 +197,7 @@ class Kernel {
     }
   }
 
-  // Fewer bytes than the widest register holds.
+  // Processes fewer bytes than the widest register holds.
   JCCL_INLINE void narrower(size_t at, size_t bytes) const {
     if constexpr (kRegisterBytes > 32) at += halfRegister<32>(at, bytes);
     if constexpr (kRegisterBytes > 16) at += halfRegister<16>(at, bytes);
@@ -222,7 +224,7 @@ class Kernel {
     return packedBytes<W>;
   }
 
-  // Part of a 16-byte register, where an element is that small and a register that large.
+  // Processes part of a 16-byte register, if elements are that small and the register is that large.
   template <int Bytes>
   JCCL_INLINE size_t word(size_t at, size_t bytes) const {
     if constexpr (Bytes < sizeof(typename Element::Stored) || Bytes >= packedBytes<16>) {
@@ -276,8 +278,8 @@ void copyBytes(void* const* dsts, int ndst, const void* const* srcs, size_t byte
   }
 }
 
-// Two sources and one destination are the small calls, which take 2 ns longer in the general kernel; from 1 KiB on the
-// two are equally fast.
+// Small calls usually have two sources and one destination. The general kernel takes 2 ns longer for them; from 1 KiB
+// on, both are equally fast.
 template <class Element, class Op>
 void reduceCopy(void* const* dsts, int ndst, const void* const* srcs, int nsrc, size_t count, const PostOp& post,
                 unsigned streamingMask) {
@@ -322,7 +324,7 @@ struct Averaging {
   static constexpr ReduceCopyFn kernel = averagingKernel<Element>;
 };
 
-// One row of the table. The kernels of the signed integers are given, as not every operation needs them.
+// Fills one row of the table. Callers choose the kernels of signed integers: not every operation needs signed ones.
 template <class Family, class Int8 = uint8_t, class Int32 = uint32_t, class Int64 = uint64_t>
 constexpr void fillIntegers(ReduceCopyFn (&row)[kDataTypeCount]) {
   const auto set = [&row](DataType type, ReduceCopyFn kernel) { row[static_cast<int>(type)] = kernel; };
@@ -351,7 +353,7 @@ constexpr ReduceTable makeTable() {
   const auto row = [&table](ReduceOp op) -> ReduceCopyFn(&)[kDataTypeCount] {
     return table.kernels[static_cast<int>(op)];
   };
-  // Sums and products that wrap have the same bits with and without a sign.
+  // Wrapping sums and products have the same bits with and without a sign.
   fill<Folding<SumOp>, uint8_t, uint32_t, uint64_t>(row(ReduceOp::Sum));
   fill<Folding<ProdOp>, uint8_t, uint32_t, uint64_t>(row(ReduceOp::Prod));
   fill<Folding<MinOp>, int8_t, int32_t, int64_t>(row(ReduceOp::Min));

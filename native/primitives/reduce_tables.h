@@ -1,4 +1,4 @@
-// The kernels of each instruction set, by operation and type. Private to the reduce family.
+// The kernels of each instruction set, by operation and type. Only the reduce_* files include this header.
 #pragma once
 
 #include "primitives/reduce.h"

@@ -1,8 +1,9 @@
-// A tiny vector layer under the reduction kernels: registers of W bytes, written once with the compiler's vector types.
+// A small vector layer under the reduction kernels: registers of W bytes, written once with the compiler's vector
+// types.
 //
 // This header is compiled once per instruction set, with different flags. Everything in it has internal linkage (the
-// unnamed namespace), and it calls no inline function of the standard library: a shared inline function would be kept
-// by the linker in one version only, perhaps the one with instructions that the running processor lacks.
+// unnamed namespace), and it calls no inline function of the standard library: of a shared inline function the linker
+// keeps only one version, perhaps one with instructions that the running processor lacks.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 #include "base/float8.h"
 
 #if defined(__x86_64__)
-// GCC 12's own header makes its "undefined" registers from themselves and then warns about it.
+// The header of GCC 12 initialises its "undefined" registers with themselves and then warns about that.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #if !defined(__clang__)
@@ -24,7 +25,7 @@
 #endif
 
 #define JCCL_INLINE inline __attribute__((always_inline))
-// Loops over registers must vanish: an array that is indexed by a variable lives in memory.
+// Loops over registers must be unrolled completely: an array indexed by a variable is kept in memory.
 #define JCCL_UNROLL _Pragma("GCC unroll 16")
 
 namespace jccl {
@@ -66,7 +67,7 @@ JCCL_INLINE void storeUnaligned(char* to, V v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-// A non-temporal store; `to` is aligned to the size of V.
+// A non-temporal store. `to` must be aligned to the size of V.
 template <class V>
 JCCL_INLINE void storeStreaming(char* to, V v) {
 #if defined(__AVX512F__)
@@ -100,7 +101,7 @@ JCCL_INLINE void streamingFence() {
 #endif
 }
 
-// ---- unsigned words of the same size, and the word types of a width
+// ---- unsigned words by size
 
 template <int Bytes>
 struct Word;
@@ -142,9 +143,9 @@ constexpr bool isFloating = static_cast<S>(0.5) != static_cast<S>(0);
 
 // ---- arithmetic
 //
-// The payload of NaN op NaN is the first operand's, and a NaN that an operation makes is negative, on every processor: ranks
-// of different processors must agree. A compiler may swap the operands of + and *; x86's instructions themselves keep the
-// rule, so for floating point they are named here. Other processors differ where a result is NaN: see nanRule.
+// On every processor, NaN op NaN has the payload of the first operand, and a NaN that an operation makes is negative:
+// ranks on different processors must agree. A compiler may swap the operands of + and *. x86's instructions follow this
+// rule, so floating point names them here. Other processors need a correction when a result is NaN: see nanRule.
 
 #if defined(__AVX__)
 #define JCCL_ORDERED(mnemonic, r, a, b) __asm__("v" mnemonic " %2, %1, %0" : "=v"(r) : "v"(a), "v"(b))
@@ -160,7 +161,7 @@ constexpr bool kNanNeedsRule = false;
 constexpr bool kNanNeedsRule = true;
 #endif
 
-// Whether an element is NaN.
+// Returns true if an element is NaN.
 template <class S, int W>
 JCCL_INLINE bool anyNan(Vec<S, W> v) {
   const auto words = bitsOf<Vec<uint64_t, W>>(v != v);
@@ -170,12 +171,12 @@ JCCL_INLINE bool anyNan(Vec<S, W> v) {
   return any != 0;
 }
 
-// The result of a sum or product of a and b, with x86's NaN where it is NaN.
+// Replaces the NaNs in `result`, a sum or product of a and b, by those that x86 would compute.
 template <class S, int W>
 JCCL_INLINE Vec<S, W> nanRule(Vec<S, W> a, Vec<S, W> b, Vec<S, W> result) {
   using U = Vec<WordOf<sizeof(S)>, W>;
   constexpr auto quiet = static_cast<WordOf<sizeof(S)>>(WordOf<sizeof(S)>{1} << (sizeof(S) == 4 ? 22 : 51));
-  const U made = U{} - quiet;  // all ones from the quiet bit on
+  const U made = U{} - quiet;  // all ones from the quiet bit upwards
   const U nan = a != a ? bitsOf<U>(a) | quiet : b != b ? bitsOf<U>(b) | quiet : made;
   return result != result ? bitsOf<Vec<S, W>>(nan) : result;
 }
@@ -238,7 +239,7 @@ JCCL_INLINE Vec<S, W> maxVec(Vec<S, W> a, Vec<S, W> b) {
   }
 }
 
-// ---- 16-bit floats, as words whose lower half they are
+// ---- 16-bit floats, in the lower halves of 32-bit words
 
 struct Bfloat16Format {
   template <int W>
@@ -301,7 +302,7 @@ JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
 
 #else
 
-// The same functions as the conversion instructions compute, bit for bit. binary16 has 5 exponent and 10 fraction bits.
+// Computes the same bits as the conversion instructions. binary16 has 5 exponent and 10 fraction bits.
 struct Float16Format {
   template <int W>
   static JCCL_INLINE Vec<float, W> widen(Vec<uint32_t, W> bits) {
@@ -327,14 +328,14 @@ struct Float16Format {
     const U nan = ((bits >> 13) & 0x3ffu) | 0x7e00u;
     const U infinity = U{} + 0x7c00u;
     const U finite = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
-    const U value = magnitude > 0x7f800000 ? nan : magnitude >= 0x477ff000 ? infinity : finite;  // from 65520 on
+    const U value = magnitude > 0x7f800000 ? nan : magnitude >= 0x477ff000 ? infinity : finite;  // infinite from 65520
     return value | ((bits >> 16) & 0x8000u);
   }
 };
 
 #endif
 
-// ---- 8-bit floats, as words whose lowest byte they are
+// ---- 8-bit floats, in the lowest bytes of 32-bit words
 
 template <class Layout>
 struct Float8Format {

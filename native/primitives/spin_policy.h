@@ -1,4 +1,4 @@
-// How long a thread that waits checks its condition and yields before it sleeps.
+// How long a waiting thread polls and yields before it sleeps.
 #pragma once
 
 #include <algorithm>
@@ -7,17 +7,18 @@
 namespace jccl {
 
 struct SpinPolicy {
-  bool oversubscribed = false;  // ranks outnumber cores: they are time-sliced, and a spin keeps a peer from running
+  // Ranks outnumber cores: they are time-sliced, and a spinning rank keeps a peer from running.
+  bool oversubscribed = false;
   int polls = 2000;             // checks of the condition before anything else
-  int firstYields = 0;          // then yields, before a clock is read
-  int64_t spinNanos = 100'000;  // then spins for so long: a yield would give the core to another program for a slice
-  int64_t yieldNanos =
-      4'000'000;  // then yields until so long has passed, then sleeps. A peer is back after a slice, and a
-                  // core that falls idle meanwhile draws it away from its own
+  int firstYields = 0;          // yields that follow, without reading a clock
+  int64_t spinNanos = 100'000;  // then spins for this long: a yield would give the core to another program for a slice
+  // Then yields until the wait has taken this long, and then sleeps. A peer that another program displaced is back
+  // after a slice; if this thread slept sooner, its idle core would draw the peer away from the peer's own core.
+  int64_t yieldNanos = 4'000'000;
 
   static bool isOversubscribed(int localRanks, int cores) { return localRanks > cores; }
 
-  // `spinNanos` -1: chosen here. A caller that sets spins gets them before the first yield.
+  // `spinNanos` -1 chooses the default. If the caller asks for spins, they precede the first yield.
   static SpinPolicy of(int localRanks, int cores, int64_t spinNanos) {
     SpinPolicy policy;
     if (isOversubscribed(localRanks, cores)) {
@@ -31,8 +32,8 @@ struct SpinPolicy {
     return policy;
   }
 
-  // A waiting thread also moves the network: checking memory alone for long would hold that up. What arrives wakes it, if there
-  // are events; else a sleep is a pause of the network.
+  // A waiting thread also moves the network, which long polling of memory alone would delay. If there are events,
+  // arrivals wake the thread, so it may sleep early; without events, a sleep would pause the network.
   void addNetwork(bool hasEvents) {
     polls = std::min(polls, 50);
     firstYields = 0;
@@ -43,28 +44,30 @@ struct SpinPolicy {
   static constexpr int64_t kShortYieldNanos = 300'000;
 };
 
-// What one wait does next, by the time that it has taken so far. The caller reads the clock.
+// Chooses what a wait does next from the time it has taken so far. The caller reads the clock.
 class WaitPhases {
  public:
   enum class Phase { Spin, Yield, Sleep };
 
   WaitPhases(int64_t spinNanos, int64_t yieldNanos) : spinNanos_(spinNanos), yieldNanos_(yieldNanos) {}
 
-  // `sharesCore`: the awaited rank is on this thread's core, and runs only when this thread does not.
+  // `sharesCore`: the awaited rank is on this thread's core, so it runs only while this thread does not.
   Phase next(bool sharesCore) const {
     if (waited_ < spinNanos_ && !sharesCore) return Phase::Spin;
     return waited_ < yieldNanos_ ? Phase::Yield : Phase::Sleep;
   }
 
-  // A round of spins that took longer than this was interrupted: another thread had the core. That says nothing about the
-  // awaited rank, so it counts as a short round. A long yield counts in full, in this wait only.
+  // Adds a phase's duration to the wait. A longer round of spins than this maximum was interrupted: another thread had
+  // the core, which says nothing about the awaited rank, so only the maximum counts. A long yield counts in full, in
+  // this wait only.
   void took(Phase phase, int64_t nanos) {
     lastYield_ = phase == Phase::Yield ? nanos : 0;
     beforeLast_ = waited_;
     waited_ += phase == Phase::Spin ? std::min(nanos, kMaxSpinRoundNanos) : nanos;
   }
 
-  // Whether spins were in vain: the last round was a yield within these limits, after all spins.
+  // Returns true if spinning was useless: the last round was a yield of at least `min` and less than `max` ns, after
+  // all spins.
   bool neededYield(int64_t min, int64_t max) const {
     return beforeLast_ >= spinNanos_ && lastYield_ >= min && lastYield_ < max;
   }

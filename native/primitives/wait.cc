@@ -9,23 +9,23 @@ void cpuRelax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("isb");  // `yield` does nothing on most cores; this takes about as long as x86's pause
+  asm volatile("isb");  // `yield` does nothing on most cores; isb takes about as long as x86's pause
 #endif
 }
 
 constexpr int64_t kMicrosecond = 1'000;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int kPollsPerClock = 32;
-constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // from here on the progress record shows the wait
+constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // the progress record shows waits from this duration on
 constexpr int64_t kFirstSleepNanos = 1 * kMillisecond;
-constexpr int64_t kLastSleepNanos = 20 * kMillisecond;  // a notification ends it; it bounds what a missed one costs
+constexpr int64_t kLastSleepNanos = 20 * kMillisecond;  // bounds the cost of a missed notification; others end a sleep
 constexpr int64_t kLastEventSleepNanos = 5 * kMillisecond;
-// A yield that took longer let another thread run on this core.
+// A yield that takes longer than this has let another thread run on this core.
 constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
 constexpr int64_t kMinSpinNanos = 250;
 constexpr uint32_t kWaitsUntilFullSpin = 1024;
 
-// Adds a wait to those of the operation, however it ends. The clock is that of the wait's own last reading.
+// Adds a wait to the operation's long waits, however the wait ends. `now` is the last clock reading of the wait itself.
 class LongWaitGuard {
  public:
   LongWaitGuard(WaitControl& control, bool isCaller, int64_t operationStart, const WaitPlace& place, const int64_t& now)
@@ -53,10 +53,10 @@ class LongWaitGuard {
   const int64_t start_;
 };
 
-// Writes the record while a wait is long, and clears it at the end.
+// Writes the progress record while a wait is long, and clears the record at the end.
 class RecordGuard {
  public:
-  // `since`: when the wait began, 0: not known.
+  // `since`: time at which the wait began; 0: not known.
   RecordGuard(ProgressRecord& record, const WaitPlace& place, int64_t since)
       : record_(record), place_(place), since_(since) {}
   ~RecordGuard() {
@@ -74,7 +74,7 @@ class RecordGuard {
     record_.untilNanos.store(0, std::memory_order_relaxed);
     record_.sequence.store(sequence + 1, std::memory_order_release);
   }
-  // The deadline passed: the record stays, it is the answer to "who was waited for?".
+  // Keeps the record after a failure, so that it tells for which rank this one waited.
   void keep() {
     record_.untilNanos.store(monotonicNanos(), std::memory_order_relaxed);
     shown_ = false;
@@ -129,7 +129,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
     }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed));
     const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
-    // What others brought while this thread was off its core, the network shows only when it is polled.
+    // Data that arrived while this thread was off its core becomes visible only through this poll.
     if (moved && ready(context)) break;
     Phase phase = moved ? Phase::Spin : phases.next(findsOnThisCore(place.peer));
     if (phase == Phase::Yield && avoidsYields(now)) phase = Phase::Sleep;
@@ -153,9 +153,9 @@ bool Waiter::spin(bool (*ready)(void*), void* context) {
   return false;
 }
 
-// Two ranks on one core hinder each other by spinning: the peer does its part only when this thread yields. Where that is
-// not known, because other channels' threads or other isolation domains are on this core, too, it shows: then spins are cut
-// short, until one is tried in full again.
+// Shortens spins that only keep the awaited peer off this core. Placements do not reveal every such peer: threads of
+// other channels and ranks of other isolation domains do not publish their cores to this rank. The evidence is a wait
+// that spinning did not end and a yield did. Every kWaitsUntilFullSpin waits, a full spin is tried again.
 void Waiter::learn(const WaitPhases& phases) {
   if (++longWaits_ % kWaitsUntilFullSpin == 0) {
     spinNanos_ = control_.policy.spinNanos;
@@ -164,8 +164,8 @@ void Waiter::learn(const WaitPhases& phases) {
   }
 }
 
-// Whether the awaited rank was seen last on this thread's core, with a core for each rank. Both publish in their long waits,
-// and ranks that share a core have no others.
+// Returns true if every rank has a core and the awaited rank was last seen on this thread's core. Both ranks publish
+// their core in long waits; ranks that share a core have no others.
 bool Waiter::findsOnThisCore(int peer) {
   if (!placed_ || control_.policy.oversubscribed || control_.placement == nullptr) return false;
   const int32_t here = control_.placement->publish();
@@ -175,8 +175,8 @@ bool Waiter::findsOnThisCore(int peer) {
   return control_.sharesCore;
 }
 
-// Whether yields are too expensive just now. While they are, this rank stays registered as a waiter, so that every publisher
-// notifies it: registering (a fence in all processes) costs more than a notification.
+// Returns true while yields are too expensive. During that time this rank stays registered as a waiter, so that every
+// publisher notifies it: registering (a fence in all processes) costs more than a notification.
 bool Waiter::avoidsYields(int64_t now) {
   const bool avoids = yieldPolicy_.isAvoided() && !yieldPolicy_.triesAgain(now);
   if (avoids == registered_ || control_.progress != nullptr) return avoids;
@@ -192,13 +192,14 @@ bool Waiter::avoidsYields(int64_t now) {
 void Waiter::sleep(bool (*ready)(void*), void* context, int64_t waited) {
   const int64_t nanos = std::clamp(waited / 4, kFirstSleepNanos, kLastSleepNanos);
   if (control_.progress != nullptr) {
-    // Peers in this host's memory cannot interrupt a sleep on network events, so it stays short.
+    // Peers that write shared memory cannot end a sleep on network events, so such a sleep stays short if there are
+    // any.
     const int64_t max = 50 * kMicrosecond * (1 + waited / (10 * kMillisecond));
     control_.progress->waitForEvents(
         std::min(kLastEventSleepNanos, control_.onlyNetwork ? nanos : std::min(nanos, max)));
     return;
   }
-  // An abort ends the sleep, too: it notifies as well.
+  // An abort ends the sleep, because it notifies, too.
   struct Condition {
     bool (*ready)(void*);
     void* context;

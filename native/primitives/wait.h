@@ -1,12 +1,13 @@
-// How a rank waits for a peer: spin, then yield, then sleep; always bounded by the deadline and the abort word.
+// How a rank waits for a peer: it spins, then yields, then sleeps, always limited by the deadline and by an abort.
 //
-// With a core for each rank, a peer that does not answer computes, or another program has its core for a slice: this rank
-// keeps its own. Each wait is judged by itself, because one that another program made long says nothing about the next.
-// A peer that turns out to be on this core gets it at once, and one of the two moves (engine/core_sharing.h).
+// If every rank has a core, a peer that does not answer is computing, or another program has its core for a slice; this
+// rank keeps its own core. Each wait is judged by itself, because a wait that another program made long says nothing
+// about the next one. A peer that turns out to be on this core gets the core at once, and one of the two ranks moves
+// (engine/core_sharing.h).
 //
-// Where ranks are oversubscribed the awaited peer most likely waits for this core, so this rank yields at once: a few polls,
-// then yields of which few read a clock. One context switch for each dependency is the minimum. While yields are expensive
-// (primitives/yield_policy.h) it sleeps at once.
+// If ranks are oversubscribed, the awaited peer most likely waits for this core, so this rank yields almost at once:
+// after a few polls, and mostly without reading a clock. One context switch for each dependency is the minimum. While
+// yields are expensive (primitives/yield_policy.h), the rank sleeps at once.
 #pragma once
 
 #include <atomic>
@@ -25,47 +26,47 @@
 
 namespace jccl {
 
-// Where a channel waits, readable by any thread at any time. Written only once a wait has become long, so it costs the
-// fast path nothing. `sequence` is written last and cleared first: zero means that nothing waits.
+// Where a channel waits; any thread may read it at any time. A wait writes it only once it has become long, so it costs
+// the fast path nothing. `sequence` is written last and cleared first; zero means that the channel does not wait.
 struct alignas(64) ProgressRecord {
-  std::atomic<uint64_t> sequence{0};  // of the operation, plus one
+  std::atomic<uint64_t> sequence{0};  // the operation's sequence, plus one
   std::atomic<int32_t> peer{-1};
   std::atomic<uint8_t> transport{0};
   std::atomic<uint8_t> waitFor{0};
   std::atomic<uint8_t> protocol{0};
   std::atomic<uint64_t> step{0};
   std::atomic<int64_t> sinceNanos{0};  // monotonicNanos() when the wait began; 0: not known
-  std::atomic<int64_t> untilNanos{0};  // the same when it was given up; 0: it goes on
+  std::atomic<int64_t> untilNanos{0};  // monotonicNanos() when the wait was given up; 0: the wait continues
 };
 
-// What the waits of all channels of one communicator share.
+// State that the waits of all channels of one communicator share.
 struct WaitControl {
-  // The first failure, as a Code; 0 while all is well. Never goes back: counters are out of step after a failure.
+  // The first failure, as a Code; 0 while there is none. Never reset: step counters disagree after a failure.
   std::atomic<int> failure{0};
-  EventCount* events = nullptr;        // our own
+  EventCount* events = nullptr;        // this rank's
   ProgressEngine* progress = nullptr;  // null without network connections
-  bool onlyNetwork = false;            // no peer shares memory with this rank: the network's events report everything
+  bool onlyNetwork = false;            // no peer shares memory with this rank: network events report everything
   SpinPolicy policy;
 
-  // As in CpuPlacement, where ranks are oversubscribed; otherwise unknown.
+  // This rank's core as in CpuPlacement, if ranks are oversubscribed; otherwise unknown.
   int32_t core = CpuPlacement::kUnknown;
   CpuPlacement* placement = nullptr;                // this rank's
   std::span<const CpuPlacement* const> placements;  // by rank; null: not on this host, or this rank
   bool sharesCore = false;                          // the last long wait was for a rank on this core
 
-  // Of the operation in flight. Set when it starts; the clock is read only when a wait becomes long.
+  // These belong to the operation in flight and are set when it starts.
   std::atomic<uint64_t> sequence{0};
   std::atomic<int64_t> timeoutNanos{0};
-  std::atomic<int64_t> startNanos{0};  // 0 until a wait has read the clock
-  LongWaits longWaits;                 // of the thread that runs operations, which alone uses this
+  std::atomic<int64_t> startNanos{0};  // 0 until a wait becomes long and reads the clock
+  LongWaits longWaits;                 // used only by the thread that executes operations
 
-  // Of all operations, of the threads that run them; read by any.
+  // Totals over all operations, by transport. The threads that wait add to them; any thread may read them.
   struct {
     std::atomic<int64_t> count{0};
     std::atomic<int64_t> nanos{0};
   } longWaitsOver[kTransportKinds];
 
-  // Those of the operation in flight.
+  // Returns the long waits of the operation in flight.
   LongWaits waitsOfOperation() const {
     const int64_t start = startNanos.load(std::memory_order_relaxed);
     return __builtin_expect(start == 0, 1) || longWaits.operationStart != start ? LongWaits{} : longWaits;
@@ -73,7 +74,7 @@ struct WaitControl {
 
   bool failed() const { return failure.load(std::memory_order_relaxed) != 0; }
 
-  // Records the first failure. Returns whether this was it.
+  // Records `code` if it is the first failure. Returns true if it was the first.
   bool fail(Code code) {
     int expected = 0;
     return failure.compare_exchange_strong(expected, static_cast<int>(code), std::memory_order_acq_rel);
@@ -83,14 +84,14 @@ struct WaitControl {
 // How one channel waits.
 class Waiter {
  public:
-  // About a microsecond: what it takes until a store is seen on another core.
+  // About a microsecond: the time until a store becomes visible on another core.
   static constexpr int kPollsOfOtherCores = 50;
 
-  // `placed`: the thread is the one that publishes where its rank runs.
+  // `placed`: this thread is the one that publishes the core of its rank.
   Waiter(WaitControl& control, ProgressRecord& record, bool placed)
       : control_(control), record_(record), placed_(placed), spinNanos_(control.policy.spinNanos) {}
 
-  // Returns true as soon as ready() holds; false when the deadline passed or the communicator has failed.
+  // Returns true as soon as ready() is true; false if the deadline has passed or the communicator has failed.
   template <class Ready>
   bool wait(Ready&& ready, const WaitPlace& place) {
     for (int i = control_.policy.polls; i > 0; --i) {
@@ -108,21 +109,22 @@ class Waiter {
                     const_cast<void*>(static_cast<const void*>(&ready)), place);
   }
 
-  // Whether the rank runs on the same core as this one.
+  // Returns true if `rank` runs on this rank's core.
   bool sharesCore(const CpuPlacement* rank) const {
     return rank != nullptr && rank->core.load(std::memory_order_relaxed) == control_.core;
   }
 
-  // Polls for something that a rank on another core is about to do; `polls` is what is left for several of them.
+  // Polls for something that a rank on another core is about to do. `polls` is the number of polls left, shared by
+  // several calls.
   template <class Ready>
   static void poll(Ready&& ready, int& polls) {
     for (; polls > 0 && !ready(); --polls) pause();
   }
 
-  // To be called now and then between waits: peers need not go on notifying a rank that no longer waits long.
+  // Must be called now and then between waits, so that peers stop notifying a rank that no longer waits long.
   void updateRegistration();
 
-  // The communicator fails, and the progress record keeps the place.
+  // Fails the communicator. The progress record keeps the place.
   void fail(Code code, const WaitPlace& place);
 
   WaitControl& control() { return control_; }
@@ -142,7 +144,7 @@ class Waiter {
   int64_t spinNanos_;  // at most the policy's; less while spinning keeps the awaited peer off this core
   uint32_t longWaits_ = 0;
   YieldPolicy yieldPolicy_;
-  bool registered_ = false;  // as a waiter, while yields are avoided
+  bool registered_ = false;  // with EventCount::addWaiter, while yields are avoided
 };
 
 }  // namespace jccl

@@ -1,4 +1,4 @@
-// Which rank is waited for, and for what: how a progress record and a message describe a wait.
+// Describes a wait in progress records and messages: the awaited rank, and what it must do.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +52,12 @@ struct WaitPlace {
   uint64_t step;
 };
 
-// What the long waits of an operation took; short ones read no clock.
+// The long waits of one operation. Short waits read no clock and are not counted.
 struct LongWaits {
-  int64_t operationStart = 0;  // which operation: WaitControl::startNanos
+  int64_t operationStart = 0;  // identifies the operation: WaitControl::startNanos
   int64_t nanos = 0;
   int64_t longestNanos = 0;
-  int32_t peer = -1;  // of the longest
+  int32_t peer = -1;  // awaited in the longest wait
 
   void add(int64_t start, int64_t waited, int32_t waitedFor) {
     if (operationStart != start) *this = {start};

@@ -9,11 +9,11 @@
 namespace jccl {
 namespace {
 
-// One expensive yield is soon over, as a rule: a compiler's or a launcher's thread had something to do. The first is
-// avoided for as long as it took. Each measurement that finds yields expensive doubles that, so that beside a busy
-// program measurements cost next to nothing.
+// Usually the reason of an expensive yield is soon over: a thread of a compiler or launcher had something to do. Yields
+// are first avoided for as long as the expensive one took. Each later measurement that finds yields expensive doubles
+// that time, so that measurements next to a busy program cost almost nothing.
 constexpr int64_t kLongestAvoidedNanos = 1'000'000'000;
-// Beside a busy program, too, most yields are short: only every fourth to tenth gives the core to it.
+// Even next to a busy program, most yields are short: only every fourth to tenth gives that program the core.
 constexpr int kTimedYields = 16;
 
 }  // namespace

@@ -1,21 +1,22 @@
-// Yielding the core, and noticing when that has become expensive.
+// Yields the core, and notices when yielding has become expensive.
 //
-// Between two ranks that are time-sliced on a core a yield is a context switch of well below a microsecond. Beside a program
-// that never yields, it gives that program the core for a whole slice, milliseconds: then ranks do better to sleep, because
-// a thread that is woken goes first. Only the duration of a yield shows which of the two it is.
+// If two ranks are time-sliced on a core, a yield is a context switch that takes well below a microsecond. If a program
+// that never yields shares the core, a yield gives it the core for a whole slice, milliseconds. Then ranks had better
+// sleep, because a woken thread runs first. Only the duration of a yield tells the two cases apart.
 #pragma once
 
 #include <cstdint>
 
 namespace jccl {
 
-// Of one thread at a time.
+// For one thread at a time.
 class YieldPolicy {
  public:
-  // A thread that never yields keeps the core for a slice, 0.7 ms and more; a rank with a large chunk needs less, as a rule.
+  // Yields that take this long are expensive. A thread that never yields keeps the core for a slice, 0.7 ms and more; a
+  // rank with a large chunk usually needs less.
   static constexpr int64_t kExpensiveNanos = 800'000;
 
-  // Returns whether yielding is to be avoided from now on. Few yields read a clock.
+  // Yields. Returns true if yielding must be avoided from now on. Few yields read a clock.
   bool yield() {
     if (__builtin_expect(--untimed_ > 0, 1)) {
       yieldCore();
@@ -24,11 +25,11 @@ class YieldPolicy {
     return yieldTimed();
   }
 
-  // A yield that the caller has timed. Returns as above.
+  // Accounts for a yield that the caller has timed. Returns true if yielding must be avoided from now on.
   bool took(int64_t nanos, int64_t now);
 
   bool isAvoided() const { return avoidedUntil_ != 0; }
-  // Whether it is time to try again; then the next yields are all timed.
+  // Returns true if it is time to try yielding again. The next yields are then all timed.
   bool triesAgain(int64_t now);
 
   static void yieldCore();
@@ -39,9 +40,9 @@ class YieldPolicy {
   bool yieldTimed();
 
   int untimed_ = kYieldsPerClock;
-  int timedYields_ = 0;       // yields still to be timed in a row
+  int timedYields_ = 0;       // number of yields still to be timed in a row
   int64_t avoidedUntil_ = 0;  // 0: not avoided
-  int64_t avoidNanos_ = 0;    // how long it was avoided last; 0 once yields were fast again
+  int64_t avoidNanos_ = 0;    // duration of the last avoidance; 0 once yields are fast again
 };
 
 }  // namespace jccl

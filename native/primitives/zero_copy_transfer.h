@@ -1,4 +1,4 @@
-// User memory at the ends of a network connection: sent without a copy, and posted as the address of a receive.
+// User memory at the ends of a network connection: sends it without a copy, and posts it as the address of a receive.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace jccl {
 
-// The payload of the current step is sent from here until the head passes the step. Before publish().
+// Sends the payload of the current step from `data`, which must not change until the head has passed the step. Call
+// before publish().
 inline void sendZeroCopy(SendConnection& connection, const uint8_t* data, uint32_t bytes) {
   connection.memory.zeroCopySlot(connection.step).userData = data;
   connection.zeroCopySends.add(connection.step, data, bytes);
 }
 
-// Posts where the payload of the receive that is `ahead` from now should go, less than kSlots, if it is what the check word
-// says.
+// Posts the address for the payload of the receive that is `ahead` receives from now (less than kSlots). The network
+// writes there only if the payload has these bytes and this check word.
 inline void postAddress(const RecvConnection& connection, uint64_t ahead, uint8_t* out, uint32_t bytes,
                         uint32_t check) {
   const uint64_t step = connection.step + ahead;
@@ -27,7 +28,7 @@ inline void postAddress(const RecvConnection& connection, uint64_t ahead, uint8_
   slot.postedFor.store(step + 1, std::memory_order_release);
 }
 
-// Waits until all user memory of the steps before `end` has been sent. False: the operation has failed.
+// Waits until the user memory of all steps before `end` has been sent. Returns false if the operation has failed.
 inline bool waitUntilSent(Waiter& waiter, SendConnection& connection, uint64_t end, Protocol protocol) {
   if (end <= connection.cachedHead) return true;
   const auto sent = [&connection, end] {
