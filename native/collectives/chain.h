@@ -1,12 +1,13 @@
-// Schedules along the chain of a host to a network that reduces, for kernels of GPUs: a rank passes on to the next one towards the
-// leader, and back. The network is whom the leader passes on to. An all-reduce is that of a tree (collectives/tree.h).
+// Schedules along the chain of a host's ranks to a network that reduces, for GPU kernels. Each rank passes chunks on to
+// the next rank towards the leader, and results back; the leader passes chunks on to the network. An all-reduce uses
+// the schedule of a tree (collectives/tree.h).
 //
-// Of all-gathers and reduce-scatters every host has as many ranks, one host's after the other's. What a step holds is part of one
-// rank's, in the order of the ranks:
+// All-gathers and reduce-scatters require that every host has the same number of ranks, with consecutive numbers. One
+// step moves part of one rank's data, in the order of the ranks:
 //
 //                       towards the network                         back
-//     all_gather        of a rank and those below it                of all ranks
-//     reduce_scatter    of all ranks, reduced on the way            of a rank and those below it
+//     all_gather        data of a rank and the ranks below it       data of all ranks
+//     reduce_scatter    data of all ranks, reduced on the way       data of a rank and the ranks below it
 #pragma once
 
 #include <cstddef>
@@ -16,22 +17,23 @@
 namespace jccl {
 
 struct ChainPlan {
-  bool last = false;  // nobody is below
-  int ranks = 1;      // this one and those below it
-  int place = 0;      // of this one among them, by their numbers
-  int all = 1;        // ranks of all hosts
-  size_t part = 0;    // the elements of a rank's part
+  bool last = false;  // no rank is below
+  int ranks = 1;      // number of ranks from this one downwards
+  int place = 0;      // of this rank among them, in the order of their numbers
+  int all = 1;        // number of ranks on all hosts
+  size_t part = 0;    // elements of one rank's part
   size_t chunkCount = 1;
   size_t begin = 0;
   size_t count = 0;
 };
 
-// How many chunks a rank passes on before it expects the first one back. The network works on one more at once.
+// Number of chunks that a rank passes on before it expects the first one back. The network works on more than one at
+// once.
 inline constexpr size_t kChainLag = 3;
 
 namespace chain {
 
-// Calls pass(at, size) for chunks that are kChainLag ahead of those for which it calls take(at, size).
+// Calls pass(at, size) for all chunks and take(at, size) for the same chunks, kChainLag chunks later.
 template <class Pass, class Take>
 JCCL_FN void forChunks(const ChainPlan& plan, Pass&& pass, Take&& take) {
   const size_t chunks = plan.count == 0 ? 1 : (plan.count + plan.chunkCount - 1) / plan.chunkCount;
@@ -49,7 +51,7 @@ JCCL_FN void forChunks(const ChainPlan& plan, Pass&& pass, Take&& take) {
 
 }  // namespace chain
 
-// `up` receives from below and sends towards the network, `down` receives from there and sends below.
+// `up` receives from below and sends towards the network; `down` receives from the network's side and sends below.
 template <class Primitives>
 JCCL_FN void chainAllGather(Primitives& up, Primitives& down, const ChainPlan& plan) {
   const auto pass = [&](size_t at, size_t size) {

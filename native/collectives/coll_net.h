@@ -1,13 +1,13 @@
-// Schedules over a network that reduces (CollNet): the ranks of a host meet at its leader, the leaders call the network, and each
-// passes the result on.
+// Schedules over a network that reduces (CollNet). The leader of each host collects the chunks of its host's ranks and
+// calls the network, and results take the same way back.
 //
-//     direct   every rank of the host sends to the leader, and gets from it
-//     chain    each passes on to the next one towards the leader, and back
+//     direct   every rank of the host sends to the leader and receives from it
+//     chain    every rank passes on to the next one towards the leader, and back
 //
-// Chunks follow each other: while the network works on one, the leader has the next ones from its host.
+// Chunks overlap: while the network works on one chunk, the leader already receives the next ones from its host.
 //
-// `inward` leads to the leader, `outward` away from it. Of a leader, `inward` writes into the memory of a slot of the network, and
-// `outward` reads from there.
+// `inward` leads to the leader, `outward` away from it. On a leader, `inward` writes into the memory of a slot of the
+// network, and `outward` reads from such memory.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@
 namespace jccl {
 
 struct CollNetPlan {
-  enum class Role : uint8_t { Leader, Relay, Last };  // Relay: between others, in a chain
+  enum class Role : uint8_t { Leader, Relay, Last };  // Relay: has neighbours on both sides of a chain
 
   Role role = Role::Last;
   size_t chunkCount = 1;  // elements per step
-  size_t ahead = 1;       // how many chunks are on their way at once
+  size_t ahead = 1;       // number of chunks in flight at once
   size_t begin = 0;
   size_t count = 0;
 };
 
-// The ranks of an all-gather and a reduce-scatter: as many on every host, one host's after the other's.
+// The ranks of an all-gather or reduce-scatter. Every host has the same number of ranks, with consecutive numbers.
 struct CollNetRanks {
   size_t all = 1;
   size_t ofHost = 1;
   size_t self = 0;  // this rank's place on its host
-  size_t part = 0;  // the elements of a rank's part
-  int members = 0;  // of a leader: ranks that send to it, in their order
+  size_t part = 0;  // elements of one rank's part
+  int members = 0;  // on a leader: number of ranks that send to it; their links are in the order of the ranks
 
-  // The place on its host of a leader's member.
+  // Returns the place on the host of a leader's member.
   size_t placeOf(int member) const {
     const auto at = static_cast<size_t>(member);
     return at < self ? at : at + 1;
@@ -43,7 +43,8 @@ struct CollNetRanks {
 
 namespace coll_net {
 
-// Calls pass(at, size, slot) for chunks `ahead` of those for which it then calls take(at, size, slot), until one fails.
+// Calls pass(at, size, slot) for all chunks and take(at, size, slot) for the same chunks, `ahead` chunks later. Stops
+// when a call returns false.
 template <class Pass, class Take>
 void forChunks(const CollNetPlan& plan, Pass&& pass, Take&& take) {
   const auto size = [&](size_t done) { return ring::clampTo(plan.count, done, plan.chunkCount); };
@@ -66,7 +67,7 @@ void collNetAllReduce(Primitives& inward, Primitives& outward, Network& network,
     if (plan.role == Role::Leader) {
       network.fill(slot);
       inward.recvReduceCopy(at, 0, size, false);
-      // The network must not get a sum without all that the host has.
+      // The network must not receive an incomplete sum of this host.
       if (!inward.failed()) network.allReduce(slot, size);
     } else if (plan.role == Role::Relay) {
       inward.recvReduceSend(at, size);
@@ -89,7 +90,7 @@ void collNetAllReduce(Primitives& inward, Primitives& outward, Network& network,
   coll_net::forChunks(plan, pass, take);
 }
 
-// Direct, as the next one. The plan is for a part.
+// Like collNetReduceScatter, only for the direct algorithm. The plan is for one rank's part.
 template <class Primitives, class Network>
 void collNetAllGather(Primitives& inward, Primitives& outward, Network& network, const CollNetPlan& plan,
                       const CollNetRanks& ranks) {

@@ -1,7 +1,7 @@
-// Direct schedules: one hop, every rank sends to every rank that needs its data, staged through the slots.
+// Direct schedules: one hop through the slots, in which every rank sends to every rank that needs its data.
 //
-// They move more bytes than a ring, and fewer messages one after the other: best for small sizes on one host. The
-// links join this rank with all others, in the order of their ranks; reductions run in rank order everywhere, so all
+// They move more bytes than a ring, but need fewer messages one after the other, so they are best for small sizes on
+// one host. The links join this rank with all others, in rank order. Reductions run in rank order on every rank, so all
 // ranks end with the same bits.
 #pragma once
 
@@ -16,16 +16,16 @@ struct DirectPlan {
   int rank = 0;
   int size = 1;
   size_t chunkCount = 1;  // elements per step
-  size_t ahead = 1;       // how many chunks sends run ahead of receives (all-reduce)
+  size_t ahead = 1;       // number of chunks by which sends run ahead of receives (all-reduce)
   size_t begin = 0;
   size_t count = 0;
 
-  // Which rank is behind link `index`, and which link leads to `peer`.
+  // Convert between the index of a link and the rank to which it leads.
   JCCL_FN int peerOf(int index) const { return index < rank ? index : index + 1; }
   JCCL_FN int linkOf(int peer) const { return peer < rank ? peer : peer - 1; }
 };
 
-// Sends run ahead of the receives, so that peers find their next chunk ready.
+// Sends run ahead of receives, so that peers find their next chunk ready.
 template <class Primitives>
 JCCL_FN void directAllReduce(Primitives& p, const DirectPlan& plan) {
   const auto size = [&](size_t done) { return ring::clampTo(plan.count, done, plan.chunkCount); };
@@ -44,8 +44,8 @@ JCCL_FN void directAllReduce(Primitives& p, const DirectPlan& plan) {
   } while (done < plan.count);
 }
 
-// Two hops: every rank reduces one shard of the others' data and sends the result to all. Rounds of a chunk per rank; the
-// first hop of a round comes before the second of the one before.
+// Two hops: every rank reduces one shard of all ranks' data and sends the result to all. A round has one chunk per
+// rank; the first hop of a round precedes the second hop of the previous round.
 template <class Primitives>
 JCCL_FN void directAllReduceTwoShot(Primitives& p, const DirectPlan& plan) {
   const size_t n = static_cast<size_t>(plan.size);

@@ -1,8 +1,8 @@
-// Schedules over hosts: every host has a leader, its ranks meet there, and only leaders send to other hosts. For messages so
-// small that what a host sends to another costs by their number.
+// Schedules over hosts: the leader of each host collects the data of its host's ranks, and only leaders send to other
+// hosts. For messages so small that traffic between hosts costs by the number of messages.
 //
-// Where one rank has a part of its own (the root), it leads its host. A leader's partial sum of its host is combined with those
-// of the others in the order of the hosts, so all leaders end with the same bits.
+// In an operation with a root, the root leads its host. Leaders combine the partial sums of all hosts in the order of
+// the hosts, so all leaders end with the same bits.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@ namespace jccl {
 
 struct HostsPlan {
   bool isLeader = false;
-  bool hasMembers = false;  // of a leader
+  bool hasMembers = false;  // on a leader: its host has other ranks
   size_t chunkCount = 1;    // elements per step
   size_t begin = 0;
   size_t count = 0;
 };
 
-// `inward`: from the members, own input, to the other leaders; a member's sends to its leader. `outward`: from the other
-// leaders, own output as its input, to the members; a member's receives from its leader.
+// On a leader, `inward` receives from the members, adds the leader's input, and sends to the other leaders; `outward`
+// receives from the other leaders, has the leader's output as its input, and sends to the members. On a member,
+// `inward` sends to the leader and `outward` receives from it.
 template <class Primitives>
 void hostsAllReduce(Primitives& inward, Primitives& outward, const HostsPlan& plan) {
   size_t done = 0;
@@ -29,7 +30,7 @@ void hostsAllReduce(Primitives& inward, Primitives& outward, const HostsPlan& pl
     const size_t at = plan.begin + done;
     if (plan.isLeader) {
       inward.recvReduceCopySend(at, at, size, false);
-      if (inward.failed()) return;  // the members must not get a sum without all that they sent
+      if (inward.failed()) return;  // the members must not receive an incomplete sum
       outward.recvReduceCopySend(at, at, size, true);
     } else {
       inward.send(at, size);
@@ -39,8 +40,8 @@ void hostsAllReduce(Primitives& inward, Primitives& outward, const HostsPlan& pl
   } while (done < plan.count);
 }
 
-// Of the root: to its members and the other leaders. Of others: from their leader, or, where they lead, from the root to their
-// members.
+// The root sends to its members and to the other leaders. Every other leader passes the data on to its members, which
+// only receive.
 template <class Primitives>
 void hostsBroadcast(Primitives& p, const HostsPlan& plan, bool isRoot) {
   size_t done = 0;
@@ -58,7 +59,7 @@ void hostsBroadcast(Primitives& p, const HostsPlan& plan, bool isRoot) {
   } while (done < plan.count);
 }
 
-// The other way: sums of members, then of leaders.
+// The reverse of hostsBroadcast: adds the data of members, then of leaders.
 template <class Primitives>
 void hostsReduce(Primitives& p, const HostsPlan& plan, bool isRoot) {
   size_t done = 0;

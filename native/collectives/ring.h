@@ -1,7 +1,7 @@
-// Ring schedules, written once for every device that offers the primitives.
+// Ring schedules, written once for every device that has the primitives.
 //
-// A ring passes chunks from each rank to the next. All ranks cut the data in the same way, into rounds of one chunk per
-// rank ("shard"), so that every receive matches its send, empty chunks included.
+// A ring passes chunks from each rank to the next. All ranks cut the data in the same way, into rounds of one chunk
+// ("shard") per rank, so that every receive matches its send, also for empty chunks.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace jccl {
 
-// One channel's part of the work of one rank. Ranks on the ring are numbered by distance: `order[i]` is the rank i places
+// One channel's share of one rank's work. Ranks on the ring are numbered by distance: `order[i]` is the rank i places
 // after this one, so order[0] is this rank and order[size-1] the previous one.
 struct RingPlan {
   const int* order = nullptr;
   int size = 1;
   int position = 0;       // of this rank, counted from rank 0 along the ring
-  size_t chunkCount = 1;  // elements per shard and round; for all-reduce no more than one step takes
+  size_t chunkCount = 1;  // elements per shard and round; for all-reduce at most what fits into one step
   size_t begin = 0;       // this channel's elements of the buffer (all-reduce, broadcast, reduce)
   size_t count = 0;
 };
 
-// Elements per rank for the collectives that give every rank its own part.
+// Elements per rank, for the collectives in which every rank has its own part.
 struct PartPlan {
-  const int64_t* counts = nullptr;         // by rank; null: `uniform` for all
+  const int64_t* counts = nullptr;         // by rank; null: every rank has `uniform`
   const int64_t* displacements = nullptr;  // by rank, in the large buffer; null: rank x uniform
   size_t uniform = 0;
   size_t channel = 0, channels = 1;  // every part is divided among the channels
@@ -39,7 +39,7 @@ JCCL_FN inline size_t clampTo(size_t total, size_t from, size_t max) {
   return from >= total ? 0 : smaller(total - from, max);
 }
 
-// The channel's share of `total`: [begin, begin + count).
+// Computes the channel's share of `total`: [begin, begin + count).
 JCCL_FN inline void share(size_t total, size_t channel, size_t channels, size_t& begin, size_t& count) {
   const size_t each = channels == 1 ? total : ((total + channels - 1) / channels + 63) / 64 * 64;
   begin = smaller(total, channel * each);
@@ -51,7 +51,7 @@ struct Part {
   size_t count;
 };
 
-// The channel's share of a rank's part, counted from the part's own beginning: where it is in the small buffer.
+// Returns the channel's share of a rank's part, counted from the start of the part: its place in the small buffer.
 JCCL_FN_CALL inline Part shareOfPart(const PartPlan& plan, int rank) {
   const size_t total = plan.counts == nullptr ? plan.uniform : static_cast<size_t>(plan.counts[rank]);
   Part part{};
@@ -59,7 +59,7 @@ JCCL_FN_CALL inline Part shareOfPart(const PartPlan& plan, int rank) {
   return part;
 }
 
-// The same share, where it is in the large buffer.
+// Returns the same share, counted from the start of the large buffer.
 JCCL_FN_CALL inline Part partOf(const PartPlan& plan, int rank) {
   Part part = shareOfPart(plan, rank);
   part.begin += plan.displacements == nullptr ? rank * plan.uniform : static_cast<size_t>(plan.displacements[rank]);
@@ -76,22 +76,22 @@ JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
   return largest;
 }
 
-// The chunk of a round with `left` elements: the last round is cut evenly, so that no rank idles while another has a whole
-// chunk.
+// Returns the chunk size of a round with `left` elements. The last round is cut evenly, so that no rank idles while
+// another has a whole chunk.
 JCCL_FN_CALL inline size_t evenly(size_t left, size_t ranks, size_t max) {
   return smaller(max, ((left + ranks - 1) / ranks + 15) / 16 * 16);
 }
 
-// Pipeline steps between two rounds of an all-reduce. A rank has at most one pipeline step's chunks and one more in
-// flight to the next rank; each takes one slot, of kSlots that a connection has.
+// Returns the number of pipeline steps between the starts of two rounds of an all-reduce. At most one pipeline step's
+// chunks and one more are in flight from a rank to the next. Each chunk takes one of the connection's kSlots slots.
 JCCL_FN inline size_t strideOf(int ranks) {
   constexpr size_t kMaxChunksPerPipelineStep = kSlots - 2;
   const size_t sends = 2 * (static_cast<size_t>(ranks) - 1);
   return (sends + kMaxChunksPerPipelineStep - 1) / kMaxChunksPerPipelineStep;
 }
 
-// The actions of an all-reduce one after the other: every round begins `stride` pipeline steps after the one before and
-// takes one action a step, up to `lastAction`; in a step the youngest round goes first.
+// Enumerates the actions of an all-reduce. Every round begins `stride` pipeline steps after the previous one and takes
+// one action per step, up to `lastAction`. Within a step, the youngest round goes first.
 class ActionSequence {
  public:
   JCCL_FN ActionSequence(size_t rounds, size_t stride, size_t lastAction)
@@ -115,24 +115,25 @@ class ActionSequence {
   size_t rounds_, stride_, lastAction_;
   size_t step_ = 0;
   size_t round_ = 0;
-  size_t oldest_ = 0;  // round in flight
+  size_t oldest_ = 0;  // the oldest round in flight
 };
 
 }  // namespace ring
 
-// Reduce-scatter, then all-gather: 2(n-1) hops per shard, each rank moving 2(n-1)/n of the data.
+// Reduce-scatter, then all-gather: 2(n-1) hops per shard, in which each rank moves 2(n-1)/n of the data.
 //
-// The buffer is cut into rounds of one chunk per rank. In a round a rank acts 2n-1 times: it sends a first shard, passes
-// others on, and receives the last. Rounds overlap: one begins every `stride` pipeline steps, and in each step every
-// round in flight takes one action, the youngest round first. So a rank forwards other chunks while one is in flight:
+// The buffer is cut into rounds of one chunk per rank. In a round, a rank acts 2n-1 times: it sends a first shard,
+// passes others on, and receives a last one. Rounds overlap: one begins every `stride` pipeline steps, and in each step
+// every round in flight takes one action, the youngest round first. So a rank forwards other chunks while one is in
+// flight:
 //
 //     2 ranks     step 0        step 1        step 2        step 3        step 4
 //     round 0     send          reduce, send  receive
 //     round 1                   send          reduce, send  receive
 //     round 2                                 send          reduce, send  receive
 //
-// A rank sends in a step, in this order, what the next one takes in the next step. It must not need more slots for that
-// than there are, or all wait for each other: the stride grows with the ring.
+// In each step, a rank sends in order what the next rank consumes in the next step. If that needed more slots than a
+// connection has, all ranks would wait for each other; so the stride grows with the ring.
 template <class Primitives>
 JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   const int n = plan.size;
@@ -151,7 +152,8 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
     const size_t round = actions.round();
     const size_t left = plan.count - round * whole;
     const size_t chunk = ring::evenly(left, n, plan.chunkCount);
-    // With every action the shard before: the one of the previous rank first, this rank's own in the middle.
+    // Each action moves to the shard before. The first is that of the previous rank; this rank's own comes in the
+    // middle.
     const int shard = static_cast<int>((plan.position + 2 * n - 1 - actions.action()) % n);
     const size_t skip = ring::smaller(left, shard * chunk);
     return Chunk{plan.begin + round * whole + skip, ring::clampTo(left, shard * chunk, chunk)};
@@ -171,8 +173,8 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   };
   ring::ActionSequence actions(rounds, stride, lastAction);
   ring::ActionSequence later = actions;
-  size_t received = 0;  // chunks
-  size_t posted = 0;    // chunks that `later` has passed
+  size_t received = 0;  // number of chunks
+  size_t posted = 0;    // number of receives that `later` has passed
   const bool posts = p.postsReceives();
   for (; !actions.done(); actions.next()) {
     for (; posts && !later.done() && posted < received + kSlots; later.next()) {
@@ -187,7 +189,7 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   }
 }
 
-// Every rank's part passes once round the ring.
+// Every rank's part travels around the ring once.
 template <class Primitives>
 JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
   const int n = plan.size;
@@ -217,7 +219,7 @@ JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& 
   } while (round < largest);
 }
 
-// Every rank's part is reduced at each rank of the ring, and ends at its own rank.
+// Every rank's part is reduced at each rank of the ring and ends at its own rank.
 template <class Primitives>
 JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
   const int n = plan.size;
@@ -247,7 +249,7 @@ JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPl
   } while (round < largest);
 }
 
-// The root's buffer runs along the ring as a chain that ends before the root.
+// The root's buffer travels along the ring, as a chain that ends at the rank before the root.
 template <class Primitives>
 JCCL_FN void ringBroadcast(Primitives& p, const RingPlan& plan, int root) {
   const int n = plan.size;
@@ -272,7 +274,7 @@ JCCL_FN void ringBroadcast(Primitives& p, const RingPlan& plan, int root) {
   } while (round < plan.count);
 }
 
-// The chain begins after the root, every rank adds its buffer, and the root finishes it.
+// The chain begins at the rank after the root. Every rank adds its buffer, and the root completes the result.
 template <class Primitives>
 JCCL_FN void ringReduce(Primitives& p, const RingPlan& plan, int root) {
   const int n = plan.size;

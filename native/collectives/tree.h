@@ -1,4 +1,4 @@
-// The tree schedule of all-reduce, written once for every device that offers the primitives.
+// The tree schedule of all-reduce, written once for every device that has the primitives.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace jccl {
 
-// One channel's part of the work of one rank in a tree.
+// One channel's share of one rank's work in a tree.
 struct TreePlan {
   bool root = false;
   bool leaf = false;
@@ -16,13 +16,13 @@ struct TreePlan {
   size_t count = 0;
 };
 
-// How many chunks a rank sends up before it expects the first one back: deep trees stay busy, and as long as it is
-// smaller than the number of slots no rank can wait for itself.
+// Number of chunks that a rank sends up before it expects the first one back. It keeps deep trees busy. Since it is
+// less than the number of slots, no rank can wait for itself.
 inline constexpr size_t kTreeLag = 6;
 
 // Sums go up, results come down. `up` receives from the children and sends to the parent; at the root it sends to the
-// children instead. `down` receives from the parent and sends to the children. Every rank adds its children in the order
-// of its links, and only the root finishes a chunk, so all ranks end with the same bits.
+// children instead. `down` receives from the parent and sends to the children. Every rank adds its children in the
+// order of its links, and only the root completes a chunk, so all ranks end with the same bits.
 template <class Primitives>
 JCCL_FN void treeAllReduce(Primitives& up, Primitives& down, const TreePlan& plan) {
   const size_t chunks = plan.count == 0 ? 1 : (plan.count + plan.chunkCount - 1) / plan.chunkCount;
