@@ -1,5 +1,5 @@
-// The collective half of NCCL's network plug-ins, versions 6 to 12: a network whose switches reduce. A plug-in exports a table
-// for each version that it speaks: ncclCollNetPlugin_v12, ncclCollNetPlugin_v11, ... See net_abi.h.
+// The collective half of NCCL's network plug-ins, versions 6 to 12: a network whose switches reduce. A plug-in exports
+// a table for each version that it supports: ncclCollNetPlugin_v12, ncclCollNetPlugin_v11, ... See net_abi.h.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ enum : int {
   kOpMin = 3,
 };
 
-// Where a part of what is gathered goes, or of what is scattered comes from.
+// Memory into which a part of the gathered data goes, or from which a part of the scattered data comes.
 template <int Version>
 struct CollNetPart {
   void* memory;
@@ -52,7 +52,7 @@ struct CollNetSignatures {
       std::conditional_t<(Version >= 11), Result (*)(void** context, uint64_t commId, Logger), Result (*)(Logger)>;
 };
 
-// What every version begins with.
+// The members with which the tables of all versions begin.
 template <int Version>
 struct CollNetTableBegin {
   using Of = CollNetSignatures<Version>;
@@ -62,7 +62,7 @@ struct CollNetTableBegin {
   Result (*devices)(int* count);
   Result (*getProperties)(int device, Properties<Version>*);
   typename Of::Listen listen;
-  // Blocks until the group is connected. `handles` are those of all members, `rank` is the caller's place among them.
+  // Blocks until the group is connected. `handles` are those of all members; `rank` is the caller's place among them.
   Result (*connect)(void* handles[], int ranks, int rank, void* listenComm, void** collComm);
   Result (*reduceSupport)(int type, int op, int* supported);
   Result (*regMr)(void* collComm, void* data, typename Of::RegisteredSize, int type, void** memory);
@@ -72,7 +72,7 @@ struct CollNetTableBegin {
                        void* recvMemory, void** request);
 };
 
-// Until version 7.
+// Up to version 7.
 template <int Version>
 struct CollNetTableReducing : CollNetTableBegin<Version> {
   Result (*iflush)(void* collComm, void* data, int size, void* memory, void** request);
@@ -81,13 +81,13 @@ struct CollNetTableReducing : CollNetTableBegin<Version> {
   Result (*closeListen)(void* listenComm);
 };
 
-// Since version 8. What a comment says is only there since then.
+// Since version 8. The number in a comment is the version that added the member.
 template <int Version>
 struct CollNetTableGathering : CollNetTableBegin<Version> {
-  // Of what all members have together, `bytesPerRank` each, the window comes to the parts.
+  // Gathers `bytesPerRank` bytes of every member, and writes the window of the gathered data to the parts.
   Result (*iallgather)(void* collComm, void* send, int partCount, CollNetPart<Version>* parts, size_t bytesPerRank,
                        size_t windowOffset, size_t windowBytes, void* sendMemory, void** request);
-  // The other way: the window of what all have is in the parts.
+  // The reverse: the parts contain the window of the data to be reduced and scattered.
   Result (*ireducescatter)(void* collComm, int partCount, CollNetPart<Version>* parts, void* recv, size_t bytesPerRank,
                            size_t windowOffset, size_t windowBytes, int type, int op, void* recvMemory, void** request);
   Result (*iflush)(void* collComm, void* data, int size, void* memory, void** request);

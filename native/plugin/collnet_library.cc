@@ -15,14 +15,14 @@ namespace {
 
 constexpr PluginNames kCollNetNames = {"its network does not reduce", kNetPrefix, "ncclCollNetPlugin_v"};
 
-// By DataType.
+// NCCL's number of each DataType.
 constexpr std::array<int, kDataTypeCount> kTypes = {kTypeInt8,    kTypeUint8,   kTypeInt32,      kTypeUint32,
                                                     kTypeInt64,   kTypeUint64,  kTypeFloat16,    kTypeBfloat16,
                                                     kTypeFloat32, kTypeFloat64, kTypeFloat8E4m3, kTypeFloat8E5m2};
 
 int typeOf(DataType type) { return kTypes[static_cast<size_t>(type)]; }
 
-// Of bitwise operations there are none: -1.
+// Returns NCCL's number of an operation; -1 for bitwise operations, which NCCL lacks.
 int opOf(ReduceOp op) {
   switch (op) {
     case ReduceOp::Sum:
@@ -49,8 +49,8 @@ class CollNetPluginOf final : public CollNetPlugin {
   CollNetPluginOf(const Table& table, const std::string& file)
       : CollNetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
 
-  // The first function that is missing although this version requires it; null: all are there. Without devices they may be
-  // missing, which is no error but means the same.
+  // Returns the first required function that the table lacks; null: the table is complete. A plug-in without
+  // devices may lack functions: that is no mistake, but the plug-in cannot be used either.
   static const char* missing(const Table& table) {
     const std::pair<const char*, bool> required[] = {
         {"init", table.init != nullptr},
@@ -191,7 +191,7 @@ class CollNetPluginOf final : public CollNetPlugin {
   Status partOf(const char* function, const Data& data, size_t bytes, CollNetPart<Version>* part) const {
     using Size = decltype(part->size);
     if (static_cast<size_t>(static_cast<Size>(bytes)) != bytes) {
-      return failed(function, "takes no part of so many bytes in this version, bytes=" + std::to_string(bytes));
+      return failed(function, "accepts no part of this size in this version, bytes=" + std::to_string(bytes));
     }
     *part = {data.memory, data.address, static_cast<Size>(bytes)};
     return Status::ok();

@@ -1,4 +1,4 @@
-// A plug-in for NCCL whose network reduces (CollNet), whatever version of the interface it speaks.
+// A plug-in for NCCL whose network reduces (CollNet). Hides which version of the interface the plug-in supports.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace jccl::plugin {
 
-// The functions of one communicator's groups: by one thread at a time for each group. Handles, communicators, memory and
-// requests are the plug-in's own pointers. A request is null where there is no space for it now.
+// The functions for the groups of one communicator. One thread at a time may call them for each group. Handles,
+// communicators, memory and requests are the plug-in's own pointers. A request is null if the plug-in has no space for
+// it now; the caller must then try again.
 //
-// Errors name the plug-in, the function and what it returned.
+// Errors name the plug-in, the function and its result.
 class CollNetPlugin {
  public:
   virtual ~CollNetPlugin() = default;
@@ -29,14 +30,15 @@ class CollNetPlugin {
   virtual Status devices(int* count) = 0;
   virtual Status properties(int device, DeviceProperties* properties) = 0;
 
-  // `handle` has kHandleBytes.
+  // `handle` must have kHandleBytes.
   virtual Status listen(int device, void* handle, void** listenComm) = 0;
-  // May block for as long as the others take, and for ever.
+  // Blocks until the other members connect, perhaps for ever.
   virtual Status connect(const std::vector<void*>& handles, int rank, void* listenComm, void** collComm) = 0;
 
-  // Whether the network reduces; an average is a sum here, and what the interface has no number for is not supported.
+  // *supported: the network reduces this type with this operation. An average counts as a sum. Operations for which the
+  // interface has no number are not supported.
   virtual Status supports(DataType type, ReduceOp op, bool* supported) = 0;
-  // Whether it gathers and scatters, too.
+  // Returns true if the plug-in also gathers and scatters.
   virtual bool gathers() const = 0;
 
   virtual Status registerMemory(void* comm, void* data, size_t bytes, void** memory) = 0;
@@ -49,11 +51,11 @@ class CollNetPlugin {
   };
   virtual Status allReduce(void* comm, const Data& send, const Data& recv, size_t count, DataType type, ReduceOp op,
                            void** request) = 0;
-  // `bytes` of each of `ranks` members.
+  // `bytes` are those of each of the `ranks` members.
   virtual Status allGather(void* comm, const Data& send, const Data& recv, size_t bytes, int ranks, void** request) = 0;
   virtual Status reduceScatter(void* comm, const Data& send, const Data& recv, size_t bytes, int ranks, DataType type,
                                ReduceOp op, void** request) = 0;
-  // Once done, the request is the plug-in's again.
+  // Once *done is true, the request belongs to the plug-in again.
   virtual Status test(void* request, bool* done) = 0;
 
   virtual Status closeColl(void* comm) = 0;
@@ -70,7 +72,7 @@ class CollNetPlugin {
   const std::string file_;
 };
 
-// Opens the library that openNetPlugin would, and chooses the newest version that both sides speak.
+// Opens the library that openNetPlugin would open, and chooses the newest version that both sides support.
 Status openCollNetPlugin(const std::string& name, std::shared_ptr<CollNetPlugin>* plugin);
 
 }  // namespace jccl::plugin

@@ -1,4 +1,4 @@
-// That a plug-in is initialised once.
+// Initialises a plug-in only once.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,20 @@
 
 namespace jccl::plugin {
 
-// Before version 11 a plug-in is initialised once in a process, whatever uses it: others refuse a second time. Whoever comes while
-// that goes on waits for it; outside of any lock, as it may not return.
+// Before version 11, a plug-in may be initialised only once in a process, whatever uses it: some refuse a second time.
+// A thread that comes during the initialisation waits for its end. It waits without holding a lock, because init may
+// never return.
 class Initialised {
  public:
   static Initialised& of(const void* table) {
-    static auto* all = new std::map<const void*, Initialised>;  // threads that a plug-in holds may outlive statics
+    // Never destroyed: threads held by a plug-in may use it late.
+    static auto* all = new std::map<const void*, Initialised>;
     static auto* mutex = new std::mutex;
     const std::lock_guard lock(*mutex);
     return (*all)[table];
   }
 
-  // A failure may be tried again.
+  // Calls `init` unless it has succeeded before. After a failure, the next call tries again.
   template <typename Init>
   Result once(Init init) {
     uint32_t before = kNot;

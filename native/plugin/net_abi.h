@@ -1,6 +1,7 @@
-// The interface of network plug-ins for NCCL, versions 6 to 12: numbers and layouts as its public headers fix them
+// The interface of network plug-ins for NCCL, versions 6 to 12. Numbers and layouts are those of its public headers
 // (github.com/NVIDIA/nccl, src/include/plugin/net). Plug-ins are opened at run time, and no header of NCCL is needed to
-// build. A plug-in exports a table of functions for each version that it speaks: ncclNetPlugin_v12, ncclNetPlugin_v11, ...
+// build. A plug-in exports a table of functions for each version that it supports: ncclNetPlugin_v12,
+// ncclNetPlugin_v11, ...
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,10 @@ inline constexpr int kLogTrace = 5;
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line, const char* format, ...);
 using Profiler = Result (*)(void** event, int type, void* parent, int64_t pluginId, void* data);
 
-// What a connection's handle has space for: filled by listen, changed by connect, which keeps its progress there.
+// Bytes of a connection's handle. listen fills the handle; connect changes it, to keep its progress there.
 inline constexpr size_t kHandleBytes = 128;
 
-// ptrSupport, and the type of memory that is registered
+// Bits of ptrSupport, and the type of registered memory
 inline constexpr int kPointerHost = 1;
 inline constexpr int kPointerCuda = 2;
 inline constexpr int kPointerDmaBuf = 4;
@@ -75,7 +76,7 @@ struct PropertiesV8 {
   int offloadVersion;
 };
 
-// Since version 9. `Devices` is how many devices one can be made of.
+// Since version 9. `Devices` is the largest number of devices that can be merged into one.
 template <int Devices>
 struct PropertiesSinceV9 {
   char* name;
@@ -99,7 +100,7 @@ struct PropertiesSinceV9 {
 
 struct PropertiesV9 : PropertiesSinceV9<4> {};
 
-// Behind what version 9 has.
+// Appends a member to the properties of version 9.
 struct PropertiesV11 {
   PropertiesSinceV9<4> common;
   int maxMultiRequest;
@@ -155,7 +156,7 @@ struct NetSignatures {
       Result (*)(void* comm, int n, void** data, Size* sizes, int* tags, void** memory, void** request)>;
 };
 
-// The table of a version. Of old versions it ends earlier: what a comment says is only there since then.
+// The table of a version. Older tables end earlier: the number in a comment is the version that added the member.
 template <int Version>
 struct NetTable {
   using Of = NetSignatures<Version>;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 
-// Plug-ins of a process begin one after the other, as with NCCL. One that holds its thread for ever holds up nobody who comes
-// after it has been left behind.
+// Plug-ins of a process are initialised one after the other, as with NCCL. A plug-in that never returns keeps its turn
+// for ever; once it has been left behind, later plug-ins use a new turn and do not wait for it.
 class Turns {
  public:
   using Turn = std::shared_ptr<std::mutex>;
@@ -28,7 +28,7 @@ class Turns {
   }
 
  private:
-  // Threads that a plug-in holds may outlive statics.
+  // Never destroyed: threads held by a plug-in may use it late.
   static std::mutex& guard() {
     static auto* mutex = new std::mutex;
     return *mutex;
@@ -39,10 +39,10 @@ class Turns {
   }
 };
 
-// What opening a plug-in has to do, on a thread that it may hold for ever.
+// The work of opening a plug-in, on a thread that the plug-in may hold for ever.
 struct Opening {
   const Turns::Turn turn = Turns::current();
-  std::mutex mutex;  // of `plugin`
+  std::mutex mutex;  // guards `plugin`
   std::shared_ptr<NetPlugin> plugin;
   std::vector<DeviceProperties> devices;
   Status result;
@@ -82,7 +82,8 @@ struct Opening {
 
   Status whyItHangs(int64_t limitNanos) {
     const std::lock_guard lock(mutex);
-    // Asked twice, it is stuck if it is still in the call of the first time; what is slow but moves is not waited for either.
+    // The first check remembers the current call; the second one says whether the plug-in is still in it. A plug-in
+    // that is slow but makes progress is not waited for, either.
     if (plugin != nullptr && !plugin->watch().isStuck(0, limitNanos) &&
         plugin->watch().isStuck(limitNanos, limitNanos)) {
       return plugin->watch().error();
@@ -123,7 +124,7 @@ Status probeNetDevices(const std::string& name, int64_t limitNanos, NetDevices* 
     }
   }
   Status opened = openNetDevices(name, 0, limitNanos, found);
-  if (opened) keepMapped();  // the plug-in stays open, and has the address of our log function
+  if (opened) keepMapped();  // the plug-in stays open and has the address of our log function
   const std::lock_guard lock(*mutex);
   if (opened && !kept->emplace(name, *found).second) return found->plugin->finalize();  // another thread was faster
   return opened;

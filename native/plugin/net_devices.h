@@ -1,4 +1,4 @@
-// What network plug-ins of this process offer.
+// Opens the network plug-ins of this process and lists their devices.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace jccl::plugin {
 
-// A plug-in that has begun, with its devices: those that reach memory of the host, of which there is one at least.
+// An initialised plug-in and its devices that reach host memory, at least one.
 struct NetDevices {
-  std::shared_ptr<NetPlugin> plugin;  // also where its devices cannot be used
+  std::shared_ptr<NetPlugin> plugin;  // also set if its devices cannot be used
   std::vector<DeviceProperties> devices;
 };
 
-// Opens a plug-in for a communicator; `name` is as openNetPlugin has it. One that has not answered after the limit is left behind.
+// Opens a plug-in for a communicator; openNetPlugin explains `name`. A plug-in that has not answered within the limit
+// is left behind.
 Status openNetDevices(const std::string& name, uint64_t commId, int64_t limitNanos, NetDevices* opened);
 
-// The same for whoever only wants to know. The plug-in is begun once, and never ends before the process does: many have state that
-// does not survive the end of their last communicator in a library that stays mapped.
+// Opens a plug-in only to learn its devices. The plug-in is initialised once and finalised only when the process ends:
+// many plug-ins have state that does not survive the end of their last communicator while the library stays mapped.
 Status probeNetDevices(const std::string& name, int64_t limitNanos, NetDevices* found);
 
 }  // namespace jccl::plugin

@@ -33,7 +33,7 @@ constexpr char kNetSubsystem[] = "net-plugin";
 constexpr char kTunerSubsystem[] = "tuner-plugin";
 constexpr char kProfilerSubsystem[] = "profiler-plugin";
 
-// What plug-ins log: by any thread, in NCCL's format, without the end of the line.
+// Logs for a plug-in: on any thread, in NCCL's format, which has no line end.
 template <const char* Subsystem>
 void logOfPlugin(int level, unsigned long /*flags*/, const char* file, int line, const char* format, ...) {
   const LogLevel ours = levelOf(level);

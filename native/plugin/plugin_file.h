@@ -1,4 +1,4 @@
-// What plug-ins of all kinds share: how their library is found, what they log, and what their results mean.
+// Functions for plug-ins of all kinds: finding the library, logging, and describing results.
 #pragma once
 
 #include <string>
@@ -8,28 +8,30 @@
 
 namespace jccl::plugin {
 
-// What the libraries of network plug-ins are called, which may have tables of other kinds.
+// Prefix of the names of network plug-ins' libraries, which may also contain tables of other kinds.
 inline constexpr const char* kNetPrefix = "libnccl-net";
 
 enum class PluginKind { Network, Tuning, Profiling };
 
-// The logger that plug-ins of a kind get: their lines come under net-plugin, tuner-plugin and profiler-plugin.
+// Returns the logger for plug-ins of a kind. Its lines appear under net-plugin, tuner-plugin or profiler-plugin.
 Logger pluginLogger(PluginKind kind = PluginKind::Network);
 
 const char* textOf(Result result);
 
-// A text of a plug-in, of bounded length.
+// Returns at most 4096 bytes of a plug-in's text; `otherwise` if the text is null.
 std::string textOr(const char* text, const char* otherwise);
 
-// Opens the library of a name: a path, the name of a library, or NAME of PREFIX-NAME.so; empty: PREFIX.so. It stays mapped for
-// ever, unless `choose(library, file)` finds nothing in it. Of its symbols none become those of other libraries.
+// Opens a plug-in's library. `name` is a path, the name of a library, or NAME for PREFIX-NAME.so; empty: PREFIX.so. The
+// library stays mapped for ever, unless choose(library, file) returns an error. Its symbols stay invisible to other
+// libraries.
 template <class Choose>
 Status openPluginFile(const std::string& name, const char* prefix, Choose&& choose);
 
-// A plug-in, as errors name it.
+// Describes a plug-in for error messages.
 std::string describePlugin(const std::string& kind, const std::string& name, const std::string& file, int version);
 
-// The library of the first name that can be opened; null, and the errors of all.
+// Opens the first library that can be opened among those that `name` can mean. Returns null, and all errors, if none
+// can.
 void* openFirst(const std::string& name, const char* prefix, std::string* file, std::string* errors);
 void closePlugin(void* library);
 void* symbolOf(void* library, const char* symbol);

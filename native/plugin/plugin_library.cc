@@ -13,9 +13,9 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr PluginNames kNetNames = {"it is no network plug-in, or of a version that is not known", kNetPrefix,
+constexpr PluginNames kNetNames = {"it is no network plug-in, or has a version that JCCL does not know", kNetPrefix,
                                    "ncclNetPlugin_v"};
-// How many messages a version lets one request receive at most: so many sizes a plug-in may write.
+// Most messages that any version lets one request receive, and so the most sizes that the plug-in's test may write.
 constexpr size_t kMaxReceives = 32;
 
 Result ignoreEvent(void** /*event*/, int /*type*/, void* /*parent*/, int64_t /*pluginId*/, void* /*data*/) {
@@ -31,7 +31,7 @@ class NetPluginOf final : public NetPlugin {
   NetPluginOf(const Table& table, const std::string& file)
       : NetPlugin(textOr(table.name, "unnamed"), Version, file), table_(table) {}
 
-  // The first function that is missing although this version requires it; null: all are there.
+  // Returns the first required function that the table lacks; null: the table is complete.
   static const char* missing(const Table& table) {
     const std::pair<const char*, bool> required[] = {
         {"init", table.init != nullptr},
@@ -94,7 +94,7 @@ class NetPluginOf final : public NetPlugin {
 
   Status connect(int device, void* handle, void** sendComm) override {
     *sendComm = nullptr;
-    [[maybe_unused]] void* offload = nullptr;  // none is requested
+    [[maybe_unused]] void* offload = nullptr;  // no offload is requested
     if constexpr (Version >= 11) {
       return pending("connect", [&] { return table_.connect(context_, device, handle, sendComm, &offload); });
     } else if constexpr (Version == 10) {
@@ -216,7 +216,7 @@ class NetPluginOf final : public NetPlugin {
     return statusOf(function, watch().around(function, call));
   }
 
-  // Of functions that are called until they are done.
+  // Like checked(), for functions that are called again until they are done.
   template <typename Call>
   Status pending(const char* function, Call call) {
     const Result result = watch().around(function, call);

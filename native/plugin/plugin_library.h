@@ -1,4 +1,4 @@
-// A network plug-in for NCCL, whatever version of the interface it speaks.
+// A network plug-in for NCCL. Hides which version of the interface the plug-in supports.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace jccl::plugin {
 
-// What a plug-in says of one of its devices. Texts and numbers are checked, and what old versions do not say has the value
-// that NCCL takes then.
+// Properties that a plug-in reports for one of its devices. Texts and numbers are checked. A property that an old
+// version does not report has the value that NCCL assumes.
 struct DeviceProperties {
-  int number = 0;  // of the device, as the plug-in counts
+  int number = 0;  // of the device in the plug-in
   std::string name;
   std::string pciPath;  // in sysfs; empty: none
   uint64_t guid = 0;
@@ -32,10 +32,10 @@ struct DeviceProperties {
   size_t maxCollectiveBytes = 0;
 };
 
-// What was asked for and not yet done: a plug-in's functions never wait, and are called again. Handles, communicators,
-// memory and requests are the plug-in's own pointers.
+// The functions of a plug-in never wait: connect and accept must be called again until they are done, and transfers
+// return requests to test. Handles, communicators, memory and requests are the plug-in's own pointers.
 //
-// Errors name the plug-in, the function and what it returned. All functions are called by one thread at a time.
+// Errors name the plug-in, the function and its result. Only one thread at a time may call the functions.
 class NetPlugin {
  public:
   virtual ~NetPlugin() = default;
@@ -44,14 +44,15 @@ class NetPlugin {
   int version() const { return version_; }
   const std::string& file() const { return file_; }
 
-  // Before everything else; `commId` distinguishes communicators for those that care.
+  // Must be called before all other functions. `commId` identifies the communicator, for plug-ins that distinguish
+  // them.
   virtual Status init(uint64_t commId) = 0;
   virtual Status devices(int* count) = 0;
   virtual Status properties(int device, DeviceProperties* properties) = 0;
 
-  // `handle` has kHandleBytes.
+  // `handle` must have kHandleBytes.
   virtual Status listen(int device, void* handle, void** listenComm) = 0;
-  // Null while it is not done.
+  // *sendComm and *recvComm are null while the connection is not established.
   virtual Status connect(int device, void* handle, void** sendComm) = 0;
   virtual Status accept(void* listenComm, void** recvComm) = 0;
 
@@ -59,21 +60,22 @@ class NetPlugin {
   virtual Status registerDmaBuf(void* comm, void* data, size_t bytes, int descriptor, void** memory) = 0;
   virtual Status deregister(void* comm, void* memory) = 0;
 
-  // The request is null where there is no space for it now.
+  // *request is null if the plug-in has no space for the request now; the caller must then try again.
   virtual Status send(void* comm, void* data, size_t bytes, int tag, void* memory, void** request) = 0;
-  // Up to maxRecvs messages at once, each with the tag of its sender.
+  // Receives up to maxRecvs messages at once, each with the tag of its sender.
   virtual Status receive(void* comm, int n, void** data, size_t* bytes, int* tags, void** memory, void** request) = 0;
   virtual Status flush(void* comm, void* data, int bytes, void* memory, void** request) = 0;
-  // Once done, the request is the plug-in's again, and *bytes is what it says of the (first) message: anything.
+  // Once *done is true, the request belongs to the plug-in again, and *bytes is the size that the plug-in reports for
+  // the (first) message. It is unchecked and may be any number.
   virtual Status test(void* request, bool* done, int* bytes) = 0;
 
   virtual Status closeSend(void* comm) = 0;
   virtual Status closeReceive(void* comm) = 0;
   virtual Status closeListen(void* comm) = 0;
-  // The last call, for those that init made something for.
+  // The last call. Since version 11 it ends the context that init created.
   virtual Status finalize() = 0;
 
-  // Every call is made under it: whether one of them returns.
+  // Watches every call, to tell whether it returns.
   CallWatch& watch() { return watch_; }
   const CallWatch& watch() const { return watch_; }
 
@@ -91,9 +93,9 @@ class NetPlugin {
   CallWatch watch_;
 };
 
-// Opens a plug-in and chooses the newest version that both sides speak. `name` is as JCCL_NET_PLUGIN has it: a path, the
-// name of a library, or NAME of libnccl-net-NAME.so; empty: libnccl-net.so. The library stays mapped for ever. An error says
-// in one sentence what is missing.
+// Opens a plug-in and chooses the newest version that both sides support. `name` is the value of JCCL_NET_PLUGIN: a
+// path, the name of a library, or NAME for libnccl-net-NAME.so; empty: libnccl-net.so. The library stays mapped for
+// ever. An error says in one sentence what is missing.
 Status openNetPlugin(const std::string& name, std::shared_ptr<NetPlugin>* plugin);
 
 }  // namespace jccl::plugin

@@ -1,4 +1,4 @@
-// What a plug-in says of a device, whatever version it speaks and whatever kind it is.
+// Converts the properties of a plug-in's device, whatever its version and kind.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace jccl::plugin {
 
-// Of versions that do not say.
+// Assumed for versions that do not state a maximum.
 inline constexpr size_t kDefaultMaxMessageBytes = size_t{1} << 30;
 
 template <int Version>
@@ -36,7 +36,7 @@ DeviceProperties propertiesOf(const Properties<Version>& raw, bool registersDmaB
   if constexpr (Version >= 9) found.forceFlush = common.forceFlush != 0;
   found.speedMbps = std::max(common.speed, 0);
   found.port = std::max(common.port, 0);
-  found.latencyMicros = common.latency >= 0 ? common.latency : 0;  // also where it is no number
+  found.latencyMicros = common.latency >= 0 ? common.latency : 0;  // 0 also if it is NaN
   found.maxComms = std::max(common.maxComms, 0);
   found.maxRecvs = std::max(common.maxRecvs, 1);
   found.maxMessageBytes = found.maxCollectiveBytes = kDefaultMaxMessageBytes;

@@ -1,5 +1,5 @@
-// Plug-ins export a table of functions for each version of their interface that they speak: the newest that both sides know is
-// used.
+// Chooses the version of a plug-in's interface. Plug-ins export a table of functions for each version that they
+// support, and the newest version that both sides know is used.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace jccl::plugin {
 
-// What the plug-ins of a kind are called.
+// Names for the plug-ins of a kind.
 struct PluginNames {
-  const char* absence;  // what it means that a library has no table, in messages
-  const char* prefix;   // of libraries
-  const char* symbol;   // of tables, before the version's number
+  const char* absence;  // for messages: the meaning of a library without any table
+  const char* prefix;   // of library names
+  const char* symbol;   // of tables, without the version's number
 };
 
-// The adapter of a version has `Table`, `missing(const Table&)` (the first required function that is null) and a constructor of
-// a table and the library's file.
+// Adapter<Version> must have the type `Table`, the function `missing(const Table&)`, which returns the first required
+// function that is null, and a constructor with a table and the library's file.
 template <template <int> class Adapter, int Oldest, int Version, typename Interface>
 Status chooseVersion(void* library, const std::string& file, const PluginNames& names, const std::string& incomplete,
                      std::shared_ptr<Interface>* plugin) {
@@ -38,7 +38,7 @@ Status chooseVersion(void* library, const std::string& file, const PluginNames& 
   }
 }
 
-// Opens the library of a name, see openPluginFile, and makes the adapter of its newest version.
+// Opens the library of a name (see openPluginFile) and constructs the adapter of its newest version.
 template <template <int> class Adapter, int Oldest, int Newest, typename Interface>
 Status openVersioned(const std::string& name, const PluginNames& names, const char* prefix,
                      std::shared_ptr<Interface>* plugin) {

@@ -1,7 +1,8 @@
-// The interface of profiler plug-ins for NCCL, versions 1 to 7: numbers and layouts as its public headers fix them
+// The interface of profiler plug-ins for NCCL, versions 1 to 7. Numbers and layouts are those of its public headers
 // (github.com/NVIDIA/nccl, src/include/plugin/profiler). A plug-in exports ncclProfiler_v7, ncclProfiler_v6, ...
 //
-// Events of proxies, kernels and copy engines have members here only where they fix a descriptor's size.
+// Descriptors contain members for events of proxies, kernels and copy engines only if these determine the descriptor's
+// size.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +16,15 @@ namespace jccl::plugin {
 inline constexpr int kOldestProfiler = 1;
 inline constexpr int kNewestProfiler = 7;
 
-// Types of events, and bits of the activation mask.
+// Types of events, which are also the bits of the activation mask.
 inline constexpr int kProfileGroup = 1 << 0;
 inline constexpr int kProfileColl = 1 << 1;
 inline constexpr int kProfileP2p = 1 << 2;
-inline constexpr int kProfileGroupApi = 1 << 8;  // 5, as the next two
+inline constexpr int kProfileGroupApi = 1 << 8;  // this type and the next two: since version 5
 inline constexpr int kProfileCollApi = 1 << 9;
 inline constexpr int kProfileP2pApi = 1 << 10;
 
-// States of a group's call, since version 5.
+// States of a group call, since version 5.
 inline constexpr int kGroupStartStops = 23;
 inline constexpr int kGroupEndStarts = 24;
 

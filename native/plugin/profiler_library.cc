@@ -19,10 +19,10 @@ struct ProfilerPlugin::Events {
 
 namespace {
 
-constexpr PluginNames kProfilerNames = {"it is no profiler plug-in, or of a version that is not known",
+constexpr PluginNames kProfilerNames = {"it is no profiler plug-in, or has a version that JCCL does not know",
                                         "libnccl-profiler", "ncclProfiler_v"};
 
-// A type of event is made where it is asked for, and where another that hangs below it is.
+// An event is made if the plug-in asks for its type or for a type below it.
 constexpr int kCollMask = kProfileColl;
 constexpr int kP2pMask = kProfileP2p;
 constexpr int kGroupMask = kProfileGroup | kCollMask | kP2pMask;
@@ -30,7 +30,8 @@ constexpr int kCollApiMask = kProfileCollApi | kCollMask;
 constexpr int kP2pApiMask = kProfileP2pApi | kP2pMask;
 constexpr int kGroupApiMask = kProfileGroupApi | kCollApiMask | kP2pApiMask | kGroupMask;
 
-// The activation mask of a plug-in. A plug-in keeps its address and may change it at any time, as long as the process lives.
+// Returns a plug-in's activation mask. The plug-in keeps the address and may change the mask at any time while the
+// process lives.
 int* maskOf(const void* table) {
   static std::mutex mutex;
   static auto* masks = new std::map<const void*, int>;
@@ -71,7 +72,7 @@ class ProfilerOf final : public ProfilerPlugin {
       result = table_.init(&context_, mask_);
     }
     if (result == kSuccess) return Status::ok();
-    context_ = nullptr;  // whatever it is: there is nothing to end
+    context_ = nullptr;  // whatever init stored: there is nothing to end
     return {Code::System, failure("init", result)};
   }
 
@@ -118,7 +119,7 @@ class ProfilerOf final : public ProfilerPlugin {
       left.swap(live_);
     }
     for (Events* events : left) end(events);
-    // As NCCL does: one that has no context has nothing to end.
+    // Like NCCL: a plug-in without a context has nothing to end.
     if (context_ != nullptr) report("finalize", table_.finalize(context_));
     context_ = nullptr;
   }
@@ -158,7 +159,7 @@ class ProfilerOf final : public ProfilerPlugin {
     return event;
   }
 
-  // The call of the application, which only puts an operation in the queue.
+  // Starts the event of the application's call, which only enqueues an operation.
   void* startCall(const ProfiledOperation& one, int mask, void* parent) {
     if ((mask & (one.isTransfer ? kP2pApiMask : kCollApiMask)) == 0) return nullptr;
     Descriptor made = descriptor(one.isTransfer ? kProfileP2pApi : kProfileCollApi, parent);
@@ -231,7 +232,7 @@ class ProfilerOf final : public ProfilerPlugin {
     if constexpr (Version >= 5) p2p.parentGroup = group;
   }
 
-  // Until version 3 every event names its communicator, as init does not.
+  // Up to version 3, every event names its communicator, because init does not.
   template <typename Event>
   void nameCommunicator([[maybe_unused]] Event& event) const {
     if constexpr (Version <= 3) {
@@ -257,7 +258,7 @@ class ProfilerOf final : public ProfilerPlugin {
     if (event != nullptr) report("recordEventState", table_.recordEventState(event, state, nullptr));
   }
 
-  // Failures of events change nothing, as in NCCL; the first is logged.
+  // A failure of an event has no consequence, as in NCCL. Only the first failure is logged.
   void report(const char* function, Result result) {
     if (result != kSuccess && !failed_.exchange(true)) {
       logMessage(LogLevel::Warn, "profiler-plugin", failure(function, result) + "; further failures are not logged");

@@ -1,4 +1,4 @@
-// A profiler plug-in for NCCL, whatever version of the interface it speaks.
+// A profiler plug-in for NCCL. Hides which version of the interface the plug-in supports.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace jccl::plugin {
 
-// What a profiler learns of a communicator.
+// The facts about a communicator that a profiler receives.
 struct ProfilerCommunicator {
   uint64_t id = 0;
   std::string name;
@@ -22,11 +22,12 @@ struct ProfilerCommunicator {
   int rank = 0;
 };
 
-// A collective, a send or a receive. Texts are NCCL's and last for ever: plug-ins keep their addresses.
+// A collective, a send or a receive. Texts are NCCL's and must live as long as the process: plug-ins keep their
+// addresses.
 struct ProfiledOperation {
   bool isTransfer = false;
   const char* function = "";
-  uint8_t functionNumber = 0;  // of NCCL, as the next three; 255: it has none
+  uint8_t functionNumber = 0;  // NCCL's number, as in the next three members; 255: NCCL has none
   uint8_t typeNumber = 0;
   uint8_t algorithmNumber = 0;
   uint8_t protocolNumber = 0;
@@ -38,15 +39,15 @@ struct ProfiledOperation {
   uint64_t sequence = 0;
   size_t count = 0;
   size_t bytes = 0;
-  int root = 0;  // or the peer
+  int root = 0;  // of a collective; of a send or receive: the peer
   const void* send = nullptr;
   void* recv = nullptr;
 };
 
-// The profiler of one communicator. Any thread may call it, finalize only after everything else.
+// The profiler of one communicator. Any thread may call it. finalize must be the last call.
 class ProfilerPlugin {
  public:
-  // What the plug-in has made of an operation, or of a group.
+  // The plug-in's events of an operation or of a group.
   struct Events;
 
   virtual ~ProfilerPlugin() = default;
@@ -55,18 +56,20 @@ class ProfilerPlugin {
   int version() const { return version_; }
   const std::string& file() const { return file_; }
 
-  // Once, before everything else. The plug-in says which events it asks for, and may change its mind at any time.
+  // Must be called once, before all other functions. The plug-in chooses the events it asks for, and may change them at
+  // any time.
   virtual Status init(const ProfilerCommunicator& communicator) = 0;
 
-  // The events that it asks for.
+  // Returns the bits of the events for which the plug-in asks now.
   virtual int mask() const = 0;
 
-  // An operation begins, or several as a group; null where it asks for none of its events.
+  // Starts the events of an operation, or of several operations as a group. Returns null if the plug-in asks for none
+  // of them.
   virtual Events* start(std::span<const ProfiledOperation> operations) = 0;
-  // It has ended. The events are no more.
+  // Ends and deletes the events of an operation, or of a group, that has ended.
   virtual void stop(Events* events) = 0;
 
-  // Ends the events of what is not over; also when it is destroyed.
+  // Ends all events that have not ended, and the profiler. The destructor does so, too.
   virtual void finalize() = 0;
 
  protected:
@@ -79,11 +82,12 @@ class ProfilerPlugin {
   const std::string file_;
 };
 
-// Opens a plug-in and chooses the newest version that both sides speak. `name` is as JCCL_PROFILER_PLUGIN has it: a path, the
-// name of a library, or NAME of libnccl-profiler-NAME.so; empty: libnccl-profiler.so. The library stays mapped for ever.
+// Opens a plug-in and chooses the newest version that both sides support. `name` is the value of JCCL_PROFILER_PLUGIN:
+// a path, the name of a library, or NAME for libnccl-profiler-NAME.so; empty: libnccl-profiler.so. The library stays
+// mapped for ever.
 Status openProfilerPlugin(const std::string& name, std::shared_ptr<ProfilerPlugin>* profiler);
 
-// The same of a network plug-in's library, which may have a profiler as well; `name` is as JCCL_NET_PLUGIN has it.
+// Opens the profiler that a network plug-in's library may contain. `name` is the value of JCCL_NET_PLUGIN.
 Status openProfilerPluginOfNetwork(const std::string& name, std::shared_ptr<ProfilerPlugin>* profiler);
 
 }  // namespace jccl::plugin

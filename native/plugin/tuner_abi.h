@@ -1,4 +1,4 @@
-// The interface of tuner plug-ins for NCCL, versions 2 to 7: numbers and layouts as its public headers fix them
+// The interface of tuner plug-ins for NCCL, versions 2 to 7. Numbers and layouts are those of its public headers
 // (github.com/NVIDIA/nccl, src/include/plugin/tuner). A plug-in exports ncclTunerPlugin_v7, ncclTunerPlugin_v6, ...
 #pragma once
 
@@ -13,13 +13,13 @@ namespace jccl::plugin {
 inline constexpr int kOldestTuner = 2;
 inline constexpr int kNewestTuner = 7;
 
-// Rows and columns of a table of costs, which are microseconds.
+// Rows and columns of a table of costs. Costs are in microseconds.
 inline constexpr int kTunerAlgorithms = 7;  // tree, ring, collnet direct and chain, nvls, nvls tree, pat
 inline constexpr int kTunerProtocols = 3;   // LL, LL128, SIMPLE
 inline constexpr int kTunerCosts = kTunerAlgorithms * kTunerProtocols;
 inline constexpr int kTunerUndefined = -1;
 
-// The cost of what cannot be executed, or is not to be.
+// The cost of a combination that cannot, or must not, be executed.
 inline constexpr float kIgnoredCost = -1;
 
 // Domains of GPUs that NVLink joins.
@@ -29,7 +29,7 @@ struct NvlDomains {
   int maxRanks;
 };
 
-// Of NCCL's own model; `Capabilities` is the number of GPU generations.
+// Constants of NCCL's own model. `Capabilities` is the number of GPU generations.
 template <int Capabilities>
 struct TunerConstants {
   double baseLatencies[kTunerAlgorithms][kTunerProtocols];
@@ -51,7 +51,7 @@ struct TunerSignatures {
                                   Result (*)(void** context, uint64_t commId, size_t ranks, size_t nodes, Logger,
                                              NvlDomains*, TunerConstantsOf<Version>*),
                                   Result (*)(size_t ranks, size_t nodes, Logger, void** context)>;
-  // A table of costs crosses as the address of its first cost, whatever its type says.
+  // A table of costs is passed as the address of its first cost, although the type says float**.
   using GetInfo =
       std::conditional_t<(Version >= 4),
                          Result (*)(void* context, int function, size_t bytes, int pipelined, float** costs,
@@ -63,7 +63,7 @@ struct TunerSignatures {
                                                        int pipelined, int* algorithm, int* protocol, int* channels)>>;
 };
 
-// The table of a version. Of old versions it ends earlier: what a comment says is only there since then.
+// The table of a version. Older tables end earlier: the number in a comment is the version that added the member.
 template <int Version>
 struct TunerTable {
   const char* name;

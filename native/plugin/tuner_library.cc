@@ -9,10 +9,10 @@
 namespace jccl::plugin {
 namespace {
 
-constexpr PluginNames kTunerNames = {"it is no tuner plug-in, or of a version that is not known", "libnccl-tuner",
-                                     "ncclTunerPlugin_v"};
+constexpr PluginNames kTunerNames = {"it is no tuner plug-in, or has a version that JCCL does not know",
+                                     "libnccl-tuner", "ncclTunerPlugin_v"};
 
-// Rows of the table of costs.
+// Rows of the table of costs, and the column of SIMPLE.
 constexpr int kCollNetChain = 3;
 constexpr int kNvls = 4;
 constexpr int kNvlsTree = 5;
@@ -48,7 +48,7 @@ class TunerOf final : public TunerPlugin {
     Status done;
     if constexpr (Version >= 5) {
       NvlDomains domains = {static_cast<int>(of.hosts), of.minLocalRanks, of.maxLocalRanks};
-      // JCCL predicts from other constants: a plug-in finds none, and those that it sets change nothing.
+      // JCCL's predictions use other constants: a plug-in receives zeros, and constants that it sets change nothing.
       TunerConstantsOf<Version> constants{};
       done = checked("init", table_.init(&context_, of.id, of.ranks, of.hosts, logger, &domains, &constants));
       const auto bytes = std::as_bytes(std::span(&constants, 1));
@@ -106,7 +106,7 @@ class TunerOf final : public TunerPlugin {
     }
   }
 
-  // Version 2 says what it prefers; later ones make that cost nothing.
+  // Version 2 names its preferred combination. Later versions would set its cost to 0, so this does the same.
   Status prefer(int algorithm, int protocol, std::span<float, kTunerCosts> costs) const {
     if (algorithm == kTunerUndefined && protocol == kTunerUndefined) return Status::ok();
     if (algorithm < 0 || algorithm >= kTunerAlgorithms || protocol < 0 || protocol >= kTunerProtocols) {

@@ -1,4 +1,4 @@
-// A tuner plug-in for NCCL, whatever version of the interface it speaks.
+// A tuner plug-in for NCCL. Hides which version of the interface the plug-in supports.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace jccl::plugin {
 
-// What a tuner learns of a communicator.
+// The facts about a communicator that a tuner receives.
 struct TunerCommunicator {
   uint64_t id = 0;
   size_t ranks = 1;
@@ -22,7 +22,8 @@ struct TunerCommunicator {
   int maxLocalRanks = 1;
 };
 
-// A tuner of one communicator. Errors name the plug-in, the function and what it returned. One thread at a time calls it.
+// A tuner of one communicator. Errors name the plug-in, the function and its result. Only one thread at a time may call
+// it.
 class TunerPlugin {
  public:
   virtual ~TunerPlugin() = default;
@@ -31,18 +32,18 @@ class TunerPlugin {
   int version() const { return version_; }
   const std::string& file() const { return file_; }
 
-  // Once, before everything else.
+  // Must be called once, before all other functions.
   virtual Status init(const TunerCommunicator& communicator) = 0;
 
-  // Lets it change the costs of an operation's algorithms and protocols. The number of channels is 0 where it says none.
-  // Code::Invalid: what it answers makes no sense.
+  // Lets the tuner change the costs of an operation's algorithms and protocols. *channels is 0 if the tuner chooses no
+  // number of channels. Returns Code::Invalid if the answer makes no sense.
   virtual Status ask(int function, size_t bytes, std::span<float, kTunerCosts> costs, int* channels) = 0;
 
-  // Lets it change the bytes of a step; those of versions that cannot leave them.
+  // Lets the tuner change the bytes of a step. Older versions of the plug-in leave this value unchanged.
   virtual Status askChunk(int function, size_t bytes, int algorithm, int protocol, int channels,
                           size_t* chunkBytes) = 0;
 
-  // Also when it is destroyed.
+  // Ends the tuner. The destructor does so, too.
   virtual void finalize() = 0;
 
  protected:
@@ -55,11 +56,12 @@ class TunerPlugin {
   const std::string file_;
 };
 
-// Opens a plug-in and chooses the newest version that both sides speak. `name` is as JCCL_TUNER_PLUGIN has it: a path, the name
-// of a library, or NAME of libnccl-tuner-NAME.so; empty: libnccl-tuner.so. The library stays mapped for ever.
+// Opens a plug-in and chooses the newest version that both sides support. `name` is the value of JCCL_TUNER_PLUGIN: a
+// path, the name of a library, or NAME for libnccl-tuner-NAME.so; empty: libnccl-tuner.so. The library stays mapped for
+// ever.
 Status openTunerPlugin(const std::string& name, std::shared_ptr<TunerPlugin>* tuner);
 
-// The same of a network plug-in's library, which may have a tuner as well; `name` is as JCCL_NET_PLUGIN has it.
+// Opens the tuner that a network plug-in's library may contain. `name` is the value of JCCL_NET_PLUGIN.
 Status openTunerPluginOfNetwork(const std::string& name, std::shared_ptr<TunerPlugin>* tuner);
 
 }  // namespace jccl::plugin
