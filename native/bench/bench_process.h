@@ -1,4 +1,4 @@
-// What benchmarks of several forked processes share.
+// Helpers of benchmarks that fork processes.
 #pragma once
 
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 namespace jccl {
 
-// Zeroed memory that processes forked later share at the same address; ends the program if there is none.
+// Returns zeroed memory that processes forked later share at the same address. Ends the program if there is none.
 inline uint8_t* sharedMemory(size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -24,7 +24,7 @@ inline uint8_t* sharedMemory(size_t bytes) {
   return static_cast<uint8_t*>(memory);
 }
 
-// Binds process `rank` of `size` to a core of its own where there is one for each.
+// Binds process `rank` of `size` to its own core if there is a core for each process.
 inline void bindToOwnCore(int rank, int size) {
   const std::vector<int32_t> cores = allowedCores();
   if (size > static_cast<int>(cores.size())) return;

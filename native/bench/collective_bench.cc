@@ -1,11 +1,11 @@
-// Two or more forked processes over the real engine, without Java: microseconds per operation.
+// Times operations of two or more forked processes on the real engine, without Java, in microseconds per operation.
 //
 //     collective_bench [all_reduce|broadcast|...] [ranks=2] [bytes=8] [ring|tree|direct|two-shot|zero] [ll|ll128|simple]
 //                      [chunkBytes=0] [runs=15] [channels=1] [slotBytes=262144] [iterations=0]
 //
-// `bytes` is what one rank has, or has for each other. Prints the minimum and the median over the runs, each of so many
-// operations; 0: enough to be timed. "zero": buffers read in place. Where there is a core for every rank, each is bound to
-// its own; `taskset` says which cores there are.
+// `bytes` is the size of one rank's data or, for operations with a part for every rank, of one part. Prints the minimum
+// and the median over the runs. A run has `iterations` operations; 0 chooses enough of them to be timed. "zero" reads
+// buffers in place. If there is a core for every rank, each rank is bound to its own; `taskset` chooses the cores.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   const int runs = std::stoi(argument(7, "15"));
   const int iterations = std::stoi(argument(10, "0"));
 
-  // All ranks are made before the fork, in shared memory that keeps its addresses: they connect like threads.
+  // All ranks are constructed before the fork, in shared memory that keeps its addresses, so they connect like threads.
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<uint8_t*> sends, recvs;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -1,12 +1,13 @@
-// The limit of staging: two processes that only copy, into slots of shared memory and out of them again, both directions at
-// once. No all-reduce through slots can be faster: of `bytes` it takes as many into slots and out of them, in each
-// direction.
+// Measures the limit of staging: two processes only copy, into slots of shared memory and out of them, in both
+// directions at once. No all-reduce through slots can be faster, because it copies at least as much: `bytes` into slots
+// and out of them, in each direction.
 //
 //     context_switch_bench [bytes=1048576] [runs=15]
 //
-// One line for each size and number of slots and each kind of store (slots and output, cached or past the cache), then
-// the fastest, with the limit of buffers in place: each process copies `bytes` from one buffer to another, cached or past
-// the cache. Microseconds; minimum and median over the runs. Each process is bound to a core of its own.
+// Prints a line for each size and number of slots and each kind of store (to slots and output, cached or past the
+// cache). Two more lines show the limit of buffers in place: each process copies `bytes` from one buffer to another,
+// cached or past the cache. The last line repeats the fastest variant through slots. Times are in microseconds: minimum
+// and median over the runs. Each process is bound to its own core.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,20 +25,20 @@ namespace {
 
 using namespace jccl;
 
-constexpr size_t kMaxSlotMemory = 4u << 20;  // of one direction
+constexpr size_t kMaxSlotMemory = 4u << 20;  // for each direction
 constexpr size_t kBytesOfARun = 100u << 20;
 
 struct alignas(128) Counter {
   std::atomic<uint64_t> value{0};
 };
 
-// What both processes see. Index: the process that writes it.
+// Memory of both processes. The index is the process that writes the counter.
 struct Shared {
   Counter tail[2], head[2], arrived[2];
 };
 
 struct Variant {
-  size_t slotBytes;  // 0: no slots
+  size_t slotBytes;  // 0: copies without slots
   uint64_t slots;
   bool pastCacheSlots, pastCacheOutput;
 };

@@ -1,7 +1,7 @@
-// Speed of the reduction kernels beside memcpy and a plain loop:  reduce_bench [bytes...]
+// Compares the speed of the reduction kernels with memcpy and a plain loop:  reduce_bench [bytes...]
 //
-// GB/s count what is read and written once each: 2 sources and 1 destination are 3 bytes per byte of payload. The rows
-// of one size are measured one after the other, several times, and the best of each is printed.
+// GB/s count every byte that is read or written: 2 sources and 1 destination are 3 bytes per byte of payload. The rows
+// of one size are measured one after the other, several times, and the best result of each row is printed.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +50,7 @@ class Arena {
       std::memcpy(memory_.data() + i * 4, &value, 4);
     }
   }
-  // Buffer i, starting `skew` bytes into a page.
+  // Returns buffer i, which starts `skew` bytes into a page.
   char* at(int i, size_t skew = 0) {
     const auto start = reinterpret_cast<uintptr_t>(memory_.data());
     return memory_.data() + (4096 - start % 4096) % 4096 + stride_ * i + skew;

@@ -1,10 +1,10 @@
-// One-way throughput and round-trip time of the socket transport over loopback, beside a plain TCP stream.
+// One-way throughput and round-trip time of the socket transport over loopback, compared with a plain TCP stream.
 //
 //     socket_bench [seconds per row [PLUGIN]]
 //
-// With the file of a network plug-in, that is measured beside it: libjccl_test_plugin_v12.so does the same over plain sockets.
-// Two processes: the child sends, the parent receives. "plain" is write() and read() of the same size on one TCP
-// connection with the kernel's own buffer sizes: the bound that the transport is held to.
+// If the file of a network plug-in is given, the plug-in is measured, too: libjccl_test_plugin_v12.so does the same
+// over plain sockets. The child process sends and the parent receives. "plain" is write() and read() of the same size
+// on one TCP connection with the kernel's own buffer sizes: the bound with which the transport is compared.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ namespace {
 using test::Block;
 using test::publish;
 
-// What the two processes send each other besides the data.
+// Data that the two processes exchange outside the transport.
 struct Shared {
   std::atomic<int> ready;
   std::atomic<bool> stop;
@@ -42,7 +42,8 @@ struct Shared {
 
 Shared* makeShared() { return new (sharedMemory(sizeof(Shared))) Shared(); }
 
-// Processor time of this process and of its children that have ended. On a busy host it says more than the clock.
+// Returns the processor time, in ns, of this process and of its children that have ended. On a busy host it says more
+// than the clock.
 double processorNanos() {
   double nanos = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -55,8 +56,8 @@ double processorNanos() {
 }
 
 struct Rate {
-  double perSecond;     // GB/s by the clock
-  double perProcessor;  // GB per second of processor time, both ends together
+  double perSecond;     // GB/s of elapsed time
+  double perProcessor;  // GB per second of processor time, of both ends together
 };
 
 void check(const Status& status) {
@@ -66,9 +67,9 @@ void check(const Status& status) {
 }
 
 std::string pluginFile;
-constexpr int kByPlugin = 0;  // instead of a number of streams
+constexpr int kByPlugin = 0;  // uses the plug-in; stands in place of a number of streams
 
-// A rank with one connection to and one from the other.
+// A rank with one connection to, and one from, the other rank.
 class Rank {
  public:
   Rank(int rank, uint32_t slotBytes, int streams, Shared& shared)

@@ -1,4 +1,5 @@
-// What comes to the listener of data sockets, before and after the proof of the secret, and the addresses that a rank publishes.
+// Fuzz target: messages to the listener of data sockets, before and after the proof of the secret, and the addresses
+// that a rank publishes.
 #pragma once
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@ class AcceptingJudge : public SocketListener::Judge {
   const NetConfig& config_;
 };
 
-// A listener for the life of the process, and time that only inputs let pass.
+// A listener that lives as long as the process. Its time advances only with the inputs.
 struct ListeningRank {
   ListeningRank() : config(test::configOf(0, 4)), judge(config) {
     config.handshakeTimeoutNanos = 1'000'000'000;
@@ -51,7 +52,8 @@ struct ListeningRank {
   int64_t now = 1'000'000'000'000;
 };
 
-// From one address after the other, as each has few ports, and may keep them for a minute: not those that are closed by a reset.
+// Connects from loopback addresses in turn: each has few ports, and the kernel may keep a closed port for a minute. A
+// port closed by a reset is free at once.
 inline UniqueFd connectPeer(const SocketAddress& to) {
   constexpr uint32_t kAddresses = 200;
   static uint32_t made = 0;
@@ -78,7 +80,7 @@ inline void toListener(const uint8_t* data, size_t size, bool proves) {
     rank.step();
   }
   ::recv(peer.get(), &challenge, sizeof challenge, MSG_DONTWAIT);
-  if (proves) {  // a member of the job that introduces itself in any way
+  if (proves) {  // a member of the job that may introduce itself as anything
     NetIntroduction introduction;
     std::memcpy(&introduction.header, data, std::min(size, sizeof introduction.header));
     introduction.proof = NetSecret(rank.config.secret).proveConnector(challenge.nonce, introduction.header);
@@ -110,7 +112,7 @@ inline void publishedAddresses(const uint8_t* data, size_t size) {
   (void)SocketDialer::pairAddresses({local}, std::span(data, size), {}, &pairs);
 }
 
-// The first byte selects what the others are.
+// The first byte selects how the other bytes are used.
 inline void handshake(const uint8_t* data, size_t size) {
   if (size == 0) return;
   switch (data[0] % 3) {

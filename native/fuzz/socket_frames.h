@@ -1,4 +1,4 @@
-// Frames of data sockets, as a member of the job could send them by mistake or malice.
+// Fuzz target: frames of data sockets that a member of the job could send by mistake or malice.
 #pragma once
 
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 
 namespace jccl::fuzz {
 
-// A receiver with two streams and two messages that it expects; their buffers are allocations of their own, so that the
-// address sanitizer sees a byte beside them. The input is in parts: a byte that has the stream in its lowest bit and the length
-// in the others, in units of 4 bytes, and what is sent.
+// The receiver has two streams and expects two messages. Each buffer is a separate allocation, so that the address
+// sanitizer detects accesses just outside it. The input consists of parts: a byte with the stream in its lowest bit and
+// a length in its other bits, in units of 4 bytes, and the bytes to send.
 inline void socketFrames(const uint8_t* data, size_t size) {
   static NetConfig config = [] {
     NetConfig made = test::configOf(0, 2, 2);
@@ -64,7 +64,7 @@ inline void socketFrames(const uint8_t* data, size_t size) {
       if (receiver.test(sequence, &done, &arrival) && done && arrival.message.bytes > kBytes[arrival.message.tag]) {
         std::abort();
       }
-      if (done) break;  // it must not be tested again
+      if (done) break;  // a message that is done must not be tested again
     }
   }
 }

@@ -1,12 +1,13 @@
-// Lets the shared libraries load where the C library is older than the one that they are linked with: down to glibc 2.28.
+// Lets the shared libraries load with C libraries that are older than the one they are linked with: down to glibc 2.28.
 //
-// A linker binds every symbol to its newest version, also for the objects of the static libstdc++ and libgcc. A symbol that
-// is in PIN is bound to its first version instead: cmake/SharedLibraries.cmake has the linker send all uses of it through
-// __wrap_NAME, which is a jump, and leave out those that nothing uses. Symbols that older C libraries do not have at all are
-// defined here, and these definitions serve on newer ones as well. scripts/check-natives finds those that are missing from
-// this file.
+// A linker binds every symbol to its newest version, also in the objects of the static libstdc++ and libgcc. A symbol
+// listed with PIN is bound to its first version instead: cmake/SharedLibraries.cmake makes the linker redirect all its
+// uses to __wrap_NAME, which is a jump, and drop the __wrap_NAME functions that nothing uses. Symbols that older C
+// libraries lack are defined here, and these definitions are used with newer C libraries as well. scripts/check-natives
+// finds symbols that are missing from this file.
 //
-// Up to glibc 2.33 these functions are in libpthread, libdl and librt, so the libraries name those that they need.
+// Up to glibc 2.33, these functions are in libpthread, libdl and librt. The libraries therefore depend on those that
+// they need.
 #include <features.h>
 
 #if defined(__GLIBC__)
@@ -28,12 +29,12 @@
 #define JCCL_FIRST_VERSION(version) "GLIBC_" version
 #define JCCL_JUMP(symbol) "jmp *" symbol "@GOTPCREL(%rip)"
 #elif defined(__aarch64__)
-#define JCCL_FIRST_VERSION(version) "GLIBC_2.17"  // the first on this processor
+#define JCCL_FIRST_VERSION(version) "GLIBC_2.17"  // the first glibc for this processor
 #define JCCL_JUMP(symbol) "b " symbol
 #endif
 
 // clang-format off
-// The version is x86-64's.
+// The version given is that of x86-64.
 #define PIN(name, version)                                                  \
   asm(".symver jccl_first_" #name "," #name "@" JCCL_FIRST_VERSION(version) \
       "\n.pushsection .text.pin." #name ",\"ax\",@progbits"                 \
@@ -58,7 +59,7 @@ PIN(pthread_mutex_trylock, "2.2.5");
 PIN(pthread_once, "2.2.5");
 PIN(pthread_setname_np, "2.12");
 PIN(pthread_sigmask, "2.2.5");
-// The CUDA runtime's, which libjccl_cuda.so contains.
+// Used by the CUDA runtime, which libjccl_cuda.so contains.
 PIN(dlmopen, "2.3.4");
 PIN(dlvsym, "2.2.5");
 PIN(pthread_condattr_setpshared, "2.2.5");
@@ -100,8 +101,8 @@ PIN(shm_unlink, "2.2.5");
 
 extern "C" {
 
-// glibc 2.32: whether there is one thread only, and reference counts need no atomic instructions. A JVM always has several,
-// so this must stay 0; nothing writes to it.
+// glibc 2.32: nonzero if the process has only one thread, so that reference counts need no atomic instructions. A JVM
+// always has several threads, so this must stay 0; nothing writes to it.
 char __libc_single_threaded = 0;
 
 // glibc 2.36, for std::random_device.
@@ -112,15 +113,15 @@ uint32_t arc4random() noexcept {
     got = ::getrandom(&number, sizeof number, 0);
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof number)) return number;
-  // A filter of system calls may refuse that one.
+  // A filter of system calls may refuse getrandom.
   const int file = ::open("/dev/urandom", O_RDONLY | O_CLOEXEC);
   got = file < 0 ? -1 : ::read(file, &number, sizeof number);
-  if (got != static_cast<ssize_t>(sizeof number)) std::abort();  // as the C library does: there is no way to fail
+  if (got != static_cast<ssize_t>(sizeof number)) std::abort();  // like the C library: the function cannot fail
   ::close(file);
   return number;
 }
 
-// glibc 2.33; before, the headers made other calls of them. The kernel's structure is that of the C library.
+// glibc 2.33: before, the headers turned these calls into others. The kernel's structure is the C library's.
 int fstat(int descriptor, struct stat* status) noexcept {
   return static_cast<int>(::syscall(SYS_fstat, descriptor, status));
 }
@@ -134,7 +135,8 @@ int lstat(const char* path, struct stat* status) noexcept {
   return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW));
 }
 
-// glibc 2.38, whose headers make these calls of the functions of the same names, for the binary numbers of C23.
+// glibc 2.38: its headers turn calls of strtol, sscanf, ... into calls of these functions, which accept the binary
+// numbers of C23.
 long jcclStrtol(const char* text, char** end, int base) noexcept asm("strtol");
 unsigned long jcclStrtoul(const char* text, char** end, int base) noexcept asm("strtoul");
 long long jcclStrtoll(const char* text, char** end, int base) noexcept asm("strtoll");
@@ -155,8 +157,8 @@ int __isoc23_sscanf(const char* text, const char* format, ...) noexcept {
   return read;
 }
 
-// glibc 2.35: where the frames of the object that contains an address are described, for libgcc's unwinder. It asks nothing
-// else: without an answer it takes the stack to end there.
+// glibc 2.35: finds the description of the stack frames of the object that contains an address. libgcc's unwinder calls
+// only this function; without an answer, it assumes that the stack ends.
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
 int _dl_find_object(void* address, dl_find_object* result) noexcept {
   struct Search {

@@ -1,9 +1,9 @@
-// Natives of io.jccl.lightgbm.NativeNetwork: the functions that LightGBM calls instead of its own network.
+// Native methods of io.jccl.lightgbm.NativeNetwork: the functions that LightGBM calls instead of its own network.
 //
-// LightGBM 3.3 keeps its network in variables of each thread, and calls the functions on the thread that trains. So this
-// library has a LightGbmOperations of Java for each thread, and passes the calls to it. A failure leaves as a C++
-// exception, which LightGBM's API turns into an error. For that, this library shares libstdc++.so.6 and libgcc_s.so.1 with
-// LightGBM's.
+// LightGBM 3.3 keeps its network in thread-local variables and calls the functions on the thread that trains. This
+// library therefore holds one Java object LightGbmOperations per thread and passes the calls to it. A failure leaves as
+// a C++ exception, which LightGBM's API turns into an error. For that, this library shares libstdc++.so.6 and
+// libgcc_s.so.1 with LightGBM.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -13,11 +13,11 @@
 
 namespace {
 
-// As in LightGBM's meta.h, sizes in bytes.
+// As in LightGBM's meta.h; sizes are in bytes.
 using CommSize = std::int32_t;
 using Reducer = void (*)(const char* input, char* output, int typeBytes, CommSize bytes);
 
-// LightGBM returns the text as its last error.
+// LightGBM reports the text as its last error.
 class CommunicationFailure final : public std::exception {
  public:
   explicit CommunicationFailure(const char* text) noexcept { std::strncpy(text_, text, sizeof text_ - 1); }
@@ -30,7 +30,7 @@ class CommunicationFailure final : public std::exception {
 struct Network {
   JNIEnv* env;         // null: this thread has no network
   jobject operations;  // io.jccl.lightgbm.LightGbmOperations
-  jlongArray lengths;  // theirs, written before each call
+  jlongArray lengths;  // shared with the operations, written before each call
   jmethodID reduceScatter;
   jmethodID allGather;
   jint rank;
@@ -48,7 +48,7 @@ jlong address(T pointer) {
   return static_cast<jlong>(reinterpret_cast<std::intptr_t>(pointer));
 }
 
-// Gives the operations the bytes of each rank's block; blocks lie one after the other.
+// Stores the bytes of each rank's block for the operations. Throws unless there is one block per rank, without gaps.
 void setBlocks(const CommSize* starts, const CommSize* lengths, int count) {
   if (network.env == nullptr) {
     throw CommunicationFailure(
@@ -68,18 +68,18 @@ void setBlocks(const CommSize* starts, const CommSize* lengths, int count) {
   network.env->ReleasePrimitiveArrayCritical(network.lengths, target, 0);
 }
 
-// Calls a method that returns null, or what failed.
+// Calls a method that returns null, or a text that says what failed. Throws that text.
 template <typename... Arguments>
 void call(jmethodID method, Arguments... arguments) {
   JNIEnv* env = network.env;
   auto* failure = static_cast<jstring>(env->CallObjectMethod(network.operations, method, arguments...));
   if (env->ExceptionCheck()) {
     env->ExceptionClear();
-    throw CommunicationFailure("the JVM has no memory for what failed");
+    throw CommunicationFailure("the JVM has no memory to say what failed");
   }
   if (failure == nullptr) return;
   const char* text = env->GetStringUTFChars(failure, nullptr);
-  CommunicationFailure thrown(text == nullptr ? "the JVM has no memory for what failed" : text);
+  CommunicationFailure thrown(text == nullptr ? "the JVM has no memory to say what failed" : text);
   if (text != nullptr) env->ReleaseStringUTFChars(failure, text);
   env->ExceptionClear();
   env->DeleteLocalRef(failure);
@@ -92,7 +92,7 @@ void reduceScatter(char* input, CommSize, int typeBytes, const CommSize* starts,
   call(network.reduceScatter, address(input), static_cast<jint>(typeBytes), address(output), address(reducer));
 }
 
-// The input may lie anywhere, also in the output.
+// The input may be anywhere, also in the output.
 void allGather(char* input, CommSize, const CommSize* starts, const CommSize* lengths, int blocks, char* output,
                CommSize) {
   setBlocks(starts, lengths, blocks);
@@ -100,7 +100,7 @@ void allGather(char* input, CommSize, const CommSize* starts, const CommSize* le
   call(network.allGather, address(output));
 }
 
-// Doubles of all signs, with exponents that make most sums inexact.
+// Returns a double of either sign, with an exponent that makes most sums inexact.
 double sample(std::uint64_t index) {
   std::uint64_t bits = (index + 1) * 0x9e3779b97f4a7c15U;
   bits ^= bits >> 29;
@@ -113,7 +113,7 @@ double sample(std::uint64_t index) {
   return value;
 }
 
-// Whether a reducer over elements of 8 bytes is the addition of doubles: it gives the same 128 sums.
+// Returns true if a reducer over elements of 8 bytes computes the same 128 sums as an addition of doubles.
 bool addsDoubles(Reducer reducer) {
   constexpr int count = 128;
   double terms[count];
@@ -162,7 +162,7 @@ JNIEXPORT jboolean JNICALL Java_io_jccl_lightgbm_NativeNetwork_addsDoubles(JNIEn
   return addsDoubles(pointer<Reducer>(reducer)) ? JNI_TRUE : JNI_FALSE;
 }
 
-// Part by part, so that what is folded several times is in a cache.
+// Works part by part, so that data that is folded several times stays in a cache.
 JNIEXPORT void JNICALL Java_io_jccl_lightgbm_NativeNetwork_fold(JNIEnv* env, jclass, jlong reducer, jint typeBytes,
                                                                 jlongArray blocks, jintArray steps, jlong bytes) {
   constexpr jlong targetBytes = 32 * 1024;
