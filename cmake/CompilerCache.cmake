@@ -1,6 +1,6 @@
-# What makes compiling quicker and changes nothing of the product: ccache where it is installed, unless the user names a
-# launcher (CMAKE_CXX_COMPILER_LAUNCHER, empty for none); else the standard library's headers are precompiled, which ccache
-# does not support, and sources of tests are compiled several at once, after which ccache would find less.
+# Speeds up compilation without changing the product. Uses ccache if it is installed, unless the user names a launcher
+# (CMAKE_CXX_COMPILER_LAUNCHER, empty for none). Otherwise precompiles the headers of the standard library, which ccache
+# does not support, and compiles several test sources at once, which would make ccache find less.
 find_program(JCCL_CCACHE ccache)
 if(JCCL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER "${JCCL_CCACHE}")
@@ -12,9 +12,9 @@ else()
 endif()
 option(JCCL_PRECOMPILE "Compile the standard library's headers beforehand; clang-tidy cannot read them" ${jccl_precompile})
 
-# jccl_precompile_headers(TARGET [HEADER]...): for the sources of a target but those that are compiled with options of their
-# own. The first target precompiles the standard library's headers, and later ones use the result. A target that names further
-# headers has a result of its own: its definitions may be part of them.
+# jccl_precompile_headers(TARGET [HEADER]...): precompiles headers for a target's sources, except sources with compile
+# options of their own. The first target precompiles the headers of the standard library, and later targets use the
+# result. A target that names further headers gets its own result, because its definitions may influence these headers.
 function(jccl_precompile_headers target)
   get_property(first GLOBAL PROPERTY jccl_precompiled)
   if(NOT JCCL_PRECOMPILE)
@@ -29,9 +29,9 @@ function(jccl_precompile_headers target)
     <memory> <mutex> <set> <span> <string> <thread> <utility> <vector> ${ARGN})
 endfunction()
 
-# jccl_compile_together(TARGET): eight sources at once, which parses their headers once; 40 % less processor time. Two of them
-# cannot define the same name in the same unnamed namespace: each test has a namespace of its own name. For tests only: what
-# the compiler makes of the product does not depend on the tools that are installed.
+# jccl_compile_together(TARGET): compiles eight sources at once, which parses their headers once: 40 % less processor
+# time. Two of the sources cannot define the same name in the same unnamed namespace, so each test has a namespace of
+# its own name. For tests only: the code of the product must not depend on the tools that are installed.
 function(jccl_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${JCCL_PRECOMPILE} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

@@ -1,11 +1,12 @@
-# libjccl_cuda.so: the kernels and what launches them. Compiling them takes minutes, so AUTO does it only where they can
-# run: with NVIDIA's driver. Nothing else depends on the library, which is opened at run time.
+# libjccl_cuda.so: the kernels and the code that launches them. Compiling the kernels takes minutes, so AUTO does it
+# only if they can run, which needs NVIDIA's driver. Nothing else depends on the library, which is opened at run time.
 set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc and a GPU's driver are), ON (or fail), OFF")
 set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
-# One architecture with its PTX builds fast and runs on all newer GPUs; a release names all.
+# One architecture with its PTX builds fast and runs on all newer GPUs; a release builds for all.
 set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 110 120 and PTX for later ones")
-# The drivers that load what a compiler makes are those of its major version of CUDA (CUDA Compatibility, minor version
-# compatibility): 525 and later for CUDA 12, 580 and later for CUDA 13. images.cc has the version, for the check at run time.
+# A compiler's output can be loaded by drivers of its major version of CUDA or later (CUDA Compatibility, minor version
+# compatibility): 525 and later for CUDA 12, 580 and later for CUDA 13. images.cc stores the version for the check at
+# run time.
 
 set(JCCL_HAS_CUDA OFF)
 file(GLOB JCCL_GPU_DRIVER /proc/driver/nvidia/version /dev/nvidia[0-9]* /dev/nvidiactl /usr/lib/*/libcuda.so.1
@@ -15,7 +16,7 @@ if(NOT JCCL_CUDA MATCHES "^(AUTO|ON|OFF)$")
 elseif(JCCL_CUDA STREQUAL "OFF")
   set(JCCL_NO_CUDA "JCCL_CUDA=OFF")
 elseif(JCCL_CUDA STREQUAL "AUTO" AND NOT JCCL_GPU_DRIVER)
-  set(JCCL_NO_CUDA "no GPU's driver here; JCCL_CUDA=ON (with Maven -Djccl.cuda=ON) builds it without")
+  set(JCCL_NO_CUDA "this host has no GPU driver; JCCL_CUDA=ON (Maven: -Djccl.cuda=ON) builds it all the same")
 elseif(JCCL_SANITIZE)
   set(JCCL_NO_CUDA "JCCL_SANITIZE=${JCCL_SANITIZE} is for host code")
 else()
@@ -26,7 +27,7 @@ else()
   elseif(JCCL_CUDA STREQUAL "ON")
     message(FATAL_ERROR "JCCL_CUDA=ON, but no CUDA compiler was found; put nvcc on the PATH or set CMAKE_CUDA_COMPILER")
   else()
-    set(JCCL_NO_CUDA "no CUDA compiler; put nvcc on the PATH to have it")
+    set(JCCL_NO_CUDA "no CUDA compiler; put nvcc on the PATH to build it")
   endif()
 endif()
 
@@ -39,7 +40,8 @@ if(JCCL_HAS_CUDA)
   get_filename_component(bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
   find_program(JCCL_PTXAS ptxas HINTS "${bin}" REQUIRED)
   find_program(JCCL_FATBINARY fatbinary HINTS "${bin}" REQUIRED)
-  # Architectures of SASS, and of PTX for GPUs that have none of them: 10.0 before 11.0 had a number of its own.
+  # Architectures of SASS, and of the PTX for GPUs without SASS. With compilers that do not know 11.0, GPUs of 11.0
+  # use the PTX of 10.0.
   set(JCCL_KERNEL_PTX)
   if(NOT JCCL_CUDA_ARCHITECTURES STREQUAL "all")
     set(JCCL_KERNEL_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
@@ -54,14 +56,15 @@ if(JCCL_HAS_CUDA)
     set(JCCL_KERNEL_ARCHITECTURES 75 80 86 89 90)
     set(JCCL_KERNEL_PTX 90)
   endif()
-  # Drivers before 550 read no images that zstd has compressed, which is what a mode of CUDA 13 means.
+  # The mode "size" of CUDA 13 means zstd. Drivers before 550 cannot read such images, but CUDA 13 needs 580 anyway.
   set(JCCL_KERNEL_COMPRESSION --compress-all)
   if(JCCL_CUDA_VERSION GREATER_EQUAL 13000)
     list(APPEND JCCL_KERNEL_COMPRESSION --compress-mode=size)
   endif()
 
-  # Each file of kernels becomes an image that the driver loads, with the code of all architectures. Nothing is linked with
-  # NVIDIA's libraries. What scripts/check-kernels reads stays: NAME.sm_80.ptx, .cubin, and .usage, the assembler's report.
+  # Each file of kernels becomes an image that the driver loads, with the code of all architectures. Nothing is linked
+  # with NVIDIA's libraries. scripts/check-kernels reads files that stay here: NAME.sm_80.ptx, .cubin, and .usage, the
+  # assembler's report.
   set(JCCL_KERNEL_IMAGES "${CMAKE_BINARY_DIR}/kernels")
   set(JCCL_KERNEL_FLAGS -std=c++17 -O3 -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror
     "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")
@@ -78,7 +81,7 @@ if(JCCL_HAS_CUDA)
     endif()
     set(architectures ${JCCL_KERNEL_ARCHITECTURES})
     if(name STREQUAL "nvls")
-      list(FILTER architectures EXCLUDE REGEX "^[1-8][0-9]$")  # multicast addresses came with 9.0
+      list(FILTER architectures EXCLUDE REGEX "^[1-8][0-9]$")  # only 9.0 and later have multicast addresses
       set(JCCL_NVLS_ARCHITECTURES ${architectures})
     endif()
     if(NOT architectures)
@@ -121,7 +124,7 @@ if(JCCL_HAS_CUDA)
   set_target_properties(jccl_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
   jccl_shared_library(jccl_cuda)
 
-  # The same with kernels that go wrong on purpose, for scripts/gpu-bundle.
+  # Variants of the library with kernels that fail on purpose, for scripts/gpu-bundle.
   foreach(image in_place exchange coll_net)
     add_custom_command(OUTPUT "${JCCL_MUTATED_IMAGES}/${image}.fatbin" VERBATIM DEPENDS "${JCCL_KERNEL_IMAGES}/${image}.fatbin"
       COMMAND "${CMAKE_COMMAND}" -E copy "${JCCL_KERNEL_IMAGES}/${image}.fatbin" "${JCCL_MUTATED_IMAGES}")
@@ -137,11 +140,11 @@ if(JCCL_HAS_CUDA)
   add_dependencies(jccl_cuda_mutated jccl_build_id_digest jccl_kernels jccl_mutated_kernels)
   target_include_directories(jccl_cuda_mutated PRIVATE $<TARGET_PROPERTY:jccl_cuda,INCLUDE_DIRECTORIES>)
   jccl_shared_library(jccl_cuda_mutated)
-  # A build of the library for the jar makes both: they are side by side there.
+  # A build of libjccl.so for the jar also builds libjccl_cuda.so, which is next to it in the jar.
   if(TARGET jccl)
     add_dependencies(jccl jccl_cuda)
   endif()
 else()
-  message(STATUS "No libjccl_cuda.so, in the jar neither: ${JCCL_NO_CUDA}")
-  file(REMOVE "${JCCL_OUTPUT}/libjccl_cuda.so")  # of an earlier build, which had a compiler
+  message(STATUS "Building no libjccl_cuda.so, so the jar has none: ${JCCL_NO_CUDA}")
+  file(REMOVE "${JCCL_OUTPUT}/libjccl_cuda.so")  # an earlier build with a compiler may have left it
 endif()

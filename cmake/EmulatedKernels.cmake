@@ -1,8 +1,8 @@
-# The CUDA kernels' own sources on the CPU, under the emulator of cuda/test/emulator, and the runtime over emulated GPUs;
-# no part of it needs nvcc. Fibers share one OS thread: ThreadSanitizer would need annotations for each,
-# and has nothing to find there.
+# Compiles the sources of the CUDA kernels for the CPU, under the emulator of cuda/test/emulator, and the runtime over
+# emulated GPUs. Nothing needs nvcc. Fibers share one OS thread: ThreadSanitizer would need annotations for each fiber
+# and would find no data races.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
-  # What the tests and the library share.
+  # Objects that the tests and the library share.
   file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/runtime/*.cc)
   add_library(jccl_cuda_runtime OBJECT ${JCCL_RUNTIME_SOURCES} cuda/driver/driver.cc cuda/kernels/registry.cc
     cuda/test/device/emulated_images.cc)
@@ -28,7 +28,7 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     endforeach()
     set_source_files_properties(cuda/test/transactions_test.cc PROPERTIES COMPILE_DEFINITIONS
       JCCL_TRANSACTIONS="${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/transactions.txt")
-    # Where the toolkit is: its declarations are compared with ours.
+    # If the CUDA toolkit is installed, a test compares its declarations with ours.
     find_program(JCCL_NVCC nvcc)
     if(JCCL_NVCC)
       get_filename_component(nvcc "${JCCL_NVCC}" REALPATH)
@@ -39,13 +39,13 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
       set_source_files_properties(cuda/test/driver_api_test.cc PROPERTIES COMPILE_DEFINITIONS JCCL_HAS_CUDA_HEADERS
         COMPILE_OPTIONS "-isystem;${JCCL_CUDA_HEADERS}")
     endif()
-    # They have one thread each and may share the cores.
+    # These tests have one thread each and may share the cores.
     jccl_add_tests(cuda-emulated jccl_cuda_emulated_test 4 "*")
   endif()
 
-  # The emulated driver as a library, under the name by which a real one is opened, and one that is too old; a program that
-  # finds them there runs the library's own way to a driver, once for each level. Sanitizers see the same code in the program
-  # above, and would take two copies of it in a process for one.
+  # The emulated driver as a library, under the name by which a real driver is opened, and a driver that is too old. A
+  # test program finds a driver there and runs the library's own code that opens drivers, once for each level. Not with
+  # sanitizers: they see the same code in the program above, and would mistake two copies of it in one process for one.
   if(NOT JCCL_SANITIZE)
     add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc native/base/cycle_clock.cc native/base/limit_hint.cc)
     target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated jccl_cuda_runtime Threads::Threads)
@@ -79,7 +79,7 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     endif()
   endif()
 
-  # What Java's tests load in the place of libjccl_cuda.so, and in that of libjccl_cuda_mutated.so.
+  # The libraries that Java's tests load instead of libjccl_cuda.so and libjccl_cuda_mutated.so.
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     add_library(jccl_cuda_jni OBJECT ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE} native/base/cycle_clock.cc

@@ -1,5 +1,5 @@
-# Targets format and format-check: clang-format over every native and CUDA source, where the tool is. clang-tidy is run by
-# scripts/check-tidy, from the commands that are exported here.
+# Targets format and format-check: run clang-format on every native and CUDA source, if the tool is installed.
+# scripts/check-tidy runs clang-tidy with the compile commands that are exported here.
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 file(GLOB_RECURSE JCCL_FORMATTED CONFIGURE_DEPENDS native/*.cc native/*.h cuda/*.cc cuda/*.h cuda/*.cu)
 

@@ -1,9 +1,9 @@
-# GoogleTest for the native tests: JCCL_HAS_GTEST is ON where it is found. Where it is not installed, the distribution's
-# package is unpacked into the build folder; nothing is installed.
+# Finds GoogleTest for the native tests: sets JCCL_HAS_GTEST to ON if there is one. If it is not installed, unpacks the
+# distribution's package into the build folder; nothing is installed.
 set(JCCL_HAS_GTEST OFF)
 set(jccl_gtest "${CMAKE_BINARY_DIR}/googletest")
 
-# Downloads libgtest-dev and unpacks it to `folder`; sets `why` to the reason when that fails.
+# Downloads libgtest-dev and unpacks it into `folder`. If that fails, sets the variable named by `why` to the reason.
 function(jccl_unpack_gtest folder why)
   set(${why} "" PARENT_SCOPE)
   find_program(JCCL_APT_GET apt-get)
@@ -14,7 +14,7 @@ function(jccl_unpack_gtest folder why)
   endif()
   message(STATUS "GoogleTest is not installed: unpacking libgtest-dev into ${folder}")
   file(MAKE_DIRECTORY "${folder}")
-  # As root, apt would download as another user, who cannot write here.
+  # If started by root, apt would download as another user, who cannot write to this folder.
   execute_process(COMMAND "${JCCL_APT_GET}" -q -o APT::Sandbox::User=root download libgtest-dev
     WORKING_DIRECTORY "${folder}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 120)
   file(GLOB package "${folder}/libgtest-dev_*.deb")

@@ -1,7 +1,7 @@
-# The library runs on every x86-64 and on every 64-bit ARM: code for newer instruction sets lives in files that end in the
-# set's name and is chosen at run time.
+# The library runs on every x86-64 and every 64-bit ARM processor. Code for newer instruction sets is in files whose
+# names end in the set's name, and is chosen at run time.
 
-# Removes the sources of other processors from the list of that name.
+# Removes sources for other processors from the variable `list`.
 function(jccl_keep_own_instruction_sets list)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     list(FILTER ${list} EXCLUDE REGEX "_(avx2|avx512)\\.cc$")
@@ -17,9 +17,10 @@ function(jccl_instruction_sets)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}" SKIP_PRECOMPILE_HEADERS ON)
     endif()
     if(source MATCHES "/reduce_[a-z0-9]+\\.cc$")
-      # Each takes longer than eight others.
+      # Each of these sources takes longer than eight others.
       set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
-      # The kernels unroll themselves: -O3 makes nothing of them faster and takes three times as long.
+      # The kernels unroll their loops themselves: -O3 makes none of them faster and takes three times as long to
+      # compile.
       if(NOT JCCL_SANITIZE)
         set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O2)
         set_property(SOURCE ${source} PROPERTY SKIP_PRECOMPILE_HEADERS ON)

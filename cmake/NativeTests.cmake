@@ -1,10 +1,10 @@
-# The native tests, and the fake hosts, adapters and GPUs for them and for Java's. Only jccl_native_test and
-# jccl_cuda_emulated_test need GoogleTest; jccl_tests is all of it that can be built here.
+# The native tests, and the fake hosts, adapters and GPUs that they and Java's tests use. Only jccl_native_test and
+# jccl_cuda_emulated_test need GoogleTest; the target jccl_tests builds everything that can be built on this host.
 include(cmake/GoogleTest.cmake)
 enable_testing()
 add_custom_target(jccl_tests)
 
-# A library of a test that its programs load; `NAME` as a macro is its path in the native tests.
+# A library that tests load. The native tests have its path in a macro, which has the library's name in upper case.
 function(jccl_test_library name)
   add_library(${name} MODULE ${ARGN})
   target_include_directories(${name} PRIVATE native)
@@ -21,21 +21,21 @@ set(jccl_loaded jccl_fake_nvml jccl_fake_nvml_old)
 # A libibverbs with fake adapters.
 jccl_test_library(jccl_fake_verbs native/test/verbs/fake_verbs.cc native/test/verbs/fake_transfers.cc)
 list(APPEND jccl_loaded jccl_fake_verbs)
-# The real one with adapters that fail on a test's request.
+# The real libibverbs with adapters that fail if a test asks for it.
 find_library(JCCL_IBVERBS NAMES ibverbs libibverbs.so.1)
 if(JCCL_IBVERBS)
   jccl_test_library(jccl_failing_verbs native/test/verbs/failing_verbs.cc)
   target_link_libraries(jccl_failing_verbs PRIVATE -Wl,--no-as-needed "${JCCL_IBVERBS}" ${CMAKE_DL_LIBS})
   list(APPEND jccl_loaded jccl_failing_verbs)
 endif()
-# Plug-ins, one library for each version of their interface, of objects that have the tables of all versions: the library
-# exports those of one. Java's tests load them as well.
+# Plug-ins, one library for each version of their interface. The objects contain the tables of all versions, and each
+# library exports the tables of one version. Java's tests load them as well.
 foreach(kind socket switch tuner profiler)
   add_library(jccl_test_${kind}_plugin OBJECT native/test/plugin/${kind}_plugin.cc)
   target_include_directories(jccl_test_${kind}_plugin PRIVATE native)
   jccl_precompile_headers(jccl_test_${kind}_plugin)
 endforeach()
-# jccl_test_plugin_library(NAME VERSION KIND...): a library with plug-ins of these kinds.
+# jccl_test_plugin_library(NAME VERSION KIND...): builds a library with plug-ins of these kinds.
 function(jccl_test_plugin_library name version)
   set(exports "${CMAKE_BINARY_DIR}/plugin_v${version}.map")
   file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: nccl*_v@version@; jccl_test_*; local: *; };\n" @ONLY)
@@ -50,7 +50,7 @@ function(jccl_test_plugin_library name version)
 endfunction()
 foreach(version RANGE 6 12)
   jccl_test_plugin_library(jccl_test_plugin_v${version} ${version} socket)
-  # One whose network reduces, in a process that simulates the switch.
+  # A plug-in whose network reduces; a process simulates the switch.
   jccl_test_plugin_library(jccl_test_collnet_v${version} ${version} switch socket)
   list(APPEND jccl_loaded jccl_test_plugin_v${version})
   list(APPEND jccl_reducing jccl_test_collnet_v${version})
@@ -69,22 +69,23 @@ target_link_libraries(jccl_test_switch PRIVATE jccl_core)
 add_dependencies(jccl_tests jccl_test_switch)
 list(APPEND jccl_reducing jccl_test_switch)
 list(APPEND jccl_loaded ${jccl_reducing})
-# One that is linked as those of the jar are.
+# A library that is linked like the libraries of the jar.
 if(NOT JCCL_SANITIZE)
   jccl_test_library(jccl_portable native/test/glibc/portable.cc)
   jccl_shared_library(jccl_portable)
   list(APPEND jccl_loaded jccl_portable)
 endif()
-# A function that Java's tests reduce with, and one that changes the environment of their processes.
+# A function that Java's tests reduce with, and a function that changes the environment of their processes.
 jccl_test_library(jccl_test_functions native/test/functions/environment.cc native/test/functions/scaled_sum.cc)
-# A driver with fake GPUs, under the name that the loader looks for; Java's tests run programs beside it.
+# A driver with fake GPUs, under the name that the loader looks for; Java's tests start programs that find it.
 add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)
 set_target_properties(jccl_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-cuda")
 add_dependencies(jccl_tests jccl_fake_cuda)
 
-# jccl_add_tests(PREFIX TARGET SHARDS FILTER [property value]...): a few entries of ctest share the tests of a program that
-# GoogleTest's FILTER names; a process for each of a thousand would take longer than most of them.
+# jccl_add_tests(PREFIX TARGET SHARDS FILTER [property value]...): divides the tests that GoogleTest's FILTER selects in
+# a program among a few entries of ctest. A process for each of a thousand tests would take longer than most of the
+# tests.
 function(jccl_add_tests prefix target shards filter)
   math(EXPR last "${shards} - 1")
   foreach(shard RANGE ${last})
@@ -94,8 +95,8 @@ function(jccl_add_tests prefix target shards filter)
   endforeach()
 endfunction()
 
-# A program of GoogleTest's. Its own sources are not optimized, but for those that name a level: they compile in half the time.
-# The library that they test is optimized.
+# A GoogleTest program. Its own sources are compiled without optimisation, in half the time, except sources that set a
+# level themselves. The library that they test is optimised.
 function(jccl_test_program target)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE jccl_core GTest::gtest GTest::gtest_main)
@@ -116,8 +117,8 @@ if(JCCL_HAS_GTEST)
     target_compile_definitions(jccl_native_test PRIVATE ${name}="$<TARGET_FILE:${library}>")
     add_dependencies(jccl_native_test ${library})
   endforeach()
-  # Their threads and time limits take all cores. Under a sanitizer they wait more than they compute, and so do those of
-  # plug-ins and hosts that do not answer.
+  # These tests' threads and time limits need all cores. Exceptions wait more than they compute: all tests under a
+  # sanitizer, and tests of plug-ins and hosts that do not answer.
   set(waiting "Faults/*:None/*:SinceV9/*:SinceV11/*:SocketStreamTest.*")
   if(JCCL_SANITIZE)
     jccl_add_tests(native jccl_native_test 6 "-AllKernels/*")
@@ -125,8 +126,8 @@ if(JCCL_HAS_GTEST)
     jccl_add_tests(native-waiting jccl_native_test 2 "${waiting}")
     jccl_add_tests(native jccl_native_test 6 "-AllKernels/*:${waiting}" RUN_SERIAL TRUE)
   endif()
-  # The reduction kernels run on one thread each: there the thread sanitizer has nothing to find, and they may share the
-  # cores.
+  # Each test of the reduction kernels has one thread: the thread sanitizer has nothing to find, and the tests may share
+  # the cores.
   if(NOT JCCL_SANITIZE STREQUAL "thread")
     jccl_add_tests(native-kernels jccl_native_test 2 "AllKernels/*")
   endif()

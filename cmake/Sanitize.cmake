@@ -12,6 +12,7 @@ if(jccl_sanitizers)
   set(CMAKE_CXX_FLAGS_RELEASE "-O1")
   add_compile_options(-fsanitize=${jccl_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${jccl_sanitizers})
-  # What sanitizers insert makes GCC warn of bounds that nothing exceeds. The build without them has the warnings.
+  # The code that sanitizers insert makes GCC warn of bounds that nothing exceeds. The build without sanitizers has the
+  # warnings on.
   add_compile_options(-w)
 endif()

@@ -1,21 +1,23 @@
-# How the libraries of the jar are linked, so that they load on other hosts than this one: they contain the C++ library, export
-# native methods only, and do with an older C library (native/glibc). scripts/check-natives fails the build where that is not
-# so: with a newer distribution's compiler, native/glibc may lack a symbol. For use on the host that builds, turn it off.
+# Links the libraries of the jar so that they load on other hosts than this one: they contain the C++ library, export
+# only native methods, and work with an older C library (native/glibc). scripts/check-natives fails the build otherwise.
+# With the compiler of a newer distribution, native/glibc may lack a symbol. To build only for this host, set
+# JCCL_GLIBC_FLOOR to the empty string.
 set(JCCL_GLIBC_FLOOR "2.28" CACHE STRING "The oldest glibc that the libraries must load with; empty: not checked")
 include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h JCCL_HAS_GLIBC)
 
-# No symbol that is unique in a process: it would keep a library loaded for ever.
+# Avoids symbols that are unique in a process: they would keep a library loaded for ever.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 endif()
 if(NOT JCCL_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fstack-protector-strong>)
-  # The compiler may have a level of its own, and without optimization none works.
+  # The compiler may predefine another level, and no level works without optimisation.
   add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 endif()
 
-# jccl_shared_library(TARGET [LIBRARY...]): the libraries are those of older C libraries that it needs beside libpthread and libdl.
+# jccl_shared_library(TARGET [LIBRARY...]): names the parts of older C libraries that the target needs in addition to
+# libpthread and libdl.
 function(jccl_shared_library target)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/native/glibc/older.cc")
   target_sources(${target} PRIVATE "${source}")
@@ -30,8 +32,8 @@ function(jccl_shared_library target)
   jccl_check_native(${target})
 endfunction()
 
-# jccl_shared_library_beside(TARGET LIBRARY...): one that shares libraries of the host, such as the C++ library, with those of
-# another project that its exceptions pass through.
+# jccl_shared_library_beside(TARGET LIBRARY...): for a library whose exceptions pass through another project's library.
+# Both share the host's LIBRARY files, such as the C++ library.
 function(jccl_shared_library_beside target)
   jccl_link_options(${target} -Wl,--as-needed)
   list(TRANSFORM ARGN PREPEND --with=)

@@ -1,4 +1,4 @@
-# Script of the target jccl_build_id_digest: ROOT, HEADERS (may be empty), SOURCE and RESOURCE are given.
+# Script of the target jccl_build_id_digest. Its variables: ROOT, HEADERS (may be empty), SOURCE and RESOURCE.
 file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/native/*.cc" "${ROOT}/native/*.h" "${ROOT}/cuda/*.cc" "${ROOT}/cuda/*.cu"
   "${ROOT}/cuda/*.h")
 list(FILTER files EXCLUDE REGEX "^(native/(lightgbm|test|bench|fuzz)|cuda/test)/")

@@ -1,5 +1,5 @@
-// Identifies the build of this library: a digest of its sources, which the build writes. The jar's classes hold the
-// same id.
+// Identifies the build of this library: a digest of the native sources, which the build writes. The file build-id in
+// the jar contains the same id, so that the classes recognise a library of another build.
 #pragma once
 
 namespace jccl {
