@@ -43,9 +43,10 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     jccl_add_tests(cuda-emulated jccl_cuda_emulated_test 4 "*")
   endif()
 
-  # The emulated driver as a library, under the name by which a real driver is opened, and a driver that is too old. A
-  # test program finds a driver there and runs the library's own code that opens drivers, once for each level. Not with
-  # sanitizers: they see the same code in the program above, and would mistake two copies of it in one process for one.
+  # Builds the emulated driver as a library, under the name by which a real driver is opened, and a driver that is too
+  # old. A test program finds a driver there and runs the library's own code that opens drivers, once for each level.
+  # Sanitized builds leave this out: sanitizers see the same code in the program above, and would mistake two copies of
+  # it in one process for one.
   if(NOT JCCL_SANITIZE)
     add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc native/base/cycle_clock.cc native/base/limit_hint.cc)
     target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated jccl_cuda_runtime Threads::Threads)

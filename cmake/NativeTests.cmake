@@ -117,8 +117,8 @@ if(JCCL_HAS_GTEST)
     target_compile_definitions(jccl_native_test PRIVATE ${name}="$<TARGET_FILE:${library}>")
     add_dependencies(jccl_native_test ${library})
   endforeach()
-  # These tests' threads and time limits need all cores. Exceptions wait more than they compute: all tests under a
-  # sanitizer, and tests of plug-ins and hosts that do not answer.
+  # These tests' threads and time limits need all cores. Tests that wait more than they compute may share them: all
+  # tests under a sanitizer, and tests of plug-ins and hosts that do not answer.
   set(waiting "Faults/*:None/*:SinceV9/*:SinceV11/*:SocketStreamTest.*")
   if(JCCL_SANITIZE)
     jccl_add_tests(native jccl_native_test 6 "-AllKernels/*")

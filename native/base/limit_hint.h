@@ -11,8 +11,8 @@ struct LimitFiles {
   std::string cgroup = "/sys/fs/cgroup";
 };
 
-// Explains an `error` of `call` that means that a resource is used up or that the kernel forbids the call: "; ", the
-// limit with its value, and the remedy. Returns "" for all other errors. EMFILE is explained without opening a file.
+// If `error` means that a resource is used up or that the kernel forbids `call`, returns "; ", the limit with its
+// value, and the remedy. Otherwise returns "". EMFILE is explained without opening a file.
 std::string limitHint(const std::string& call, int error, const LimitFiles& files = {});
 
 // Returns the thread limits that apply to this process, with their values: those of the user, of each control group, of

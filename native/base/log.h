@@ -27,9 +27,9 @@ struct LogRecord {
 };
 
 // While a LogScope exists, records of its thread, and of threads that this thread starts, have its subject. A thread
-// finds its innermost scope through a plain pointer: a thread-local variable with a destructor would keep the library
-// mapped until the thread ends, even after the class loader that loaded the library has been collected, and threads of
-// applications end late or never.
+// finds its innermost scope through a plain pointer. A thread-local variable with a destructor would keep the library
+// mapped until the thread ends, even after the library's class loader has been collected, and threads of applications
+// end late or never.
 class LogScope {
  public:
   explicit LogScope(std::shared_ptr<const LogSubject> subject)

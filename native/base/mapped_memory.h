@@ -31,7 +31,8 @@ class MappedMemory {
     return map(fd, bytes, MAP_SHARED | MAP_NORESERVE, out);
   }
 
-  // Zeroed memory without a file, touched lazily; shared, so that it survives a fork as the same memory.
+  // Maps zeroed memory without a file, which takes pages only when touched. The mapping is shared, so that processes
+  // forked later use the same memory.
   static Status mapAnonymous(size_t bytes, MappedMemory& out) {
     return map(-1, bytes, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, out);
   }

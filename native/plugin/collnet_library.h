@@ -51,7 +51,7 @@ class CollNetPlugin {
   };
   virtual Status allReduce(void* comm, const Data& send, const Data& recv, size_t count, DataType type, ReduceOp op,
                            void** request) = 0;
-  // `bytes` are those of each of the `ranks` members.
+  // `bytes` is the size of one member's part; `ranks` is the number of members.
   virtual Status allGather(void* comm, const Data& send, const Data& recv, size_t bytes, int ranks, void** request) = 0;
   virtual Status reduceScatter(void* comm, const Data& send, const Data& recv, size_t bytes, int ranks, DataType type,
                                ReduceOp op, void** request) = 0;

@@ -69,7 +69,7 @@ class ProfilerPlugin {
   // Ends and deletes the events of an operation, or of a group, that has ended.
   virtual void stop(Events* events) = 0;
 
-  // Ends all events that have not ended, and the profiler. The destructor does so, too.
+  // Ends all events that are still open, then the profiler. The destructor does so, too.
   virtual void finalize() = 0;
 
  protected:

@@ -35,7 +35,7 @@ class LLCodec {
     store(slot, 0, check, flag);
   }
 
-  // Overwrites the flags of the cells after the written ones in the step's slot, if LLFlags::mustScrub says so.
+  // If LLFlags::mustScrub(step), overwrites the flags of all cells that follow the written ones in the step's slot.
   template <int FlagBits = 32>
   static void scrubRest(uint8_t* slot, uint32_t slotBytes, uint64_t step, uint32_t writtenBytes) {
     using Flags = LLFlags<FlagBits>;

@@ -55,7 +55,6 @@
 // A SIMPLE payload may be user memory at either end (zero-copy), named by a ZeroCopySlot outside the block: over verbs,
 // an adapter of another host writes the block, and neither adapters nor other processes may reach addresses of this
 // process.
-// adapter of another host writes the block; no adapter and no other process reaches what names memory of this one.
 #pragma once
 
 #include <atomic>

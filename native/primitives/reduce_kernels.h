@@ -103,8 +103,8 @@ class Kernel {
   // operands added to them. Of the widest registers, which are cache lines, four are enough.
   static constexpr int kUnroll = kRegisterBytes == 64 ? 4 : 8 / kParts;
 
-  // Returns the bytes in front of the first cache line of the destination that decides; 0 if whole elements never reach
-  // one.
+  // Returns the length of the head: the bytes up to the next cache line of the destination that decides the alignment;
+  // 0 if whole elements never end at a line.
   JCCL_INLINE size_t headBytes(unsigned streamingMask) const {
     const unsigned known = dst.size() < 32 ? streamingMask & ((1u << dst.size()) - 1) : streamingMask;
     const int decides = known != 0 ? __builtin_ctz(known) : 0;

@@ -145,7 +145,8 @@ constexpr bool isFloating = static_cast<S>(0.5) != static_cast<S>(0);
 //
 // On every processor, NaN op NaN has the payload of the first operand, and a NaN that an operation makes is negative:
 // ranks on different processors must agree. A compiler may swap the operands of + and *. x86's instructions follow this
-// rule, so floating point names them here. Other processors need a correction when a result is NaN: see nanRule.
+// rule, so sums and products of floats name these instructions. Other processors need a correction when a result is
+// NaN: see nanRule.
 
 #if defined(__AVX__)
 #define JCCL_ORDERED(mnemonic, r, a, b) __asm__("v" mnemonic " %2, %1, %0" : "=v"(r) : "v"(a), "v"(b))

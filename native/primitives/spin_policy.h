@@ -57,9 +57,9 @@ class WaitPhases {
     return waited_ < yieldNanos_ ? Phase::Yield : Phase::Sleep;
   }
 
-  // Adds a phase's duration to the wait. A longer round of spins than this maximum was interrupted: another thread had
-  // the core, which says nothing about the awaited rank, so only the maximum counts. A long yield counts in full, in
-  // this wait only.
+  // Adds a phase's duration to the wait. A round of spins longer than kMaxSpinRoundNanos was interrupted: another
+  // thread had the core. That says nothing about the awaited rank, so no more than kMaxSpinRoundNanos count. A long
+  // yield counts in full, in this wait only.
   void took(Phase phase, int64_t nanos) {
     lastYield_ = phase == Phase::Yield ? nanos : 0;
     beforeLast_ = waited_;

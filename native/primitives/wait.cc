@@ -18,7 +18,7 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int kPollsPerClock = 32;
 constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // the progress record shows waits from this duration on
 constexpr int64_t kFirstSleepNanos = 1 * kMillisecond;
-constexpr int64_t kLastSleepNanos = 20 * kMillisecond;  // bounds the cost of a missed notification; others end a sleep
+constexpr int64_t kLastSleepNanos = 20 * kMillisecond;  // bounds the cost of a missed notification
 constexpr int64_t kLastEventSleepNanos = 5 * kMillisecond;
 // A yield that takes longer than this has let another thread run on this core.
 constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
@@ -154,8 +154,9 @@ bool Waiter::spin(bool (*ready)(void*), void* context) {
 }
 
 // Shortens spins that only keep the awaited peer off this core. Placements do not reveal every such peer: threads of
-// other channels and ranks of other isolation domains do not publish their cores to this rank. The evidence is a wait
-// that spinning did not end and a yield did. Every kWaitsUntilFullSpin waits, a full spin is tried again.
+// other channels and ranks of other isolation domains do not publish their cores to this rank. The sign of such a peer
+// is a wait in which all spins failed and a yield let another thread run. Every kWaitsUntilFullSpin waits, a full spin
+// is tried again.
 void Waiter::learn(const WaitPhases& phases) {
   if (++longWaits_ % kWaitsUntilFullSpin == 0) {
     spinNanos_ = control_.policy.spinNanos;
@@ -192,8 +193,7 @@ bool Waiter::avoidsYields(int64_t now) {
 void Waiter::sleep(bool (*ready)(void*), void* context, int64_t waited) {
   const int64_t nanos = std::clamp(waited / 4, kFirstSleepNanos, kLastSleepNanos);
   if (control_.progress != nullptr) {
-    // Peers that write shared memory cannot end a sleep on network events, so such a sleep stays short if there are
-    // any.
+    // Peers that write shared memory cannot end a sleep on network events. If there are such peers, sleeps stay short.
     const int64_t max = 50 * kMicrosecond * (1 + waited / (10 * kMillisecond));
     control_.progress->waitForEvents(
         std::min(kLastEventSleepNanos, control_.onlyNetwork ? nanos : std::min(nanos, max)));

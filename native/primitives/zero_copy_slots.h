@@ -10,10 +10,10 @@
 
 namespace jccl {
 
-// One for each slot of a network connection's end, in private memory of the process. The sender's `userData` is sent at
-// any time until the slot is freed. A receiver may post an address in user memory for the next payload of a free slot,
-// valid for one step, check word and size. The payload arrives there or in the slot; the receiver's `userData` says
-// which.
+// One for each slot of a network connection's end, in private memory of the process. The sender's `userData` may be
+// sent at any time until the slot is freed. A receiver may post an address in user memory for the next payload of a
+// free slot, valid for one step, check word and size. The payload arrives there or in the slot; the receiver's
+// `userData` says which.
 struct alignas(64) ZeroCopySlot {
   const uint8_t* userData = nullptr;  // both directions: address of the payload if it is not in the slot
   bool awaitsAddress = false;         // sending, with `userData`: the receiver is about to post an address
