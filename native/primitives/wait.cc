@@ -166,7 +166,7 @@ void Waiter::learn(const WaitPhases& phases) {
 }
 
 // Returns true if every rank has a core and the awaited rank was last seen on this thread's core. Both ranks publish
-// their core in long waits; ranks that share a core have no others.
+// their core in long waits, and between ranks that share a core all waits are long.
 bool Waiter::findsOnThisCore(int peer) {
   if (!placed_ || control_.policy.oversubscribed || control_.placement == nullptr) return false;
   const int32_t here = control_.placement->publish();
