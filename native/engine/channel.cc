@@ -10,9 +10,11 @@ namespace {
 
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
 constexpr uint32_t kMaxPackedSliceBytes = 16 * 1024;
-// Chunks that are sent without a copy cost nothing to have in flight: about half of the slots.
-constexpr size_t kReceivesAhead = 4;
-// From this size of the buffer on zero-copy sends save more than waiting for the last chunk to leave costs.
+// Number of chunks by which zero-copy sends run ahead of receives. Chunks in flight cost nothing, as they are not
+// copied; this is about half of the slots.
+constexpr size_t kZeroCopySendsAhead = 4;
+// Smallest buffer that is sent without a copy. For smaller ones, waiting until the last chunk has left costs more than
+// the copy.
 constexpr size_t kMinZeroCopyBytes = 16 * 1024;
 
 }  // namespace
@@ -81,7 +83,7 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
   const size_t element = transfer.elementBytes;
   uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
   if (P != Protocol::Simple) {
-    // Behind a network the same chunks go into SIMPLE slots.
+    // Over a network, chunks of every protocol travel in SIMPLE slots, so they must fit there, too.
     capacity = std::min({capacity, kMaxPackedSliceBytes, shape.payloadCapacity(Protocol::Simple)});
   }
   transfer.zeroCopy = P == Protocol::Simple && sendsZeroCopy(operation);
@@ -156,7 +158,7 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   plan.size = size_;
   plan.chunkCount = chunkCountOf(operation.code.collective, transfer.sliceCount);
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
-  if (transfer.zeroCopy && allNet()) plan.ahead = kReceivesAhead;
+  if (transfer.zeroCopy && allNet()) plan.ahead = kZeroCopySendsAhead;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
@@ -189,10 +191,10 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
 void Channel::setHosts(const std::vector<int>& hostOf) {
   hostOf_ = hostOf;
   hosts_ = 1 + *std::max_element(hostOf.begin(), hostOf.end());
-  hostsFollow_ = std::is_sorted(hostOf.begin(), hostOf.end());
+  hostRanksConsecutive_ = std::is_sorted(hostOf.begin(), hostOf.end());
 }
 
-// All ranks come to the same answer.
+// Returns true if only the leaders of hosts send to other hosts. All ranks get the same answer.
 bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) const {
   if ((operation.choice.flags & Choice::kByHosts) == 0 || hosts_ == 1) return false;
   switch (operation.code.collective) {
@@ -203,8 +205,8 @@ bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) 
       return true;
     case Collective::AllGather:
     case Collective::ReduceScatter: {
-      if (!hostsFollow_ || operation.counts != nullptr || operation.choice.channels != 1) return false;
-      // A leader sends all that it has for another before it receives.
+      if (!hostRanksConsecutive_ || operation.counts != nullptr || operation.choice.channels != 1) return false;
+      // A leader sends everything for another leader before it receives, so that much must fit into half of the slots.
       size_t largest = 0;
       for (int host = 0; host < hosts_; ++host) largest = std::max(largest, ranksOf(host).count);
       return largest * operation.count <= kSlots / 2 * transfer.sliceCount;
@@ -214,13 +216,14 @@ bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) 
   }
 }
 
-// Where the ranks of each host follow each other.
+// Returns the ranks of a host. Requires hostRanksConsecutive_.
 ring::Part Channel::ranksOf(int host) const {
   const auto [begin, end] = std::equal_range(hostOf_.begin(), hostOf_.end(), host);
   return {static_cast<size_t>(begin - hostOf_.begin()), static_cast<size_t>(end - begin)};
 }
 
-// The root leads its host, the first rank any other. `root` -1: there is none.
+// Returns the leader of a host: the root if it is on this host, otherwise the host's first rank. `root` is -1 if the
+// collective has no root.
 int Channel::leaderOf(int host, int root) const {
   if (root >= 0 && hostOf_[root] == host) return root;
   return static_cast<int>(std::find(hostOf_.begin(), hostOf_.end(), host) - hostOf_.begin());
@@ -287,7 +290,7 @@ void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const 
     outward = {hosts.recv.data(), 1, nullptr, 0, 0};
   }
   Transfer inTransfer = transfer;
-  inTransfer.zeroCopy = false;  // the output is written again, by `out`
+  inTransfer.zeroCopy = false;  // `out` overwrites the output, which a zero-copy send might still read
   Transfer outTransfer = inTransfer;
   outTransfer.input = transfer.output;
   HostPrimitives<P> in(waiter_, inTransfer, inward, space);
@@ -295,7 +298,7 @@ void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const 
   hostsAllReduce(in, out, plan);
 }
 
-// Between leaders data goes to or from the root alone.
+// Runs a broadcast or a reduce by hosts: leaders exchange data with the root only.
 template <Protocol P>
 void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation,
                                  const Transfer& transfer, uint8_t* space) {
@@ -318,7 +321,8 @@ void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const 
   primitives.finish();
 }
 
-// Members' parts to their leaders, what a host has to the other leaders, and all to the members.
+// Runs an all-gather by hosts: members send their parts to their leader, leaders exchange the parts of their hosts, and
+// each leader sends all parts to its members.
 template <Protocol P>
 void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
   const size_t part = operation.count;
@@ -346,14 +350,15 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
     const ring::Part ranks = ranksOf(host);
     between.recvFrom(link++, ranks.begin * part, ranks.count * part);
   }
-  // What is not whole goes to nobody.
+  // After a failure the result is incomplete, and members must not receive it.
   if (hosts.members > 0 && !in.failed() && !between.failed()) out.send(0, whole);
   in.finish();
   between.finish();
   out.finish();
 }
 
-// The same backwards: sums of hosts to the leaders whose ranks they are for, and from these to their members.
+// Runs a reduce-scatter by hosts: a leader sums the inputs of its host, sends each other leader the sums for that
+// leader's ranks, adds those that it receives, and sends its members their parts.
 template <Protocol P>
 void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
   const size_t part = operation.count;
@@ -367,12 +372,12 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
     return;
   }
   const size_t bytes = whole * transfer.elementBytes;
-  if (hostMemory_.bytes() < bytes && !MappedMemory::mapAnonymous(bytes, hostMemory_)) {
+  if (hostSum_.bytes() < bytes && !MappedMemory::mapAnonymous(bytes, hostSum_)) {
     waiter_.control().fail(Code::NoMemory);
     return;
   }
   Transfer sum = transfer;
-  sum.output = hostMemory_.base();
+  sum.output = hostSum_.base();
   sum.zeroCopy = false;
   Transfer exchanged = sum;
   exchanged.input = sum.output;
@@ -383,7 +388,7 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   HostPrimitives<P> between(waiter_, exchanged, leaders, space);
   HostPrimitives<P> out(waiter_, finished, toMembers, space);
   in.recvReduceCopy(0, 0, whole, false);
-  if (in.failed()) return;  // what is not whole goes to nobody
+  if (in.failed()) return;  // an incomplete sum must not be sent
   for (int host = 0, link = 0; host < hosts_; ++host) {
     if (host == hostOf_[rank_]) continue;
     const ring::Part ranks = ranksOf(host);

@@ -1,6 +1,6 @@
-// One channel of a communicator: its connections to every peer, its place in ring and tree, its own wait policy.
+// One channel of a communicator: its connections to all peers, its place in the ring and the tree, and its waiter.
 //
-// One thread at a time runs a channel, so that nothing in it needs a lock.
+// Only one thread at a time runs a channel, so a channel needs no lock.
 #pragma once
 
 #include <array>
@@ -30,24 +30,25 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Plans may be set before the connections exist.
+  // The ring and the tree may be set before the connections exist.
   void setRing(const std::vector<int>& order);
   void setTree(int up, const std::vector<int>& down);
 
-  // Which host every rank is on, numbered from 0; without it there is one.
+  // Sets the host of each rank; hosts are numbered from 0. Without this call all ranks are on one host.
   void setHosts(const std::vector<int>& hostOf);
 
-  // The leaders of all hosts and this rank's place among them (CollNetSetup), after setHosts; `maxBytes` is the most that the
-  // network does at a time.
+  // Sets the group with which this channel runs CollNet operations. Must follow setHosts. `maxBytes`: the most bytes
+  // that one operation of the network can take.
   Status setCollNet(const CollNetSetup::Group& group, size_t maxBytes);
-  // Whether an operation with one count can go that way; the same on all ranks.
+  // Returns true if CollNet can run this operation, provided that one count applies to all ranks. All ranks get the
+  // same answer.
   bool collNetFits(Algorithm algorithm, OperationCode code) const;
-  // Null where this rank leads its host in none.
+  // Returns the group in which this rank leads its host; null if another rank leads.
   CollNetGroup* ownCollNetGroup() const { return collNet_.own; }
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }
-  // Peers that ring and tree connect to, as (peer, sends, receives).
+  // A peer with which the ring or the tree needs a connection: to send to it, to receive from it, or both.
   struct Need {
     int peer;
     bool send;
@@ -59,9 +60,10 @@ class Channel {
   RecvConnection& recvFrom(int peer) { return recvs_[peer]; }
   ProgressRecord& record() { return record_; }
   Waiter& waiter() { return waiter_; }
-  size_t scratchBytes() const { return scratchBytes_.load(std::memory_order_relaxed); }  // by any thread
+  size_t scratchBytes() const { return scratchBytes_.load(std::memory_order_relaxed); }  // any thread may call this
 
-  // Runs this channel's share. Failures show in the wait control. What depends on the channel is set in `transfer`.
+  // Runs this channel's share of the operation. Sets the fields of `transfer` that depend on the channel. A failure is
+  // recorded in the wait control.
   void run(const Operation& operation, Transfer& transfer);
 
  private:
@@ -75,8 +77,8 @@ class Channel {
   void runDirect(const Operation& operation, const Transfer& transfer);
   template <Protocol P>
   void runByHosts(const Operation& operation, const Transfer& transfer);
-  // What a rank exchanges in an operation by hosts: a leader with its host's other ranks, then with the other leaders in the
-  // order of their hosts; another rank with its leader.
+  // A rank's connections in an operation by hosts (collectives/hosts.h). A leader has the other ranks of its host
+  // first, then the other leaders in the order of their hosts. Any other rank has its leader only.
   struct HostLinks {
     std::array<RecvConnection*, kMaxFanout> recv{};
     std::array<SendConnection*, kMaxFanout> send{};
@@ -128,8 +130,8 @@ class Channel {
   int ringPosition_ = 0;
   std::vector<int> hostOf_;  // by rank
   int hosts_ = 1;
-  bool hostsFollow_ = true;  // the ranks of each follow each other
-  MappedMemory hostMemory_;  // the sum of a leader's host, where its output is smaller
+  bool hostRanksConsecutive_ = true;  // the ranks of each host have consecutive numbers
+  MappedMemory hostSum_;  // of a leader in a reduce-scatter: the sum of its host, which is larger than the output
   CollNetSetup::Group collNet_;
   size_t collNetMaxBytes_ = 0;
   bool treeSet_ = false;

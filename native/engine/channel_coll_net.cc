@@ -1,4 +1,4 @@
-// A channel's share of an operation that the network reduces.
+// The part of Channel that runs CollNet operations: the network between the hosts reduces.
 #include <algorithm>
 #include <array>
 
@@ -8,7 +8,8 @@
 namespace jccl {
 namespace {
 
-// The network as the schedules use it, on a leader: between what comes in and what goes out.
+// The network as a leader's schedule uses it (collectives/coll_net.h): it takes chunks from the output of the inward
+// transfer, and its results are the input of the outward transfer.
 class LeaderNetwork {
  public:
   LeaderNetwork(CollNetGroup* group, Waiter& waiter, const Operation& operation, Transfer& inward, Transfer& outward,
@@ -25,7 +26,8 @@ class LeaderNetwork {
     group_->reduceScatter(slot, count * in_.elementBytes, operation_.code.type, operation_.code.op);
   }
 
-  // The results of the slot, `reduced` of which are sums, are what goes out next.
+  // Waits for the results of the slot and makes them the input of the outward transfer. The first `reduced` elements
+  // are sums, which an average still has to divide. Returns false after a failure.
   bool await(size_t slot, size_t reduced) {
     if (!waiter_.wait([&] { return group_->poll(slot); }, place_)) return false;
     if (group_->failed()) {
@@ -64,18 +66,18 @@ Status Channel::setCollNet(const CollNetSetup::Group& group, size_t maxBytes) {
     return Status::ok();
   }
   return Status::invalid("channel=" + std::to_string(index_) + " leaders=" + std::to_string(group.leaders.size()) +
-                         ", expected one of each of hosts=" + std::to_string(hosts_) +
-                         ", more than one, and a connected group where this rank leads");
+                         ", expected one leader for each of hosts=" + std::to_string(hosts_) +
+                         ", at least 2 hosts, and a connected group only if this rank leads its host");
 }
 
-// Chunks of all-gathers and reduce-scatters are for all ranks at once.
+// Returns the number of ranks for which one chunk contains data: all ranks in an all-gather or a reduce-scatter.
 int Channel::ranksOfChunk(Collective collective) const { return collective == Collective::AllReduce ? 1 : size_; }
 
 bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
   if (collNet_.leaders.empty()) return false;
   const size_t element = sizeOf(code.type);
   size_t largest = 0;
-  bool even = hostsFollow_;
+  bool even = hostRanksConsecutive_;
   for (int host = 0; host < hosts_; ++host) {
     const auto ranks = static_cast<size_t>(std::count(hostOf_.begin(), hostOf_.end(), host));
     even = even && (host == 0 || ranks == largest);
@@ -94,17 +96,18 @@ bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
   }
 }
 
-// Whom a rank exchanges with on its host: those away from the leader, and, unless it leads, the one towards it.
+// A rank's connections within its host: members are further from the leader than this rank. Unless this rank leads, one
+// more pair of connections leads to the leader or to the next rank towards it.
 struct Channel::CollNetLinks {
   std::array<RecvConnection*, kMaxFanout> memberRecvs{};
   std::array<SendConnection*, kMaxFanout> memberSends{};
   int members = 0;
   RecvConnection* leaderRecv = nullptr;
   SendConnection* leaderSend = nullptr;
-  int towards = 0;
+  int leaderLinks = 0;  // 0 for the leader, 1 for the others
 
-  Links inward() { return {memberRecvs.data(), members, &leaderSend, towards, 0}; }
-  Links outward() { return {&leaderRecv, towards, memberSends.data(), members, 0}; }
+  Links inward() { return {memberRecvs.data(), members, &leaderSend, leaderLinks, 0}; }
+  Links outward() { return {&leaderRecv, leaderLinks, memberSends.data(), members, 0}; }
 };
 
 Channel::CollNetLinks Channel::collNetLinks(bool chain, int leader) {
@@ -113,18 +116,18 @@ Channel::CollNetLinks Channel::collNetLinks(bool chain, int leader) {
     links.memberRecvs[static_cast<size_t>(links.members)] = &recvs_[static_cast<size_t>(rank)];
     links.memberSends[static_cast<size_t>(links.members++)] = &sends_[static_cast<size_t>(rank)];
   };
-  int previous = leader;  // in the chain, which the leader begins
-  int towards = leader;
+  int previous = leader;  // in the chain, which begins with the leader
+  int towardsLeader = leader;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == leader || hostOf_[static_cast<size_t>(rank)] != hostOf_[static_cast<size_t>(rank_)]) continue;
     if (chain ? previous == rank_ : leader == rank_) addMember(rank);
-    if (rank == rank_ && chain) towards = previous;
+    if (rank == rank_ && chain) towardsLeader = previous;
     previous = rank;
   }
   if (rank_ == leader) return links;
-  links.leaderRecv = &recvs_[static_cast<size_t>(towards)];
-  links.leaderSend = &sends_[static_cast<size_t>(towards)];
-  links.towards = 1;
+  links.leaderRecv = &recvs_[static_cast<size_t>(towardsLeader)];
+  links.leaderSend = &sends_[static_cast<size_t>(towardsLeader)];
+  links.leaderLinks = 1;
   return links;
 }
 
@@ -132,7 +135,7 @@ CollNetPlan Channel::collNetPlan(const Operation& operation, const Transfer& tra
                                  const CollNetLinks& links) const {
   using Role = CollNetPlan::Role;
   CollNetPlan plan;
-  plan.role = links.towards == 0 ? Role::Leader : links.members > 0 ? Role::Relay : Role::Last;
+  plan.role = links.leaderLinks == 0 ? Role::Leader : links.members > 0 ? Role::Relay : Role::Last;
   plan.ahead = CollNetGroup::kSlots;
   const int ranks = ranksOfChunk(operation.code.collective);
   const size_t most = collNetChunkBytes(collNetMaxBytes_, ranks, transfer.elementBytes);
@@ -154,13 +157,14 @@ void Channel::runCollNet(const Operation& operation, const Transfer& transfer) {
   if (!scratch<P>(std::max(links.members, 1), transfer, space)) return;
   Transfer inTransfer = transfer;
   inTransfer.zeroCopy = false;
-  inTransfer.streaming = false;  // the network reads next what is written
+  inTransfer.streaming = false;  // the network reads the output next, so it should stay in the cache
   Transfer outTransfer = inTransfer;
   outTransfer.streaming = transfer.streaming;
   HostPrimitives<P> in(waiter_, inTransfer, inward, space);
   HostPrimitives<P> out(waiter_, outTransfer, outward, space);
 
-  // That all hosts are in this operation nothing in the network checks: so leaders send the next one an empty chunk.
+  // The network does not check that all hosts run the same operation. So each leader sends an empty chunk, whose check
+  // word the receiver compares, to the leader of the next host.
   const size_t hosts = leaders.size();
   const auto next = static_cast<size_t>(leaders[(host + 1) % hosts]);
   RecvConnection* fromLeader = &recvs_[static_cast<size_t>(leaders[(host + hosts - 1) % hosts])];

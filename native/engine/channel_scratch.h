@@ -1,12 +1,12 @@
-// The memory that a channel unpacks LL and LL128 in; for the files that have parts of Channel.
+// Scratch memory in which a channel unpacks LL and LL128 chunks. Only the source files of Channel include this header.
 #pragma once
 
 #include "engine/channel.h"
 
 namespace jccl {
 
-// Memory for the slices of `links` receive connections and one to send; grows only, and is made by the first operation
-// that needs it.
+// Sets `space` to memory for one slice of each of `links` receive connections and for one slice to send. The memory is
+// allocated when first needed, and only grows. Returns false if that failed. SIMPLE needs no memory.
 template <Protocol P>
 bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
   if constexpr (P != Protocol::Simple) {

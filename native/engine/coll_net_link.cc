@@ -10,7 +10,7 @@
 
 namespace jccl {
 
-// A kernel passes on so many chunks before it takes one back, and one more.
+// A kernel passes on kChainLag + 1 chunks before it takes the first result, so the group needs as many slots.
 static_assert(kChainLag < CollNetGroup::kSlots);
 
 Status CollNetLink::describe(const SlotHeader& header, Chunk* chunk) const {
@@ -60,13 +60,14 @@ Status CollNetLink::take(int* work) {
   if (chunk.taken == 0) {
     if (!group_.has(size_t{found.bytes} * found.stepsIn, size_t{found.bytes} * found.stepsOut)) {
       if (filled_ != delivered_) return Status::ok();
-      const size_t step = std::bit_ceil(size_t{found.bytes});  // so that it grows a few times only
+      const size_t step = std::bit_ceil(size_t{found.bytes});  // a power of two: memory grows only a few times
       if (Status reserved = group_.reserve(step * found.stepsIn, step * found.stepsOut); !reserved) return reserved;
     }
     chunk = found;
   } else if (found.code.encode() != chunk.code.encode() || found.bytes != chunk.bytes) {
-    return Status::internal("collnet: step=" + std::to_string(taken_) + " has bytes=" + std::to_string(found.bytes) +
-                            " of another operation than the steps before, of bytes=" + std::to_string(chunk.bytes));
+    return Status::internal(
+        "collnet: step=" + std::to_string(taken_) + " bytes=" + std::to_string(found.bytes) +
+        " belongs to another operation than the preceding steps with bytes=" + std::to_string(chunk.bytes));
   }
   const size_t slot = filled_ % CollNetGroup::kSlots;
   if (chunk.bytes != 0) {
@@ -86,7 +87,7 @@ bool CollNetLink::deliver() {
   if (chunk.bytes != 0) {
     const size_t slot = delivered_ % CollNetGroup::kSlots;
     if (!group_.poll(slot) || group_.failed()) return false;
-    // The network adds; averages are divided here.
+    // The network computes sums only, so averages are divided here.
     const bool divides = chunk.code.op == ReduceOp::Avg && chunk.code.collective != Collective::AllGather;
     const auto copy = reduceCopyKernel(chunk.code.type, divides ? ReduceOp::Avg : ReduceOp::Sum);
     void* to = from_.simpleSlot(returned_);

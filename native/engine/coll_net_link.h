@@ -1,4 +1,4 @@
-// Between kernels of a GPU and a network that reduces.
+// Connects kernels of a GPU with a network that reduces (CollNet).
 #pragma once
 
 #include <array>
@@ -11,18 +11,19 @@
 
 namespace jccl {
 
-// What a leader's kernel publishes in SIMPLE slots of one connection goes to the network, and what comes back into slots of the
-// other:
+// Passes the steps that a leader's kernel publishes in SIMPLE slots of one connection to the network, and writes the
+// results into SIMPLE slots of another connection:
 //
 //     kernel ── slots ──> link ── memory of the group ══ switch ══ memory of the group ── link ── slots ──> kernel
 //
-// The slots say which operation they are of (SlotHeader). An all-reduce's chunk is one step; one of an all-gather or a
-// reduce-scatter is a step for each rank of the host or of all hosts (collectives/chain.h), which the network gets together.
-// Empty steps have nothing for the network. Used by one thread, as its group, which is the link's alone.
+// The header of each slot names the operation (SlotHeader). A chunk of an all-reduce is one step. A chunk of an
+// all-gather or a reduce-scatter is one step for each rank of the host or of all hosts (collectives/chain.h); the
+// network gets these steps together. Empty steps do not reach the network. One thread uses the link and its group, and
+// no other link uses that group.
 class CollNetLink {
  public:
-  // `ranks` is how many there are, by which an average divides; `ranksOfHost` how many each host has, which have numbers that
-  // follow each other, or 0: then the network gathers and scatters nothing.
+  // `ranks`: size of the communicator, by which averages are divided. `ranksOfHost`: number of ranks on each host,
+  // which must have consecutive numbers; 0 if hosts do not meet this, and then only all-reduces use the network.
   CollNetLink(const ConnectionMemory& toNetwork, const ConnectionMemory& fromNetwork, CollNetGroup& group, int ranks,
               int ranksOfHost)
       : to_(toNetwork),
@@ -31,21 +32,22 @@ class CollNetLink {
         ranks_(static_cast<uint32_t>(ranks)),
         ranksOfHost_(static_cast<uint32_t>(ranksOfHost)) {}
 
-  // Does what can be done without waiting and adds to *work how much that was. An error is final.
+  // Moves all steps that can move without waiting, and adds their number to *work. An error is final.
   Status poll(int* work);
 
  private:
   struct Chunk {
     OperationCode code{};
     uint32_t check = 0;
-    uint32_t bytes = 0;      // of a step
-    uint32_t stepsIn = 0;    // that the kernel publishes
-    uint32_t stepsOut = 0;   // that come back
-    uint32_t taken = 0;      // of stepsIn
-    uint32_t delivered = 0;  // of stepsOut
+    uint32_t bytes = 0;      // of one step
+    uint32_t stepsIn = 0;    // steps that the kernel publishes
+    uint32_t stepsOut = 0;   // steps that return to the kernel
+    uint32_t taken = 0;      // steps taken so far, at most stepsIn
+    uint32_t delivered = 0;  // steps returned so far, at most stepsOut
   };
 
-  // Takes the next step of the kernel, or leaves it for when the network is idle.
+  // Takes the kernel's next step, if one is published and a slot of the group is free. If the group needs more memory
+  // for the step, leaves it until the network is idle.
   Status take(int* work);
   bool deliver();
   Status describe(const SlotHeader& header, Chunk* chunk) const;
@@ -56,10 +58,10 @@ class CollNetLink {
   CollNetGroup& group_;
   const uint32_t ranks_, ranksOfHost_;
   std::array<Chunk, CollNetGroup::kSlots> chunks_;
-  uint64_t filled_ = 0;     // the chunk whose steps the kernel publishes next
-  uint64_t delivered_ = 0;  // the one whose steps come back next
-  uint64_t taken_ = 0;      // steps, of both directions
-  uint64_t returned_ = 0;
+  uint64_t filled_ = 0;     // chunks passed to the network
+  uint64_t delivered_ = 0;  // chunks returned to the kernel
+  uint64_t taken_ = 0;      // steps taken from the kernel
+  uint64_t returned_ = 0;   // steps returned to the kernel
 };
 
 }  // namespace jccl

@@ -1,4 +1,4 @@
-// What a communicator knows of a network that reduces: the same on all ranks, but for the groups in which a rank leads its host.
+// A communicator's configuration of a network that reduces (CollNet). It is the same on all ranks, except for `own`.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,12 @@
 namespace jccl {
 
 struct CollNetSetup {
-  CollNetOffer common;
-  // By group, which channels use in turn: the leader of each host, and this rank's place, or null where another leads its host.
+  CollNetOffer common;  // what the offers of all ranks have in common
   struct Group {
-    std::vector<int> leaders;
-    CollNetGroup* own = nullptr;
+    std::vector<int> leaders;     // by host
+    CollNetGroup* own = nullptr;  // this rank's end of the group; null if another rank leads its host
   };
-  std::vector<Group> groups;
+  std::vector<Group> groups;  // [i] is used by channel i
 };
 
 }  // namespace jccl

@@ -11,7 +11,7 @@ namespace jccl {
 namespace {
 
 constexpr int kIdlePolls = 64;
-constexpr int kYields = 256;  // then it sleeps: kernels publish without an event
+constexpr int kYields = 256;  // then the thread sleeps between polls, as kernels publish without an event
 constexpr std::chrono::microseconds kIdleSleep{50};
 constexpr int64_t kSleepNanos = 100'000'000;
 
@@ -19,18 +19,18 @@ constexpr int64_t kSleepNanos = 100'000'000;
 
 CollNetStaging::CollNetStaging(const std::vector<Led>& led, int ranks, int ranksOfHost) {
   for (const Led& one : led) {
-    moved_->links.emplace_back(one.toNetwork, one.fromNetwork, *one.group, ranks, ranksOfHost);
+    state_->links.emplace_back(one.toNetwork, one.fromNetwork, *one.group, ranks, ranksOfHost);
     groups_.push_back(one.group);
   }
 }
 
 void CollNetStaging::stop() {
   if (!thread_.joinable()) return;
-  moved_->stopping.store(true);
+  state_->stopping.store(true);
   activity_->wake();
-  while (moved_->ended.load() == 0) {
+  while (state_->ended.load() == 0) {
     if (isStuck()) return leaveThread(thread_);
-    futexWaitFor(moved_->ended, 0, kLookNanos);
+    futexWaitFor(state_->ended, 0, kLookNanos);
   }
   thread_.join();
 }
@@ -40,15 +40,15 @@ Status CollNetStaging::start(StagingActivity& activity) {
   activity_ = &activity;
   return startQuietThread(
       "jccl-collnet",
-      [moved = moved_, &activity] {
-        moved->run(activity);
-        moved->ended.store(1);
-        futexWake(moved->ended);
+      [state = state_, &activity] {
+        state->run(activity);
+        state->ended.store(1);
+        futexWake(state->ended);
       },
       &thread_);
 }
 
-void CollNetStaging::Moved::run(StagingActivity& activity) {
+void CollNetStaging::ThreadState::run(StagingActivity& activity) {
   int idle = 0;
   while (!stopping.load()) {
     const uint32_t begun = activity.begun();
@@ -78,14 +78,14 @@ bool CollNetStaging::isStuck() const {
   return std::any_of(groups_.begin(), groups_.end(), [](CollNetGroup* group) { return group->isStuck(); });
 }
 
-bool CollNetStaging::failed() const { return moved_->failed.load() || isStuck(); }
+bool CollNetStaging::failed() const { return state_->failed.load() || isStuck(); }
 
 Status CollNetStaging::error() const {
   for (const CollNetGroup* group : groups_) {
     if (group->failed()) return group->error();
   }
-  const std::lock_guard lock(moved_->mutex);
-  return moved_->error;
+  const std::lock_guard lock(state_->mutex);
+  return state_->error;
 }
 
 }  // namespace jccl

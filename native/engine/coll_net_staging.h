@@ -1,4 +1,4 @@
-// What kernels of a GPU exchange with a network that reduces: the leader's links, and the thread that moves them.
+// Moves data between kernels of a GPU and a network that reduces (CollNet): the links of a leader and their thread.
 #pragma once
 
 #include <atomic>
@@ -13,43 +13,44 @@
 
 namespace jccl {
 
-// The thread can be left behind in a call of a plug-in, with the group that it is in (CallWatch).
+// If a call of the plug-in does not return, the thread and the group of that call are left behind (CallWatch).
 class CollNetStaging {
  public:
   struct Led {
     ConnectionMemory toNetwork, fromNetwork;
     CollNetGroup* group = nullptr;
   };
-  // By the groups that this rank leads. Groups, memory and what counts operations live longer than this object. `ranks` and
-  // `ranksOfHost` as in CollNetLink.
+  // `led`: the groups that this rank leads, with their connections; both must outlive this object. `ranks` and
+  // `ranksOfHost`: see CollNetLink.
   CollNetStaging(const std::vector<Led>& led, int ranks, int ranksOfHost);
   ~CollNetStaging() { stop(); }
   CollNetStaging(const CollNetStaging&) = delete;
   CollNetStaging& operator=(const CollNetStaging&) = delete;
 
-  // Moves them while operations are in flight, until stop. Once.
+  // Starts the thread, which moves data while operations are in flight, until stop(). Call it once. `activity` must
+  // outlive this object.
   Status start(StagingActivity& activity);
   void stop();
 
-  // By any thread. A failure is final.
+  // Any thread may call these. A failure is final.
   bool failed() const;
   Status error() const;
 
  private:
-  // The thread's as well, which may stay.
-  struct Moved {
+  // Owned by this object and by the thread, which may outlive it.
+  struct ThreadState {
     std::vector<CollNetLink> links;
     std::atomic<bool> stopping{false}, failed{false};
     std::atomic<uint32_t> ended{0};
     std::mutex mutex;
-    Status error;  // guarded by it
+    Status error;  // guarded by `mutex`
 
     void run(StagingActivity& activity);
   };
 
   bool isStuck() const;
 
-  const std::shared_ptr<Moved> moved_ = std::make_shared<Moved>();
+  const std::shared_ptr<ThreadState> state_ = std::make_shared<ThreadState>();
   std::vector<CollNetGroup*> groups_;
   StagingActivity* activity_ = nullptr;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// How a rank's communicator on the host gets a network that reduces.
+// The part of HostCommunicator that offers, connects and uses a network that reduces (CollNet).
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace jccl {
 namespace {
 
-// The communicator can do without.
+// Limit for opening the plug-in. Initialisation does not wait longer, as the communicator works without CollNet.
 constexpr int64_t kMaxOpenNanos = 20'000'000'000;
 
 }  // namespace
