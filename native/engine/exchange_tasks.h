@@ -1,4 +1,4 @@
-// Sends and receives between pairs of ranks, and the collectives that consist of them; for host and device alike.
+// Sends and receives between pairs of ranks, and the collectives that consist of them. For host and device.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ struct PointToPointTask {
 
   Kind kind = Kind::Send;
   int peer = 0;
-  uint8_t* address = nullptr;  // only read for a send
+  uint8_t* address = nullptr;  // a send only reads from it
   size_t bytes = 0;
   uint32_t fingerprint = 0;  // both ends must agree on it
 };
 
-// Whether all peers are ranks, and sends to this rank and receives from it pair up, in order and in size. Nothing may run
-// otherwise.
+// Checks that all peers are ranks, and that this rank's sends to itself match its receives from itself in order and
+// size. If the check fails, the tasks must not run.
 inline Status checkTasks(int rank, int size, std::span<const PointToPointTask> tasks) {
   std::vector<const PointToPointTask*> sends, recvs;
   for (const auto& task : tasks) {
@@ -50,7 +50,7 @@ inline Status checkTasks(int rank, int size, std::span<const PointToPointTask> t
   return Status::ok();
 }
 
-// What they send or what they receive, whichever is more.
+// Returns the bytes that the tasks send or the bytes that they receive, whichever is more.
 inline size_t movedBytes(std::span<const PointToPointTask> tasks) {
   size_t sent = 0, received = 0;
   for (const PointToPointTask& task : tasks)
@@ -58,8 +58,9 @@ inline size_t movedBytes(std::span<const PointToPointTask> tasks) {
   return std::max(sent, received);
 }
 
-// All-to-all, gather and scatter as sends and receives; `operation.bytes` go between each pair, or a block of its counts.
-// Every rank begins with its successor, so that not all of them flood rank 0 first.
+// Sets `tasks` to the sends and receives of an all-to-all, a gather or a scatter. A message has `operation.bytes`
+// bytes, or as many elements as `operation.counts` says. Every rank begins with itself and its successor, so that the
+// ranks do not all send to rank 0 first.
 inline void exchangeTasks(const Operation& operation, int rank, int size, std::vector<PointToPointTask>& tasks) {
   const size_t element = sizeOf(operation.code.type);
   const Collective collective = operation.code.collective;
@@ -94,8 +95,8 @@ inline void exchangeTasks(const Operation& operation, int rank, int size, std::v
   }
 }
 
-// All-to-all with counts, and the exchanges of a user-defined reduction: elements to send by rank, where they begin,
-// elements to receive by rank, where they go.
+// Sets `tasks` to the sends and receives of an all-to-all with counts, or of a user-defined reduction. `counts` has
+// four rows with a value for each rank: elements to send, their offsets, elements to receive, their offsets.
 inline void vectorExchangeTasks(const Operation& operation, const std::vector<int64_t>& counts, int rank, int size,
                                 std::vector<PointToPointTask>& tasks) {
   const size_t element = sizeOf(operation.code.type);

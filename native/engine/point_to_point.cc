@@ -11,21 +11,21 @@ namespace jccl {
 namespace {
 
 constexpr size_t kMinChunkBytes = 64 * 1024;
-// In so many parts, copying one overlaps with sending another.
+// A message is divided into at most this many chunks, so that copying one overlaps with sending another.
 constexpr size_t kChunks = 4;
 
-// The next chunk of a message: both ends cut alike.
+// Returns the size of the next chunk of a message. Both ends compute the same.
 uint32_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMemory& memory) {
   const size_t max = std::min(memory.shape.simpleSlotBytes(), memory.maxExchangeBytes);
   return static_cast<uint32_t>(std::min({task.bytes - done, max, std::max(task.bytes / kChunks, kMinChunkBytes)}));
 }
 
-// Check word and data of so many bytes are one line with LL.
+// With LL, the check word and this many bytes of data fit into one cache line.
 constexpr size_t kMaxLLBytes = 24;
 // Up to this size LL128 is faster than SIMPLE.
 constexpr size_t kMaxLL128Bytes = 1024;
 
-// Both ends decide alike, by the size of the message.
+// Returns the protocol of a message. Both ends decide by the size of the message, and so agree.
 Protocol protocolOf(const PointToPointTask& task, const ConnectionMemory& memory, TransportKind transport) {
   if (isNetwork(transport)) return Protocol::Simple;
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128}) {
@@ -43,7 +43,8 @@ bool isHere(const RecvConnection& connection, Protocol protocol) {
   return LLCodec::load(connection.memory.llSlot(step), 0, LLFlags<32>::flagOf(step), check);
 }
 
-// Whether the next message is there, and the sender's is of another size.
+// Returns the protocol of the next message if it has arrived with another one than `expected`: the sender's message
+// then has another size than this rank expects.
 std::optional<Protocol> foundInstead(const RecvConnection& connection, Protocol expected) {
   if (connection.isNet()) return std::nullopt;
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
@@ -56,7 +57,7 @@ bool isSend(const PointToPointTask& task) { return task.kind == PointToPointTask
 
 bool isLarge(const PointToPointTask& task) { return task.bytes >= UserMemoryScope::kMinBytes; }
 
-// Posts where the chunks of a message belong, as far as there are slots for them.
+// Posts the addresses for the remaining chunks of a message, for at most as many as there are slots.
 void postAddresses(const PointToPointTask& task, size_t done, const RecvConnection& connection) {
   for (uint64_t ahead = 0; ahead < kSlots && done < task.bytes; ++ahead) {
     const uint32_t bytes = nextChunk(task, done, connection.memory);
@@ -69,7 +70,7 @@ uint32_t wireBytes(Protocol protocol, size_t bytes) {
   return protocol == Protocol::LL ? LLCodec::wireBytes(bytes) : LL128Codec::wireBytes(bytes);
 }
 
-// Returns whether there was credit.
+// Sends a message with LL or LL128. Returns false if there is no credit.
 bool sendSmall(const PointToPointTask& task, Protocol protocol, SendConnection& connection) {
   if (!connection.hasCredit()) return false;
   const uint64_t step = connection.step;
@@ -104,7 +105,7 @@ Protocol PointToPoint::largestProtocol(Tasks tasks, Channel& channel) const {
   Protocol largest = Protocol::LL;
   for (const PointToPointTask& task : tasks) {
     if (task.peer == rank_) continue;
-    const SendConnection& connection = channel.sendTo(task.peer);  // as the other direction's
+    const SendConnection& connection = channel.sendTo(task.peer);  // a receive has the same protocol
     largest = std::max(largest, protocolOf(task, connection.memory, connection.transport));
   }
   return largest;
@@ -120,7 +121,8 @@ size_t PointToPoint::sendAhead(Tasks tasks, Channel& channel) const {
   return tasks.size();
 }
 
-// Receives one small message after the other: all that this rank sends is on its way, so that none waits for this one.
+// Receives small messages one after the other. Call it only after this rank has sent all its messages, so that no peer
+// waits for this rank.
 void PointToPoint::receiveEach(Tasks tasks, Channel& channel) {
   const bool oneWay = std::none_of(tasks.begin(), tasks.end(), isSend);
   for (const PointToPointTask& task : tasks) {
@@ -139,7 +141,7 @@ void PointToPoint::receiveEach(Tasks tasks, Channel& channel) {
   }
 }
 
-// Moves all queues side by side.
+// Moves the chunks of all queues in turn.
 void PointToPoint::moveEach(Tasks tasks, Channel& channel) {
   ProgressEngine* const network = channel.waiter().control().progress;
   UserMemoryScope userMemory(network);
@@ -153,13 +155,14 @@ void PointToPoint::moveEach(Tasks tasks, Channel& channel) {
   if (network != nullptr) network->revoke();
 }
 
-// After the wait, whose end clears its record.
+// Fails the communicator if a message did not match; returns true then. Call it after a wait has ended, because the end
+// of the wait clears the progress record.
 bool PointToPoint::failMismatched(Channel& channel) {
   if (mismatch_) channel.waiter().fail(Code::Mismatch, *mismatch_);
   return mismatch_.has_value();
 }
 
-// Waits until the network no longer needs the user's memory.
+// Waits until the network no longer needs the user's memory. Returns false after a failure.
 bool PointToPoint::finishSends(Channel& channel) {
   for (size_t i = 0; i < used_; ++i) {
     if (queues_[i].kind != PointToPointTask::Kind::Send) continue;
@@ -169,7 +172,7 @@ bool PointToPoint::finishSends(Channel& channel) {
   return true;
 }
 
-// False: it has failed.
+// Returns false after a failure.
 bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
   Waiter& waiter = channel.waiter();
   for (;;) {
@@ -186,7 +189,7 @@ bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
     const RecvConnection& from = channel.recvFrom(unfinished->peer);
     const WaitPlace place{unfinished->peer, sends ? to.transport : from.transport,
                           sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, sends ? to.step : from.step};
-    // A wait may check again after it has seen the condition: what has moved stays moved.
+    // A wait may check its condition again after it was true, so `any` stays true once something has moved.
     bool any = false;
     const auto moved = [&] {
       for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
@@ -210,7 +213,7 @@ void PointToPoint::copyOwn(Tasks tasks) const {
   }
 }
 
-// Sends before `firstSend` are over.
+// Puts the tasks into one queue for each peer and direction. Sends before index `firstSend` have already been sent.
 void PointToPoint::enqueue(Tasks tasks, size_t firstSend) {
   used_ = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -230,7 +233,7 @@ void PointToPoint::enqueue(Tasks tasks, size_t firstSend) {
   }
 }
 
-// Moves one chunk of the queue's current task if that is possible now.
+// Moves one chunk of the queue's current task if that is possible now. Returns true if something has moved.
 bool PointToPoint::advance(Queue& queue, Tasks tasks, Channel& channel) {
   if (queue.next == queue.tasks.size()) return false;
   const PointToPointTask& task = tasks[queue.tasks[queue.next]];
@@ -283,7 +286,7 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
   return true;
 }
 
-// The buffers of a message to itself may overlap; then they are not stored past the cache.
+// Copies bytes. The buffers of a message from this rank to itself may overlap; they are not stored past the cache then.
 void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const {
   if (bytes == 0 || to == from) return;
   if (!pastCache || (to < from + bytes && from < to + bytes)) {
@@ -295,7 +298,7 @@ void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pas
   stores_.copy(&destination, 1, &source, 1, bytes, PostOp{}, 1);
 }
 
-// Takes what is there of a small message, from `done` on.
+// Unpacks the part of a small message that has arrived, from offset `done` on.
 PointToPoint::Moved PointToPoint::receiveSmall(const PointToPointTask& task, Protocol protocol, size_t& done,
                                                RecvConnection& connection) {
   const uint64_t step = connection.step;

@@ -1,8 +1,8 @@
-// Many sends and receives at once, moved chunk by chunk, none of which can hold up another.
+// Runs many sends and receives at once. Data moves chunk by chunk, so that no message can hold up another.
 //
-// Tasks to one peer run in the order in which they were given, tasks from one peer likewise; between peers there is no
-// order. Data goes through the slots of channel 0: small messages between ranks of one host with LL or LL128, all others
-// with SIMPLE. Behind a network large messages are sent from user memory, and received into it, if it can be done (zero-copy).
+// Sends to one peer run in the given order, and so do receives from one peer; there is no order between peers. Data
+// goes through the slots of channel 0: small messages between ranks of one host with LL or LL128, all others with
+// SIMPLE. Over a network, large messages are sent from user memory and received into it if possible (zero-copy).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace jccl {
 
 // How chunks are stored (engine/store_policy.h).
 struct ChunkStores {
-  ReduceCopyFn copy = nullptr;  // of bytes; needed where one of these is set
+  ReduceCopyFn copy = nullptr;  // copies bytes; required if one of the flags is set
   bool pastCacheToSlots = false;
   bool pastCacheToOutput = false;
 };
@@ -28,15 +28,15 @@ class PointToPoint {
  public:
   explicit PointToPoint(int rank) : rank_(rank) {}
 
-  // Runs until all are done or the communicator fails (seen in the waiter's control). Returns the protocol of the largest
-  // message.
+  // Runs until all tasks are done or the communicator fails, which the waiter's control shows. Returns the protocol of
+  // the largest message.
   Protocol run(std::span<const PointToPointTask> tasks, Channel& channel, const ChunkStores& stores);
 
  private:
   struct Queue {
-    std::vector<size_t> tasks;  // indexes, in order
-    size_t next = 0;            // position in `tasks`
-    size_t done = 0;            // bytes of the current one
+    std::vector<size_t> tasks;  // indexes of the tasks, in their order
+    size_t next = 0;            // position of the current task in `tasks`
+    size_t done = 0;            // bytes of the current task that have moved
     PointToPointTask::Kind kind{};
     int peer = 0;
   };
@@ -63,10 +63,10 @@ class PointToPoint {
   void copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const;
 
   int rank_;
-  ChunkStores stores_;  // of what runs
+  ChunkStores stores_;  // of the current run
   std::vector<Queue> queues_;
   size_t used_ = 0;
-  std::optional<WaitPlace> mismatch_;  // where a message was not the expected one
+  std::optional<WaitPlace> mismatch_;  // where another message than the expected one arrived
 };
 
 }  // namespace jccl

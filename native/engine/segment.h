@@ -1,13 +1,13 @@
 // The memory that a rank shares with the ranks on its host.
 //
-//     page 0           SegmentHeader: proves to a peer that it mapped what it meant to map
+//     page 0           SegmentHeader: lets a peer check that it mapped the right segment
 //     4096             EventCount: peers wake this rank
 //     4096 + 128       CpuPlacement: the core on which this rank runs
-//     4096 + 192       PeerAccess: ends what this rank does in peers' buffers
+//     4096 + 192       PeerAccess: stops this rank's use of peers' buffers
 //     4096 + 256       BufferExchange lines, one for each rank of the communicator, written by that rank
 //     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
 //
-// Blocks that no connection uses cost address space only: the file is sparse.
+// Blocks that no connection uses cost only address space, because the file is sparse.
 #pragma once
 
 #include <atomic>
@@ -38,31 +38,32 @@ struct SegmentHeader {
   uint64_t bytes;
 };
 
-// Where the buffers of a rank are, in an operation that may read and write user buffers in place.
+// The location of a rank's buffers in an operation that may run in place.
 struct BufferLocations {
-  bool shared = false;  // whether all buffers that peers use can be addressed by them
+  bool shared = false;  // peers can reach all buffers of this rank that they use
   uint64_t sendSegment = 0, sendOffset = 0;
   uint64_t recvSegment = 0, recvOffset = 0;
   uint64_t fingerprint = 0;
 };
 
-// What a rank writes for each peer before such an operation. A rank with ordinary buffers that only sends may get ahead of
-// the reader by any number of operations, so a later one may take the place of what a peer is about to read.
+// The buffer-exchange descriptor that a rank writes for each peer before an operation that may run in place. A rank
+// with ordinary buffers that only sends may be any number of operations ahead of its peers. So a later descriptor can
+// replace the one that a peer is about to read.
 class alignas(64) BufferDescriptor {
  public:
   void publish(uint64_t sequence, const BufferLocations& own) {
     sequence_.store(0, std::memory_order_relaxed);
     const uint64_t values[kValues] = {own.shared,      own.sendSegment, own.sendOffset,
                                       own.recvSegment, own.recvOffset,  own.fingerprint};
-    // Each releases the invalidation, so that who reads a new value sees it afterwards.
+    // Each store releases the invalidation: a reader that has read a new value sees the invalidation afterwards.
     for (int i = 0; i < kValues; ++i) values_[i].store(values[i], std::memory_order_release);
     sequence_.store(sequence, std::memory_order_release);
   }
 
-  // Whether the descriptor of this operation, or of a later one, is there.
+  // Returns true if the descriptor of this operation or of a later one has been published.
   bool isPublished(uint64_t sequence) const { return sequence_.load(std::memory_order_acquire) >= sequence; }
 
-  // Once it is published. False: a later one took its place, before or while it was read.
+  // Reads a published descriptor. Returns false if a later one replaced it before or during the read.
   bool read(uint64_t sequence, BufferLocations& theirs) const {
     uint64_t values[kValues];
     for (int i = 0; i < kValues; ++i) values[i] = values_[i].load(std::memory_order_acquire);
@@ -81,19 +82,21 @@ struct alignas(64) CompletionFlag {
   std::atomic<uint64_t> sequence;
 };
 
-// Two of each, used alternately: a rank that waits for the reader may be one operation ahead of it, never two.
+// What one rank writes for another. Operations use the two descriptors and the two flags alternately: a rank that waits
+// for the reader can be one operation ahead of it, but never two.
 struct BufferExchange {
   BufferDescriptor descriptors[2];
   CompletionFlag finished[2];
 };
 static_assert(sizeof(BufferExchange) == 256);
 
-// Lets a rank whose operation fails take its buffers back from a peer that reads or writes them in place. It is in
-// the peer's segment. Each side writes its word first and reads the other's afterwards, both sequentially consistent:
-// either the peer sees the revocation before it touches anything, or the owner sees the peer inside.
+// With this line in the segments of its peers, a rank whose operation fails takes back the buffers that the peers use
+// in place. The owner of a buffer writes `revokedBy` and then reads `inside`; the peer writes `inside` and then reads
+// `revokedBy`, all sequentially consistent. So either the peer sees the revocation before it touches a buffer, or the
+// owner sees that the peer is inside.
 struct alignas(64) PeerAccess {
-  std::atomic<uint32_t> inside;     // written by the segment's rank: nonzero while it touches peers' buffers
-  std::atomic<uint32_t> revokedBy;  // written by peers: rank + 1 of one whose buffers must not be touched any more
+  std::atomic<uint32_t> inside;     // written by the segment's rank: nonzero while it uses peers' buffers
+  std::atomic<uint32_t> revokedBy;  // written by peers: rank + 1 of a peer whose buffers must not be used any more
 };
 static_assert(sizeof(PeerAccess) == 64);
 
@@ -101,7 +104,7 @@ struct SegmentShape {
   uint32_t size = 1;
   uint32_t channels = 1;
   ConnectionShape connection;
-  bool rotates = true;  // see ConnectionMemory; both ends of a connection do the same
+  bool rotates = true;  // see ConnectionMemory; the same at both ends of a connection
 
   static constexpr size_t kEventCountOffset = 4096;
   static constexpr size_t kCpuPlacementOffset = 4096 + 128;
@@ -114,7 +117,7 @@ struct SegmentShape {
   size_t bytes() const { return blockOffset(static_cast<int>(size), 0); }
 };
 
-// A view of a segment, our own or a peer's, in our address space.
+// A view of a segment, this rank's or a peer's, in the address space of this process.
 class Segment {
  public:
   Segment() = default;
@@ -128,7 +131,7 @@ class Segment {
     return *reinterpret_cast<CpuPlacement*>(base_ + SegmentShape::kCpuPlacementOffset);
   }
   PeerAccess& peerAccess() const { return *reinterpret_cast<PeerAccess*>(base_ + SegmentShape::kPeerAccessOffset); }
-  // What `rank` writes for the owner of this segment.
+  // Returns the lines that `rank` writes for the owner of this segment.
   BufferExchange& bufferExchangeOf(int rank) const {
     return *reinterpret_cast<BufferExchange*>(base_ + SegmentShape::kBufferExchangeOffset +
                                               rank * sizeof(BufferExchange));
@@ -151,7 +154,8 @@ class Segment {
     h.magic = SegmentHeader::kMagic;
   }
 
-  // Whether this is the segment of `rank` in the communicator `token`, with our layout.
+  // Checks that this is the segment of `rank` in the communicator `token`, and has the layout of this rank's own
+  // segment.
   Status verify(int rank, const uint64_t token[2]) const {
     const SegmentHeader& h = header();
     const auto wrong = [&](const char* name, uint64_t found, uint64_t expected) {

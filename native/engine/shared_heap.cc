@@ -11,10 +11,10 @@
 namespace jccl {
 namespace {
 
-// Huge pages are taken for a whole buffer, also for what nobody touches: for more than this part of the available memory
-// that could take what another needs.
+// Huge pages take memory for the whole buffer, also for parts that are never used. A buffer larger than a quarter of
+// the available memory gets none, as other programs may need that memory.
 constexpr size_t kMaxPartOfMemory = 4;
-constexpr size_t kAlwaysBytes = size_t{64} << 20;  // reading the rest costs more than so little memory matters
+constexpr size_t kAlwaysBytes = size_t{64} << 20;  // a smaller buffer always gets them, without reading /proc/meminfo
 
 bool fitsAtOnce(size_t bytes) {
   if (bytes <= kAlwaysBytes) return true;
@@ -40,7 +40,7 @@ Status SharedHeap::allocate(size_t bytes, void*& memory) {
   const std::lock_guard lock(mutex_);
   if (Status status = start(); !status) return status;
   auto segment = std::make_shared<ShmSegment>();
-  // The word behind the user's bytes shows processes that have mapped the segment that it is in use.
+  // A word after the user's bytes shows other processes that the segment is in use.
   if (Status status = ShmSegment::create("HostBuffer", bytes + sizeof(uint64_t), ShmBacking::Auto, segment.get());
       !status) {
     return status;

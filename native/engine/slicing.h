@@ -1,4 +1,4 @@
-// How an operation is cut into steps: the same on the host and on GPUs, and on all ranks.
+// Divides an operation into steps: in the same way on hosts and GPUs, and on all ranks.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,21 @@
 
 namespace jccl {
 
-// The bytes of a step without a size from the tuning.
+// Bytes of a step if the choice sets no size.
 inline constexpr uint32_t kDefaultStepBytes = 128 * 1024;
-// A chunk is so many slices, each a step: the next rank starts on a slice while this one works on the following. Not where
-// whole rounds overlap.
+// Slices in a chunk. Each slice is a step, so that the next rank can process one slice while this rank processes the
+// following. If whole rounds overlap, one slice is enough.
 inline constexpr uint32_t kSlicesPerChunk = 2;
 
-// The elements of a step that takes `capacityBytes` at most. Divides 32 bits: 64 take several times as long.
+// Returns the elements of a step, which has at most `capacityBytes`. Divides 32-bit numbers, as a 64-bit division takes
+// several times as long.
 JCCL_FN inline size_t sliceCountOf(const Choice& choice, uint32_t capacityBytes, size_t elementBytes) {
   const uint32_t asked = choice.chunkBytes == 0 ? kDefaultStepBytes : choice.chunkBytes;
   const uint32_t count = (asked < capacityBytes ? asked : capacityBytes) / static_cast<uint32_t>(elementBytes);
   return count == 0 ? 1 : count;
 }
 
-// The elements of a chunk of a ring, and of what host ranks send to all.
+// Returns the elements of a chunk of a ring, or of the direct algorithm on the host.
 JCCL_FN inline size_t chunkCountOf(Collective collective, size_t sliceCount) {
   const bool overlaps = collective == Collective::AllReduce || collective == Collective::Barrier;
   return sliceCount * (overlaps ? 1 : kSlicesPerChunk);

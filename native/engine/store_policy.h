@@ -1,33 +1,35 @@
-// How something is stored: into the cache, or past it with non-temporal stores. Decided by measuring, all the time.
+// Chooses how data is stored: into the cache, or past it with non-temporal stores. The choice is based on measurements
+// that are repeated all the time.
 //
-// Neither is better everywhere, and the difference is large. Chunks in peers' SIMPLE slots (all-reduce of 1 MiB between
-// 2 ranks, microseconds):
+// Neither kind of store is better everywhere, and the difference is large. Chunks in peers' SIMPLE slots (all-reduce of
+// 1 MiB between 2 ranks, microseconds):
 //
 //     cores of the two ranks         cached   past the cache
 //     share the third-level cache        60              140
 //     share no cache                    640              120
 //
-// and the outputs of large operations (2 ranks that share it, buffers in place, microseconds):
+// and outputs of large operations (2 ranks that share the third-level cache, buffers in place, microseconds):
 //
 //     reported third-level cache      bytes   cached   past the cache
 //     260 MiB, in a virtual machine   1 MiB       33               50
 //     of two cores                   16 MiB     1360              980
 //                                    64 MiB    10000             4660
 //
-// Cores that share nothing take a line back from each other for every store. No query returns reliably which cores the
-// ranks get (virtual machines move), and it changes while they run; nor how much of a shared cache a host can use. So
-// each rank times its own operations, by collective and size, and keeps to the faster one.
+// Cores that share no cache take a line back from each other for every store. No query reliably tells on which cores
+// ranks run, and this changes while they run (virtual machines move). Nor does a query tell how much of a shared cache
+// a host can use. So each rank times its own operations, by collective and size, and uses the faster kind of store.
 //
-// An operation takes as long as its slowest rank, so a rank that uses the faster one alone sees no gain: all must change at
-// the same time. They count operations for that. All ranks of a communicator run the same ones in the same order; of
-// every so many of a kind, the first few are measured on all ranks, one kind of store first, then the other, and each
-// rank decides by its own times.
+// An operation takes as long as its slowest rank. A rank that tries the faster kind alone sees no gain, so all ranks
+// must change at the same time. They do this by counting, because all ranks of a communicator run the same operations
+// in the same order. Of every Samples::period operations of a collective and size, all ranks measure the first few, one
+// kind of store after the other. Each rank then decides by its own times.
 //
-// Where data goes one way only, who sends is ahead by all slots, and its own stores say nothing of what they cost the
-// receiver: they are measured once the slots are full, when it is as slow as the receiver. (Its stores alone would send a
-// reduction of 64 KiB past a cache that both share: 4.1 instead of 1.7 microseconds.)
+// If data goes in one direction only, the sender is ahead of the receiver by all slots, and the time of its stores does
+// not show what they cost the receiver. So the sender measures only once the slots are full, when it is as slow as the
+// receiver. (Judged by its stores alone, a sender would store a reduction of 64 KiB past a cache that both ranks share:
+// 4.1 instead of 1.7 microseconds.)
 //
-// Results do not depend on it, nor can a receiver see the difference.
+// The choice does not change results, and a receiver cannot see it.
 #pragma once
 
 #include <algorithm>
@@ -43,11 +45,12 @@ namespace jccl {
 
 class StorePolicy {
  public:
-  // Two measurements of the same operations follow each other, 0 or 1, so that neither disturbs the other.
+  // `order`: 0 or 1. Two policies that measure the same operations need different orders: the second then measures
+  // after the first, and neither disturbs the other.
   explicit StorePolicy(int order = 0) : order_(order) {}
 
-  // Whether the operation that starts now is to store past the cache; `guess` is the answer until a measurement has
-  // given one. took() follows, before the next of any kind.
+  // Returns true if the operation that starts now must store past the cache. `guess`: the answer before the first
+  // measurement. Call took() after the operation, before the next call.
   bool streams(Collective collective, size_t bytes, bool guess = false) {
     Kind& kind = of(collective, bytes);
     const Samples samples = samplesOf(collective, bytes);
@@ -56,7 +59,7 @@ class StorePolicy {
     return kind.decided ? kind.streaming : guess;
   }
 
-  // The operation is over.
+  // Records how long the operation took.
   void took(Collective collective, size_t bytes, int64_t nanos) {
     Kind& kind = of(collective, bytes);
     const Samples samples = samplesOf(collective, bytes);
@@ -77,18 +80,18 @@ class StorePolicy {
   }
 
  private:
-  // Of each kind of store.
+  // The operations that are measured for each kind of store.
   struct Samples {
-    int skipped;  // they find slots and caches as the other kind has left them
+    int skipped;  // before the counted ones: they find slots and caches as the other kind of store left them
     int counted;
-    int period;          // operations from one measurement to the next
-    bool ahead = false;  // the sender is: all count, else the shortest, as waiting for a late peer only ever adds
+    int period;          // number of operations from one measurement to the next
+    bool ahead = false;  // the sender is ahead: typical() counts; otherwise the shortest, as late peers only add time
 
     constexpr int all() const { return skipped + counted; }
   };
 
-  // Large operations take long, and few of them suffice; they fill the slots by themselves. A measurement takes some 2 % of
-  // the time where one kind of store takes twice as long as the other.
+  // Few large operations suffice, because they take long and each fills the slots. If one kind of store takes twice as
+  // long as the other, measurements cost about 2 % of the time.
   static constexpr size_t kLargeBytes = 8u << 20;
   static constexpr Samples samplesOf(Collective collective, size_t bytes) {
     if (bytes >= kLargeBytes) return {0, 2, 128};
@@ -99,7 +102,7 @@ class StorePolicy {
     return hasRoot(collective) || collective == Collective::SendRecv;
   }
 
-  // Of consecutive operations.
+  // The times of consecutive operations.
   struct Time {
     int64_t shortest = 0;
     int64_t sum = 0;
@@ -112,19 +115,19 @@ class StorePolicy {
       if (nanos > longest[0]) std::swap(nanos, longest[0]);
       longest[1] = std::max(longest[1], nanos);
     }
-    // Without those in which somebody was late.
+    // Returns the sum without the two longest times, as a rank may have been late in them.
     int64_t typical() const { return sum - longest[0] - longest[1]; }
   };
 
-  // Operations that touch parts of slots for the first time: each uses another part of its slot.
+  // Number of first operations that a sender that is ahead does not measure: each uses a new part of its slot.
   static constexpr int kFresh = 4 * kSlots;
 
   struct Kind {
-    Time time;                // of the kind of store that is measured
-    int64_t cachedNanos = 0;  // the result for the first
-    int place = 0;            // in the period
-    bool decided = false;     // by a measurement
-    bool streaming = false;   // its result
+    Time time;                // of the kind of store that is being measured
+    int64_t cachedNanos = 0;  // the result for stores into the cache
+    int place = 0;            // of the next operation in the period
+    bool decided = false;     // true after the first measurement
+    bool streaming = false;   // result of the last measurement: stores past the cache are faster
   };
 
   int beginOf(const Kind& kind, const Samples& samples) const {

@@ -1,4 +1,4 @@
-// User memory that the network may reach for as long as an operation runs.
+// Makes user memory known to the network while an operation runs.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace jccl {
 
 class UserMemoryScope {
  public:
-  // Registering less costs more than copying it.
+  // Smallest memory that is made known: registering less costs more than copying it.
   static constexpr size_t kMinBytes = 256 * 1024;
 
-  // `network` is null where there is none.
+  // `network`: null if there is none.
   explicit UserMemoryScope(ProgressEngine* network) : network_(network) {}
   ~UserMemoryScope() {
     if (added_) network_->clearUserMemory();

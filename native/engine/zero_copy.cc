@@ -13,25 +13,26 @@
 namespace jccl {
 namespace {
 
-// A descriptor names a pointer by this segment: the reader is a thread of the same process.
+// In a descriptor for a thread of the same process: the segment number that says that the offset is a pointer.
 constexpr uint64_t kThisProcess = ~uint64_t{0};
 
-// Bytes of every buffer that are processed at a time. Measured from 4 to 256 KiB: large enough that streams of lines
-// get going, a small part of the core's own cache.
+// Bytes of every buffer that are processed at a time. Chosen from measurements of 4 to 256 KiB: large enough for
+// sequential access to reach full speed, and a small part of the core's own cache.
 constexpr size_t kChunkBytes = 64 * 1024;
 
-// A process that has not ended a chunk after this time counts as stopped: a chunk takes less than a millisecond of a core.
+// A process that is still inside a chunk after this time counts as stopped: a chunk takes less than a millisecond of
+// CPU time.
 constexpr int64_t kMaxInsideNanos = 1'000'000'000;
 constexpr int64_t kNanosPerProcessCheck = 20'000'000;
 constexpr int kYieldsInside = 100;
 constexpr std::chrono::microseconds kSleepInside{50};
 
-// Whether peers read the rank's send buffer.
+// Returns true if peers read the send buffer of `rank`.
 bool readsSend(const Operation& operation, int rank) {
   switch (operation.code.collective) {
     case Collective::AllGather:
     case Collective::Gather:
-      return false;  // every rank passes on its own
+      return false;  // every rank stores its own part into the buffers of the others
     case Collective::Broadcast:
     case Collective::Scatter:
       return rank == operation.root;
@@ -40,13 +41,13 @@ bool readsSend(const Operation& operation, int rank) {
   }
 }
 
-// Whether peers write the rank's receive buffer.
+// Returns true if peers write the receive buffer of `rank`.
 bool writesRecv(const Operation& operation, int rank) {
   switch (operation.code.collective) {
     case Collective::ReduceScatter:
     case Collective::Scatter:
     case Collective::AllToAll:
-      return false;  // every rank fetches its own
+      return false;  // every rank stores into its own buffer only
     case Collective::Reduce:
     case Collective::Gather:
       return rank == operation.root;
@@ -55,7 +56,7 @@ bool writesRecv(const Operation& operation, int rank) {
   }
 }
 
-// Whether the ranks divide the work on data that all have, or one has, as a whole.
+// Returns true if the whole buffer is divided among the ranks, so that each works on one part of it.
 bool isDivided(Collective collective) {
   return collective == Collective::AllReduce || collective == Collective::Broadcast || collective == Collective::Reduce;
 }
@@ -73,7 +74,8 @@ ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& trans
   return Result::Failed;
 }
 
-// Peers use only buffers that have every rank's part, or all of what one rank has.
+// Returns the size of the buffers that peers use: those with the parts of all ranks, or with the whole of one rank's
+// data.
 size_t ZeroCopy::largeBufferBytes(const Operation& operation) const {
   const bool isPair = isExchange(operation.code.collective) && operation.counts == nullptr;
   return operation.bytes * (isPair ? size_ : 1);
@@ -83,7 +85,8 @@ void ZeroCopy::publish(int peer, uint64_t sequence, const BufferLocations& own) 
   peers_[peer].bufferExchangeOf(rank_).descriptors[sequence % 2].publish(sequence, own);
 }
 
-// Peers take an operation for ordinary where the descriptor of a later one is in its place.
+// Publishes descriptors of the last two declared operations. Peers that find the descriptor of a later operation take
+// an operation for ordinary, so the earlier declared ones need none.
 void ZeroCopy::declareOrdinary() {
   declaredTo_ = sequence_ + std::min(ordinary_ / kOrdinaryShare, kMaxDeclared);
   ordinary_ += declaredTo_ - sequence_;
@@ -95,7 +98,7 @@ void ZeroCopy::declareOrdinary() {
   }
 }
 
-// Publishes where our buffers are. Returns whether all peers can use them.
+// Publishes where this rank's buffers are. Returns true if all peers can use them.
 bool ZeroCopy::publish(const Operation& operation) {
   const bool needSend = readsSend(operation, rank_);
   const bool needRecv = writesRecv(operation, rank_);
@@ -133,7 +136,8 @@ bool ZeroCopy::publish(const Operation& operation) {
   return shared;
 }
 
-// Waits for all descriptors. `shared` says whether all ranks' buffers can be used; false is returned after a failure.
+// Waits for the descriptors of all peers. Sets `shared` to false if the buffers of a rank cannot be used. Returns false
+// after a failure.
 bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared) {
   const size_t bytes = largeBufferBytes(operation);
   for (int peer = 0; peer < size_; ++peer) {
@@ -144,13 +148,13 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
     const BufferDescriptor& descriptor = own_.bufferExchangeOf(peer).descriptors[sequence_ % 2];
     if (!waiter.wait([&] { return descriptor.isPublished(sequence_); }, placeOf(peer))) return false;
     BufferLocations theirs;
-    // A peer that is in a later operation did not wait for this rank, so its buffers in this one were ordinary.
+    // A peer that is in a later operation did not wait for this rank, so its buffers were ordinary in this operation.
     if (!descriptor.read(sequence_, theirs)) {
       shared = false;
       continue;
     }
     if (!theirs.shared) {
-      shared = false;  // perhaps declared before the peer knew the operation: the checks of slots find a mismatch
+      shared = false;  // no mismatch check here: a peer may declare before it knows the operation, and slots check it
       continue;
     }
     if (theirs.fingerprint != operation.fingerprint) {
@@ -169,7 +173,7 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
     if (needSend) found.send = find(theirs.sendSegment, theirs.sendOffset);
     if (needRecv) found.recv = find(theirs.recvSegment, theirs.recvOffset);
     if ((needSend && found.send == nullptr) || (needRecv && found.recv == nullptr)) {
-      // The peer relies on us to use its memory: it would wait for ever if this rank now went through slots.
+      // The peer expects this rank to use its memory, and would wait for ever if this rank now went through slots.
       waiter.fail(Code::Transport, placeOf(peer));
       return false;
     }
@@ -177,8 +181,9 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
   return true;
 }
 
-// Does this rank's part, unless this rank fails or a peer takes its buffers back. Then what ended the peer's operation ends
-// this one too, soon or at the deadline.
+// Does this rank's part of the operation. Returns false if this rank failed or a peer revoked its buffers. In the
+// latter case waits until the operation fails here, too: by the cause that ended the peer's operation, or at the
+// deadline.
 bool ZeroCopy::work(const Operation& operation, const Transfer& transfer, Waiter& waiter) {
   PeerAccess& access = own_.peerAccess();
   access.inside.store(1, std::memory_order_seq_cst);
@@ -191,13 +196,13 @@ bool ZeroCopy::work(const Operation& operation, const Transfer& transfer, Waiter
   return false;
 }
 
-// Whether the next chunk may be touched.
+// Returns true if this rank may use the next chunk.
 bool ZeroCopy::mayContinue(const WaitControl& control) const {
   return own_.peerAccess().revokedBy.load(std::memory_order_seq_cst) == 0 && !control.failed();
 }
 
-// Reads and writes the part of this rank in all ranks' buffers; no two ranks touch the same element of a buffer, except
-// to read it.
+// Reads and writes this rank's part of all ranks' buffers. No rank writes an element of a buffer that another rank
+// reads or writes.
 bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control) {
   const Collective collective = operation.code.collective;
   if (collective == Collective::AllToAll) return pullBlocks(operation, transfer, control);
@@ -230,14 +235,14 @@ bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, 
   } else if (collective == Collective::Reduce || collective == Collective::Gather) {
     addDestination(buffers_[operation.root].recv + at);
   } else {
-    // Every rank begins with another destination, so that they do not all write to one memory at a time.
+    // Every rank begins with another destination, so that ranks do not all write into the same memory at a time.
     for (int i = 0; i < size_; ++i) addDestination(buffers_[(rank_ + i) % size_].recv + at);
   }
   return destinationCount == 0 ||
          walk(transfer, destinations, destinationCount, sources, sourceCount, part.count, control);
 }
 
-// An all-to-all: copies this rank's block of every rank's buffer.
+// Runs an all-to-all: copies this rank's block from the buffer of every rank.
 bool ZeroCopy::pullBlocks(const Operation& operation, const Transfer& transfer, const WaitControl& control) {
   const size_t block = operation.count * transfer.elementBytes;
   for (int i = 0; i < size_; ++i) {
@@ -249,13 +254,14 @@ bool ZeroCopy::pullBlocks(const Operation& operation, const Transfer& transfer, 
   return true;
 }
 
-// Operations walk up and down alternately: what one touched last is still in the core's own cache, and the next begins with
-// it. Always upwards, buffers somewhat larger than that cache would evict every line just before it is used again.
+// Processes the elements chunk by chunk, upwards and downwards in alternate operations: each operation begins with the
+// data that the previous one used last, which is still in the core's own cache. If all walked upwards, buffers somewhat
+// larger than that cache would evict every line just before it is used again. Returns false if the operation must stop.
 bool ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int destinationCount,
                     const void* const* sources, int sourceCount, size_t count, const WaitControl& control) const {
   const void* from[kMaxFanout + 1];
   void* to[kMaxFanout + 1];
-  // Copies have nothing to finish: averages are divided where they are summed.
+  // A copy needs no post-operation: averages are divided when they are summed.
   const PostOp post = sourceCount == 1 ? PostOp{} : transfer.post;
   const size_t each = std::max<size_t>(kChunkBytes / transfer.elementBytes, 1);
   const size_t chunks = (count + each - 1) / each;
@@ -286,7 +292,7 @@ bool ZeroCopy::finish(Waiter& waiter) {
   return true;
 }
 
-// Returns when the buffers of the failed operation are this rank's alone.
+// Revokes this rank's buffers after a failed operation, and returns when no peer uses them any more.
 void ZeroCopy::reclaimBuffers(const Operation& operation) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
@@ -301,7 +307,8 @@ void ZeroCopy::reclaimBuffers(const Operation& operation) {
   }
 }
 
-// False: the peer's process is stopped, as it seems.
+// Waits until a peer no longer uses this rank's buffers. Returns false at the deadline: the peer's process is probably
+// stopped.
 bool ZeroCopy::waitUntilOutside(int peer, int64_t deadline) {
   const std::atomic<uint32_t>& inside = peers_[peer].peerAccess().inside;
   int64_t nextCheck = 0;

@@ -1,18 +1,18 @@
-// Operations that read and write the users' buffers of all ranks in place.
+// Runs operations in place: ranks read and write the user buffers of all ranks directly.
 //
-// It works when every rank can address every rank's buffers: ranks are threads of one process, or buffers are in
-// memory that JCCL shares between processes. Ranks agree per operation: each writes a buffer-exchange descriptor into
-// every peer's segment: where its buffers are, or that they are ordinary. A rank with ordinary buffers goes through
-// slots at once; the others read all descriptors first, and all come to the same answer. A rank that has had ordinary
-// buffers for a while declares the buffers of its next operations ordinary, whatever they turn out to be: for these it
-// writes nothing.
+// This requires that every rank can address the buffers of all ranks: the ranks are threads of one process, or the
+// buffers are in memory that JCCL shares between processes. Ranks agree for each operation. Each writes a
+// buffer-exchange descriptor into the segment of every peer, which says where its buffers are, or that they are
+// ordinary. A rank with ordinary buffers goes through slots at once. The others read all descriptors first, and all get
+// the same answer. A rank whose buffers have been ordinary for a while declares its next operations ordinary in
+// advance, whatever their buffers will be. When it comes to these operations, it writes no descriptors.
 //
-//     publish descriptors -> wait for all -> work on the own part in all ranks' buffers -> completion flags -> wait for all
+//     publish descriptors -> wait for all -> work on own part of all buffers -> completion flags -> wait for all
 //
-// A failed operation returns only when no peer reads or writes this rank's buffers any more. The rank revokes its buffers
-// and waits until no peer is inside of a chunk. A thread of this process is there for one chunk at most, and a
-// process that has ended is there no more. A process that stays too long, because it is stopped, may store later: the
-// resolver then replaces the pages of the receive buffer, and late stores go to the old ones.
+// A failed operation returns only when no peer reads or writes this rank's buffers any more: the rank revokes its
+// buffers and waits until no peer is inside a chunk. A thread of this process is inside for at most one chunk, and a
+// process that has ended no longer is. A process that has been stopped stays inside, and may store into a buffer later.
+// The resolver then replaces the pages of the receive buffer, so that late stores reach only the old pages.
 #pragma once
 
 #include <cstddef>
@@ -25,22 +25,22 @@
 
 namespace jccl {
 
-// Finds memory that processes share, and knows of the processes.
+// Finds memory that processes share, and knows which of these processes still run.
 class BufferResolver {
  public:
   virtual ~BufferResolver() = default;
 
-  // Where [address, address + bytes) of ours is in shared memory; false if it is not.
+  // Finds [address, address + bytes) of this process in its shared memory. Returns false if it is not there.
   virtual bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) = 0;
 
-  // The peer's shared memory in our address space; null if it cannot be had.
+  // Returns the address of the peer's shared memory in this process; null if it cannot be mapped.
   virtual uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) = 0;
 
-  // False once no thread of the peer's process runs any more.
+  // Returns false once no thread of the peer's process runs any more.
   virtual bool isRunning(int peer) = 0;
 
-  // The peer is still inside of [address, address + bytes) of ours after `waitedNanos`: from now on its stores no longer
-  // change these bytes.
+  // Makes sure that later stores of the peer do not change [address, address + bytes) of this process. `waitedNanos`:
+  // time for which the peer has not left these bytes.
   virtual void isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) = 0;
 };
 
@@ -57,12 +57,13 @@ class ZeroCopy {
   }
   void setResolver(BufferResolver* resolver) { resolver_ = resolver; }
 
-  // Messages have partners of their own, and a barrier has no data.
+  // Returns false for sends and receives, which are between two ranks only, and for a barrier, which has no data.
   static bool supports(Collective collective) {
     return collective != Collective::SendRecv && collective != Collective::Barrier;
   }
 
-  // Every rank of the operation calls this, or none. NotShared: one rank's buffers are ordinary, nothing has been touched.
+  // All ranks call this for an operation, or none. NotShared: a rank's buffers are ordinary, and no buffer has been
+  // touched.
   Result run(const Operation& operation, const Transfer& transfer, Waiter& waiter);
 
  private:
@@ -71,7 +72,8 @@ class ZeroCopy {
     uint8_t* recv = nullptr;
   };
 
-  // Of the operations that a rank declares ordinary in advance: a share of those that were, and so many at most.
+  // A rank declares operations ordinary in advance: as many as were ordinary in a row divided by kOrdinaryShare, and at
+  // most kMaxDeclared.
   static constexpr uint64_t kOrdinaryShare = 4;
   static constexpr uint64_t kMaxDeclared = 64;
 
@@ -99,9 +101,9 @@ class ZeroCopy {
   std::vector<Segment> peers_;
   std::vector<TransportKind> kinds_;
   BufferResolver* resolver_ = nullptr;
-  uint64_t sequence_ = 0;    // counts only operations in place
-  uint64_t ordinary_ = 0;    // with ordinary buffers, one after the other
-  uint64_t declaredTo_ = 0;  // all operations to this one are declared ordinary
+  uint64_t sequence_ = 0;    // number of calls of run()
+  uint64_t ordinary_ = 0;    // how many operations in a row had ordinary buffers or were declared ordinary
+  uint64_t declaredTo_ = 0;  // operations up to this sequence_ are declared ordinary
   std::vector<Buffers> buffers_ = std::vector<Buffers>(size_);
 };
 
