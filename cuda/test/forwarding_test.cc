@@ -99,8 +99,8 @@ TEST(Forwarding, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
                      "net: faulty reaches memory of the host only"),
             std::string::npos)
       << log;
-  EXPECT_NE(log.find("PXN: connections=4 go through memory of the host instead of the GPU of rank=0: it does not offer "
-                     "it; its log says why"),
+  EXPECT_NE(log.find("PXN: connections=4 go through memory of the host instead of the GPU of rank=0: that rank does "
+                     "not forward; its log says why"),
             std::string::npos)
       << log;
   exchange(ranks, 1000);

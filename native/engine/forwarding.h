@@ -1,11 +1,13 @@
-// PXN: a rank on a GPU sends to other hosts through the GPU of another rank of its host, which is beside the network adapter.
+// PXN: a rank sends to other hosts through the GPU of another rank of its host, the forwarder, which is near the
+// network adapter.
 //
 //     kernel of the sender ══ NVLink ══> SIMPLE slots in memory of the forwarder's GPU ══ its adapter ══> receiver
-//                          ── slot headers, LL and LL128 slots: memory that both ranks map ── its send proxy ──> receiver
+//                          ── slot headers, LL and LL128 slots: memory that both map ── its send proxy ──> receiver
 //
-// The forwarder offers memory for the connections that others have asked for. A sender takes what it can use, before both
-// prepare; the forwarder then makes these connections in the sender's name, and moves them as its own. To the receiver nothing
-// differs. Data that comes back goes straight to the sender.
+// The forwarder offers memory for the connections that other ranks have asked for. Before prepare(), a sender takes the
+// connections that it can use. The forwarder then makes these connections in the sender's name, and moves their data
+// like that of its own connections. The receiver sees no difference. Data from the receiver goes directly to the
+// sender.
 #pragma once
 
 #include <cstdint>
@@ -25,24 +27,25 @@
 
 namespace jccl {
 
-// A connection that another rank shall have through this one.
+// A connection for which another rank has asked this rank, the forwarder.
 struct ForwardedConnection {
   int from = -1;
   int to = -1;
   int channel = 0;
-  int adapter = NetDeviceNumbers::kUnknown;  // by which it leaves this host, as the plan numbers them
-  bool ahead = false;                        // a ring or a tree needs it: it is made during initialisation
+  int adapter = NetDeviceNumbers::kUnknown;  // the plan's number of the network device by which it leaves this host
+  bool ahead = false;  // a ring or a tree needs it, so it is made during initialisation instead of at its first use
 };
 
-// What the memory that they share begins with.
+// A view of the memory that a forwarder and its senders share: a header, an entry for each connection, then the slots.
 class ForwardingSegment {
  public:
   ForwardingSegment(uint8_t* base, const ConnectionShape& shape, size_t connections)
       : base_(base), shape_(shape), connections_(connections) {}
   static size_t bytes(const ConnectionShape& shape, size_t connections);
 
+  // Writes the header and the entries. Only the forwarder calls this.
   void begin(const std::vector<ForwardedConnection>& connections);
-  // Whether it is the memory of these.
+  // Returns true if the memory has the header of a forwarder with this number of connections.
   bool isValid(size_t connections) const;
 
   enum class Use : uint32_t { Offered, Taken, Released };
@@ -51,11 +54,11 @@ class ForwardingSegment {
     std::atomic<Use> use;
   };
   Entry& entry(size_t i) const;
-  // Of the connection's first slots, without those in memory of a GPU.
+  // Returns the memory that the sender's kernels and the forwarder share for a connection. Its deviceSlots are not set.
   ConnectionMemory memory(size_t i) const;
   StagingCounts& counts() const;
 
-  // The forwarder moves nothing any more, and why.
+  // Records that the forwarder no longer moves data, and why. Later calls have no effect.
   void end(const std::string& why) const;
   bool ended() const;
   std::string why() const;
@@ -69,7 +72,7 @@ class ForwardingSegment {
   size_t connections_;
 };
 
-// The forwarder's side.
+// The forwarder's side of PXN.
 class Forwarder {
  public:
   static Status create(const ConnectionShape& shape, std::vector<ForwardedConnection> connections,
@@ -77,11 +80,11 @@ class Forwarder {
 
   const std::shared_ptr<ShmSegment>& segment() const { return segment_; }
   const std::vector<ForwardedConnection>& connections() const { return connections_; }
-  // Of connections that their senders have taken.
+  // Returns true if the sender has taken the connection.
   bool isTaken(size_t i) const { return view().entry(i).use.load() == ForwardingSegment::Use::Taken; }
   ConnectionMemory memory(size_t i) const;
   StagingCounts& counts() const { return view().counts(); }
-  // Sends of the others fail from now on.
+  // Makes all sends through this rank fail from now on; the senders' error contains `why`.
   void end(const std::string& why) const { view().end(why); }
 
  private:
@@ -91,31 +94,33 @@ class Forwarder {
   const ConnectionShape shape_;
   const std::vector<ForwardedConnection> connections_;
   std::shared_ptr<ShmSegment> segment_;
-  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // none is ever used
+  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // connections need them, but kernels never use them
 };
 
-// The sender's side: its connections through all its forwarders.
+// The sender's side of PXN: the connections of this rank through all its forwarders.
 class ForwardedSends {
  public:
-  // What it asked one forwarder for: the connection that is number `index` there.
+  // A connection for which this rank has asked a forwarder; `index` is its number at the forwarder.
   struct Request {
     int peer = -1;
     int channel = 0;
     size_t index = 0;
   };
-  // Takes connections through the GPU of a rank: `slots` are those of its connection 0, as this rank's GPU reaches them.
+  // Takes the requested connections from one forwarder, which offers `connections` in total. `slots`: the SIMPLE slots
+  // of the forwarder's connection 0, at the address where this rank's GPU reaches them.
   Status take(int self, int forwarder, const ShmProcess& process, std::shared_ptr<ShmSegment> segment,
               const ConnectionShape& shape, size_t connections, uint8_t* slots, const std::vector<Request>& requests);
-  // Null where this rank sends by itself.
+  // Returns null if this rank sends to the peer without a forwarder.
   const ConnectionMemory* find(int peer, int channel) const;
   bool empty() const { return memory_.empty(); }
 
   std::vector<StagingCounts*> counts() const;
   std::vector<std::shared_ptr<ShmSegment>> segments() const;
-  // Whether a forwarder has ended; and why, or empty.
+  // Returns true if a forwarder has stopped moving data or its process has ended.
   bool broken();
+  // Returns the reason, or an empty string if no forwarder is broken.
   std::string error() const;
-  // After the last kernel.
+  // Tells the forwarders that this rank no longer uses their memory. Call it after the last kernel.
   void release();
 
  private:

@@ -18,12 +18,13 @@ constexpr uint32_t kInfoVersion = 4;
 constexpr size_t kInfoFixedBytes = 8 + ShmProcess::kWireBytes + 8 + 8;
 constexpr size_t kInfoHeaderBytes = kInfoFixedBytes + Networks::kKinds.size() * sizeof(uint32_t);
 
-// Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
+// Number of peers' host buffers that stay mapped: kViews, or kViewsPerRank for each rank if that is more. One operation
+// uses two buffers of each rank.
 constexpr size_t kViews = 64;
 constexpr size_t kViewsPerRank = 6;
 constexpr size_t kViewsPerOperationAndRank = 2;
 
-// How long closing waits for data that the network has not sent yet.
+// Time that closing waits until the network has sent the remaining data.
 constexpr int64_t kFlushNanos = 5'000'000'000;
 
 template <class T>
@@ -53,7 +54,7 @@ Status HostCommunicator::create(const HostCommunicatorConfig& config, std::uniqu
   made->communicator_ = std::make_unique<Communicator>(config.communicator, made->segment_->address());
   made->communicator_->setBufferResolver(made.get());
   made->communicator_->setSlotMemory(made->segment_.get());
-  // Offered only now: a peer that maps it finds its header.
+  // The segment is offered only now, so that a peer that maps it finds its header.
   made->segmentId_ = made->registry_->add(made->segment_);
   const auto size = static_cast<size_t>(config.communicator.size);
   made->views_ = std::make_unique<ShmViews>(made->registry_, std::max(kViews, kViewsPerRank * size),
@@ -189,7 +190,8 @@ Status HostCommunicator::connectShared(int peer, TransportKind transport, const 
   return Status::ok();
 }
 
-// Slots behind a network are ordinary memory of the same layout; pages are taken when first used.
+// Allocates the slots of one end of a network connection, with the layout of a block in the segment. The kernel
+// provides pages when they are first used.
 Status HostCommunicator::makeSlots(ConnectionMemory& end) {
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   auto memory = std::make_shared<MappedMemory>();
@@ -281,7 +283,8 @@ Status HostCommunicator::useDeviceSlots(DeviceSlots slots) {
   return Status::ok();
 }
 
-// Both ends decide for themselves: neither depends on where the other's slots are.
+// Registers the device slots with the network; if that fails, connections use memory of the host. Each end of a
+// connection decides by itself, as it does not depend on where the slots of the other end are.
 void HostCommunicator::registerDeviceSlots() {
   if (deviceSlots_.uses.empty()) return;
   std::set<int> adapters;
@@ -319,7 +322,7 @@ Status HostCommunicator::forwardFor(const NetDeviceMemory& slots, std::vector<Fo
   return Forwarder::create(shape, std::move(connections), &forwarder_);
 }
 
-// Only what the network reaches; senders do without the rest.
+// Offers to forward if the network reaches the slots. Otherwise the senders use memory of the host.
 void HostCommunicator::offerForwarding() {
   NetTransport* network = nullptr;
   for (const TransportKind kind : {TransportKind::Plugin, TransportKind::Ib, TransportKind::Socket}) {
@@ -344,7 +347,7 @@ void HostCommunicator::sendThrough(int forwarder, std::span<const uint8_t> info,
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   PeerInfo peer;
   Status taken = decode(info, peer);
-  if (taken && peer.forwarding == 0) taken = Status::transport("it does not offer it; its log says why");
+  if (taken && peer.forwarding == 0) taken = Status::transport("that rank does not forward; its log says why");
   std::shared_ptr<ShmSegment> segment;
   if (taken) taken = registry_->import(peer.shm, peer.forwarding, 0, {}, &segment);
   if (taken) {
@@ -361,12 +364,12 @@ void HostCommunicator::sendThrough(int forwarder, std::span<const uint8_t> info,
   }
 }
 
-// Senders have taken what they use.
+// Makes the connections that senders have taken. By now all senders have.
 Status HostCommunicator::startForwarding() {
   if (forwardingNet_ == nullptr) return Status::ok();
   if (net_ != forwardingNet_) {
     forwardedMemory_.reset();
-    forwarder_->end("uses another network than it has offered to forward by");
+    forwarder_->end("uses another network than the one by which it offered to forward");
     return Status::ok();
   }
   for (size_t i = 0; i < forwarder_->connections().size(); ++i) {

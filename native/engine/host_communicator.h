@@ -1,5 +1,5 @@
-// A rank's communicator on the host: the engine together with what it owns in this process, its segment, its views of peers'
-// memory, its network.
+// A rank's communicator on the host: the engine (Communicator) with everything that it needs in this process: its
+// segment, its views of peers' memory, its network.
 #pragma once
 
 #include <cstdint>
@@ -28,90 +28,94 @@ namespace jccl {
 struct HostCommunicatorConfig {
   CommunicatorConfig communicator;
   int streamsPerConnection = 1;
-  int socketThreads = 1;            // that move the data of TCP connections, a waiting thread among them
+  int socketThreads = 1;            // threads that move the data of TCP connections, including a waiting thread
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
-  int64_t peerTimeoutNanos = 0;     // likewise
-  std::vector<uint8_t> secret;      // proves membership of the job to data sockets
-  bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
+  int64_t peerTimeoutNanos = 0;     // 0: the network's default
+  std::vector<uint8_t> secret;      // proves to data sockets that this process belongs to the job
+  bool usesIb = false;              // also offers InfiniBand verbs if there are adapters
   IbConfig ib;
   NetDeviceNumbers netDevices;
-  NetMaker makeNet;                              // of what stands for sockets; empty: sockets
-  std::string plugin;                            // the network plug-in to offer beside them; empty: none
-  std::shared_ptr<const LogSubject> logSubject;  // of what its threads log
+  NetMaker makeNet;                              // makes a network that replaces sockets; empty: sockets
+  std::string plugin;                            // the network plug-in to offer in addition; empty: none
+  std::shared_ptr<const LogSubject> logSubject;  // names the communicator in log lines of its threads
 };
 
-// Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".
+// Threads: as for Communicator. One thread at a time may call connectInfo, connect and probe.
 class HostCommunicator final : private BufferResolver {
  public:
   static Status create(const HostCommunicatorConfig& config, std::unique_ptr<HostCommunicator>& communicator);
   ~HostCommunicator() override;
 
-  // What peers need to connect; listens on the addresses, if there are any.
+  // Returns the information that peers need to connect. Listens on the addresses, if any are given.
   //
-  //     0         4          8                   56           64             72            76       80           84
-  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+-------
-  //     | magic   | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | plugin len | what
-  //     |         |          |                   |            | 0: none      |             |        |            | they say
-  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+-------
+  //     0        4          8                   56           64             72            76       80           84
+  //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
+  //     | magic  | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | plugin len | infos
+  //     |        |          |                   |            | 0: none      |             |        |            |
+  //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
   Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
-  // All peers behind a network are reached by the same one.
+  // Connects to a peer. A communicator uses one network for all peers that need one.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
+  // Returns Ok if the transport can reach the peer, otherwise the reason.
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
-  // The network devices by which connections go; after connect.
+  // Sets the network devices that connections use. Must follow connect.
   Status setPaths(const std::vector<NetPath>& paths);
-  // A network that reduces, by a plug-in: what this rank offers, for which an error says why it cannot; then, when all offer it,
-  // listenCollNet and connectCollNet on the leaders of each group, and useCollNet on all ranks, after setHosts. Or dropCollNet,
-  // where any rank failed. `plugin` as in openCollNetPlugin.
+  // CollNet, a network that reduces, by a plug-in. First every rank calls offerCollNet, whose error says why this rank
+  // cannot use CollNet. If all ranks offer it, the leaders of each group call listenCollNet and connectCollNet. Then
+  // all ranks call useCollNet, after setHosts; or dropCollNet if any rank failed. `plugin`: see openCollNetPlugin.
   Status offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer);
   Status listenCollNet(int group, std::vector<uint8_t>* handle);
   Status connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member, int64_t timeoutNanos);
-  // `leaders` by group and host; `common` is what all offers have in common.
+  // `leaders`: ranks by group and host. `common`: what all offers have in common.
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
   void dropCollNet();
-  // Instead of useCollNet, for kernels of a GPU: the ends by group, of which each is on the channel with its number. Those that
-  // others lead are null. Before startStaging. `ranksOfHost` as in CollNetLink. `common` stays as long as this object.
+  // Replaces useCollNet for kernels of a GPU; must precede startStaging. Sets `ends` by group: channel i uses ends[i].
+  // The pointers in it are null if another rank leads this host in the group. `ranksOfHost`: see CollNetLink.
   Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
+  // Returns the staged offer, which exists as long as this object.
   const CollNetOffer& stagedCollNet() const { return stagedOffer_; }
 
-  // Checks that all connections that rings and trees need exist; those over InfiniBand or a plug-in are made and tried now. Closes the
-  // network that is not used.
+  // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in, so that a
+  // failure shows now. Closes the networks that are not used.
   Status prepare();
 
-  // Where connections over a network shall have SIMPLE slots in memory of a GPU, before connect; they outlive this object.
-  // What the network does not reach stays in memory of the host, with a warning.
+  // Puts SIMPLE slots of network connections into memory of a GPU, which must outlive this object. Must precede
+  // connect. If the network cannot reach that memory, the slots stay in memory of the host, and a warning is logged.
   Status useDeviceSlots(DeviceSlots slots);
-  // Sends for other ranks of this host through memory of this rank's GPU, before connectInfo: the connections are numbered as
-  // here, and `slots` has their SIMPLE slots one after the other; it outlives this object. What the network does not reach is
-  // not offered, with a warning.
+  // Makes this rank a forwarder (PXN) of other ranks of this host. Must precede connectInfo. The order of `connections`
+  // numbers them; `slots` contains their SIMPLE slots in this order, in memory of this rank's GPU, and must outlive
+  // this object. If the network cannot reach `slots`, nothing is offered, and a warning is logged.
   Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
-  // Sends through the GPU of a rank with this connect information, before connect: `connections` is what it was asked for by
-  // all ranks, `slots` where this rank's GPU reaches its slots. The connections are taken, or a warning says why not.
+  // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
+  // number of connections for which all ranks have asked the forwarder. `slots`: where this rank's GPU reaches the
+  // forwarder's slots. If the connections cannot be taken, a warning says why.
   void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
                    const std::vector<ForwardedSends::Request>& requests);
-  // Who still sends through this rank's GPU: nobody, threads of this process only, other processes as well.
+  // The ranks that still send through this rank's GPU: none, threads of this process only, or also other processes.
   enum class Senders : uint8_t { None, Here, Elsewhere };
   Senders senders() const;
   uint64_t forwardedBytes() const;
-  // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
+  // Returns the connections with a peer, by channel, for kernels of a GPU (engine/staging.h). Must follow prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
-  // Their memory, which is mapped for as long as anybody has this; after connect.
+  // Returns an object that keeps the memory of all connections mapped while it exists. Must follow connect.
   std::shared_ptr<const void> memory() const;
-  // Moves staged connections from now on, where any leads over a network. `activity` counts the operations of the GPU's
-  // runtime; it is null if no connection leads over a network. What `controls` names stays until the activity is closed.
+  // Starts a thread that moves the data of staged network connections. The GPU's runtime reports its operations to
+  // `activity`, which is null if there are no network connections. The words of `controls` must exist until the
+  // activity is closed.
   Status startStaging(const ChannelControls& controls, StagingActivity** activity);
 
-  // Keeps memory of a HostBuffer, or what SharedHeap has adopted, registered with the adapters that operations use it with.
-  // Returns its number for dropMemory, or 0: the network in use needs no registered memory.
+  // Keeps memory of SharedHeap registered with the network's adapters between operations. Returns its number for
+  // dropMemory, or 0 if nothing is kept, for instance because the network needs no registered memory.
   uint64_t keepMemory(void* address, size_t bytes);
   void dropMemory(uint64_t number);
 
-  // The network in use: Net (sockets), Ib, Plugin, or None.
+  // Returns the network in use: Net (sockets), Ib, Plugin, or None.
   TransportKind network() const { return networks_.kindOf(net_); }
 
   Communicator& communicator() { return *communicator_; }
   const Communicator& communicator() const { return *communicator_; }
 
-  // The text for the last failure of any of these methods or of an operation.
+  // Returns the text of the last failure of one of these methods or of an operation.
   std::string lastError() const;
   const std::shared_ptr<const LogSubject>& logSubject() const { return config_.logSubject; }
   void noteError(const Status& status);
@@ -121,7 +125,7 @@ class HostCommunicator final : private BufferResolver {
   struct PeerInfo {
     ShmProcess shm;
     uint64_t segment = 0;
-    uint64_t forwarding = 0;  // the segment of what it forwards; 0: nothing
+    uint64_t forwarding = 0;  // id of its forwarding segment; 0: it does not forward
     Networks::Infos networks;
   };
   explicit HostCommunicator(const HostCommunicatorConfig& config) : config_(config) {}
@@ -153,18 +157,18 @@ class HostCommunicator final : private BufferResolver {
   std::unique_ptr<Communicator> communicator_;
   Networks networks_;
   std::unique_ptr<CollNet> collNet_;
-  NetTransport* net_ = nullptr;  // the one in use, if any
+  NetTransport* net_ = nullptr;  // the network in use; null: none
   NetDeviceMemory forwardedSlots_;
   std::unique_ptr<Forwarder> forwarder_;
   uint64_t forwardingId_ = 0;
-  NetTransport* forwardingNet_ = nullptr;       // which reaches the slots,
-  std::unique_ptr<NetMemory> forwardedMemory_;  // as it knows them
+  NetTransport* forwardingNet_ = nullptr;       // the network that reaches forwardedSlots_; null: nothing is offered
+  std::unique_ptr<NetMemory> forwardedMemory_;  // forwardedSlots_ as registered with forwardingNet_
   ForwardedSends forwardedSends_;
   std::unique_ptr<StagingProxy> stagingProxy_;
   std::unique_ptr<CollNetStaging> collNetStaging_;
   CollNetOffer stagedOffer_;
 
-  mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads query them
+  mutable std::mutex errorMutex_;  // guards error_, and changes of net_ and netMemory_, which other threads read
   std::string error_;
 };
 

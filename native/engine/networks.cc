@@ -29,13 +29,13 @@ Status Networks::openOptional(TransportKind kind, bool offered, const NetConfig&
                               const std::vector<std::string>& addresses) {
   std::string& obstacle = networks_[placeOf(kind)].obstacle;
   if (!offered) {
-    obstacle = "settings turn it off on this rank, or it is not there";
+    obstacle = "settings of this rank turn it off, or the host has none";
     return Status::ok();
   }
   Status opened = open(kind, config, maker, addresses);
   if (opened) return opened;
   obstacle = opened.message();
-  if (opened.code() == Code::Invalid) return opened;  // a setting is wrong; everything else only means another network
+  if (opened.code() == Code::Invalid) return opened;  // a setting is wrong; after other errors another network is used
   logMessage(LogLevel::Info, "net", std::string(nameOf(kind)) + ": not used: " + obstacle);
   return Status::ok();
 }

@@ -1,4 +1,4 @@
-// The networks by which a communicator can be reached.
+// The networks that a communicator offers to its peers.
 #pragma once
 
 #include <array>
@@ -14,33 +14,34 @@
 
 namespace jccl {
 
-// Sockets are required; what else there is may be missing, and the reason is what probe() returns.
+// Sockets are required. The other networks are optional; if one is missing, probe() returns the reason.
 class Networks {
  public:
   struct Offer {
-    NetMaker sockets;  // empty: the built-in ones
+    NetMaker sockets;  // empty: the built-in sockets
     bool ib = false;
-    bool plugin = false;  // the one that NetConfig names
+    bool plugin = false;  // the plug-in that NetConfig names
   };
 
-  // What is published of each, in the order of kKinds.
+  // Infos has the published information of each network, in the order of kKinds.
   static constexpr std::array kKinds = {TransportKind::Socket, TransportKind::Ib, TransportKind::Plugin};
   using Infos = std::array<std::span<const uint8_t>, kKinds.size()>;
 
-  // Opens what is offered, and listens on the addresses.
+  // Opens the offered networks and listens on the addresses.
   Status open(const NetConfig& config, const Offer& offer, const std::vector<std::string>& addresses);
   bool isOpen() const { return find(TransportKind::Socket) != nullptr; }
 
-  // What peers need to connect; empty for a network that is not open.
+  // Returns the information that peers need to connect; empty if the network is not open.
   std::span<const uint8_t> info(TransportKind kind) const { return networks_[placeOf(kind)].info; }
   static std::span<const uint8_t> infoOf(const Infos& infos, TransportKind kind) { return infos[placeOf(kind)]; }
 
-  // Null: it is not open.
+  // Returns null if the network is not open.
   NetTransport* find(TransportKind kind) const;
+  // Returns None if no open network has this transport.
   TransportKind kindOf(const NetTransport* transport) const;
-  // Ok, or why a peer cannot be reached by this network.
+  // Returns Ok if this network can reach the peer, otherwise the reason.
   Status probe(TransportKind kind, const Infos& peer) const;
-  // Closes those that are not in use.
+  // Closes all networks except `used`.
   void keepOnly(const NetTransport* used);
   void close() { keepOnly(nullptr); }
 
@@ -48,7 +49,7 @@ class Networks {
   struct Network {
     std::unique_ptr<NetTransport> transport;
     std::vector<uint8_t> info;
-    std::string obstacle = "no network address to listen on";  // why there is no transport
+    std::string obstacle = "no network address to listen on";  // why `transport` is null
   };
 
   static constexpr size_t placeOf(TransportKind kind) {

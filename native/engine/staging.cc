@@ -9,7 +9,7 @@ namespace jccl {
 namespace {
 
 constexpr int kIdlePolls = 64;
-constexpr int64_t kLastWaitNanos = 200'000;  // kernels publish without an event
+constexpr int64_t kLastWaitNanos = 200'000;  // longest sleep between polls, as kernels publish without an event
 constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
@@ -38,7 +38,7 @@ void StagingProxy::run() {
     try {
       return !stopping_.load() && round(progress);
     } catch (...) {
-      progress.broken = true;  // what was moved is not known: kernels must not wait for it
+      progress.broken = true;  // it is not known what was moved, so kernels must not wait for it
       throw;
     }
   });
@@ -58,7 +58,7 @@ bool StagingProxy::round(Progress& at) {
   }
   at.seen = begun;
   if (at.reported || !activity_.inFlight()) {
-    // The network's own thread still sends what the last kernels published.
+    // Makes the network's own thread send the data that the last kernels published.
     if (at.moves) network_.kick();
     at.moves = false;
     activity_.sleep(at.seen, kSleepNanos);

@@ -1,9 +1,8 @@
-// Connections whose slots kernels of a GPU read and write, in memory of the host: where GPUs cannot reach each other's
-// memory. The engine makes the connections as for itself, by shared memory or a network, and runs no operation over
-// them.
+// Staged connections: kernels of GPUs that cannot reach each other's memory read and write slots in memory of the host.
+// The engine makes these connections like its own, over shared memory or a network, but runs no operations over them.
 //
 //     kernel ── slot in pinned memory ── peer's kernel                        on one host
-//     kernel ── slot in pinned memory ── proxies, the network ── slot ── kernel   between hosts: a proxy thread moves them
+//     kernel ── slot in pinned memory ── proxies, the network ── slot ── kernel   between hosts, by a proxy thread
 //     kernel ── slot in the GPU's memory ═ adapters ═ slot in the GPU's memory ── kernel   SIMPLE, with GPUDirect RDMA
 #pragma once
 
@@ -23,8 +22,9 @@
 
 namespace jccl {
 
-// The two ends of one channel to one peer. The data of SIMPLE slots may be in memory of the GPU, which an adapter
-// reaches (GPUDirect RDMA); everything else is in memory of the host, and so are these where they are null.
+// This rank's ends of the two connections with a peer on one channel. `sendSlots` and `recvSlots` are SIMPLE slots in
+// memory of the GPU, which an adapter reaches (GPUDirect RDMA); if null, these slots are in memory of the host, like
+// everything else.
 struct StagedEnds {
   uint8_t* sendBlock = nullptr;
   void* sendHead = nullptr;
@@ -34,32 +34,34 @@ struct StagedEnds {
   uint8_t* recvSlots = nullptr;
 };
 
-// Memory of a GPU for such slots, and which connections use them: those of the first use are at its begin, each takes
-// ConnectionShape::simpleSlotsBytes().
+// Memory of a GPU for SIMPLE slots, and the connections that use it, in the order of their slots in the memory. Each
+// takes ConnectionShape::simpleSlotsBytes().
 struct DeviceSlots {
   struct Use {
     int peer = -1;
     int channel = 0;
-    bool sends = false;                        // the connection to the peer, otherwise the one from it
-    int adapter = NetDeviceNumbers::kUnknown;  // by which it goes, as the plan numbers them
+    bool sends = false;                        // true: the connection to the peer; false: the connection from it
+    int adapter = NetDeviceNumbers::kUnknown;  // the plan's number of the network device that the connection uses
   };
   NetDeviceMemory memory;
   std::vector<Use> uses;
 };
 
-// A thread that moves the network while operations are in flight on the GPU: no thread of the host waits in them.
+// A thread that moves data over the network while operations are in flight on the GPU, because no thread of the host
+// waits in these operations.
 class StagingProxy {
  public:
-  // What joins it to ranks that forward data for it, or for which it does: see engine/forwarding.h.
+  // How this rank is connected to its forwarders and to the ranks for which it forwards (engine/forwarding.h).
   struct Forwarding {
-    StagingCounts* counts = nullptr;         // that others share; null: nothing is forwarded
-    std::vector<StagingCounts*> forwarders;  // of those that send for this rank
-    std::function<bool()> broken;  // whether one of them, or what reduces for it, has failed; empty: nothing can
+    StagingCounts* counts = nullptr;         // shared with the ranks for which this rank forwards; null: there are none
+    std::vector<StagingCounts*> forwarders;  // the counts of this rank's forwarders
+    std::function<bool()> broken;            // returns true if a forwarder or CollNet failed; empty: neither is in use
   };
 
-  // `controls` end the kernels' waits: with Code::Transport once the network has failed, after `failed` was called. They stay
-  // until the activity is closed, or as long as this object. While an operation is in flight the thread polls
-  // without a pause until nothing has moved for so long; `spinNanos` 0 is for hosts that have no core for it.
+  // When the network fails, the thread calls `failed` and then ends the waits of kernels by `controls`, with
+  // Code::Transport. The words of `controls` must exist until the activity is closed or this object is destroyed.
+  // `spinNanos`: while an operation is in flight, the thread polls without a pause until nothing has moved for this
+  // long; use 0 on hosts that have no core for the thread.
   StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
                int64_t spinNanos = 0)
       : StagingProxy(network, controls, std::move(failed), spinNanos, Forwarding()) {}
@@ -71,13 +73,13 @@ class StagingProxy {
 
   static constexpr int64_t kSpinNanos = 10'000'000;
 
-  // An error if there is no thread to move anything.
+  // Returns an error if the thread could not be started.
   const Status& started() const { return started_; }
 
   StagingActivity& activity() { return activity_; }
 
  private:
-  // The thread's place in its polls.
+  // The state of the thread between two rounds.
   struct Progress {
     static constexpr int64_t kFirstWaitNanos = 20'000;
 
@@ -85,7 +87,7 @@ class StagingProxy {
     int64_t wait = kFirstWaitNanos;
     int64_t moved = monotonicNanos();
     uint32_t seen = 0;
-    bool moves = false;  // since the network's own thread was last kicked
+    bool moves = false;  // operations were in flight since the network's own thread was last kicked
     bool broken = false;
     bool reported = false;
   };
@@ -101,7 +103,7 @@ class StagingProxy {
   StagingActivity activity_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
-  const Status started_;  // after everything that the thread uses
+  const Status started_;  // declared last: its initialisation starts the thread, which uses the other members
 };
 
 }  // namespace jccl

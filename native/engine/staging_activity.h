@@ -1,5 +1,6 @@
-// What a GPU's runtime reports to the proxy threads of its staged connections: how many operations have begun and ended.
-// One object in plain memory of the process, whose address the host engine's library passes to the GPU's.
+// Counts of operations that have begun and ended, by which a GPU's runtime informs the proxy threads of its staged
+// connections. The object is in ordinary memory of the process; the host engine's library passes its address to the
+// GPU's library.
 #pragma once
 
 #include <atomic>
@@ -12,11 +13,11 @@
 
 namespace jccl {
 
-// The counts of one proxy thread. In memory of the process, or in memory that it shares with ranks whose data it forwards.
+// The counts for one proxy thread: in private memory, or in memory that is shared with the ranks for which it forwards.
 struct StagingCounts {
   std::atomic<uint32_t> begun{0};
   std::atomic<uint32_t> ended{0};
-  std::atomic<uint32_t> sleeping{0};  // how many threads
+  std::atomic<uint32_t> sleeping{0};  // number of sleeping threads
 
   void begin() {
     begun.fetch_add(1);
@@ -28,7 +29,8 @@ struct StagingCounts {
 class StagingActivity {
  public:
   StagingActivity() = default;
-  // `counts` of this rank's proxy thread, and of those that forward its data; null: its own.
+  // `counts`: for this rank's proxy thread; null: a member of this object. `forwarders`: the counts of this rank's
+  // forwarders.
   StagingActivity(StagingCounts* counts, std::vector<StagingCounts*> forwarders)
       : counts_(counts == nullptr ? &own_ : counts), forwarders_(std::move(forwarders)) {}
   StagingActivity(const StagingActivity&) = delete;
@@ -44,31 +46,33 @@ class StagingActivity {
     ended(1);
   }
 
-  // Ended is read first: what has begun meanwhile counts as in flight.
+  // Returns true if an operation of any rank that uses the counts is in flight. Reads `ended` first, so that an
+  // operation that begins meanwhile counts as in flight.
   bool inFlight() const {
     const uint32_t ended = counts_->ended.load();
     return counts_->begun.load() != ended;
   }
-  // How many have begun; wraps. An operation may begin and end between two polls, and leave data to be moved.
+  // Returns the number of operations that have begun, which wraps. A poller needs it because an operation may begin and
+  // end between two polls, and leave data to be moved.
   uint32_t begun() const { return counts_->begun.load(); }
-  // The same of this rank's own operations.
+  // Returns true if an operation of this rank is in flight.
   bool ownInFlight() const { return open_.load() != 0; }
 
-  // Of the runtime, which ends before the proxy thread: the word that ends its kernels is not touched any more. What never
-  // ended counts no longer.
+  // Called by the runtime, which ends before the proxy thread. Afterwards the proxy thread does not touch the words
+  // that end kernels. Operations that never ended count as ended.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     ended(open_.exchange(0));
   }
-  // Of the proxy thread: does something with that word, as long as there is one.
+  // Called by the proxy thread: runs `body`, which uses those words, unless the runtime has called close().
   template <class Body>
   void unlessClosed(Body&& body) {
     const std::lock_guard lock(mutex_);
     if (!closed_) body();
   }
 
-  // Of threads that move data: sleeps until more than so many have begun, or so long.
+  // Called by threads that move data: sleeps until begun() is no longer `begun`, for at most `nanos`.
   void sleep(uint32_t begun, int64_t nanos) {
     counts_->sleeping.fetch_add(1);
     futexWaitFor(counts_->begun, begun, nanos, FutexScope::Shared);
