@@ -7,7 +7,7 @@
 namespace jccl {
 namespace {
 
-// A virtual machine reports a whole processor's cache, whose other cores run other programs.
+// A virtual machine reports the cache of the whole processor, whose other cores run other programs.
 constexpr size_t kMaxCacheOfACore = 16u << 20;
 
 }  // namespace
@@ -15,7 +15,8 @@ constexpr size_t kMaxCacheOfACore = 16u << 20;
 SegmentShape Communicator::segmentShape(const CommunicatorConfig& config) {
   return {static_cast<uint32_t>(config.size), static_cast<uint32_t>(config.channels),
           ConnectionShape(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
-          // Ranks that share a core share its cache, too: the fewer lines they use, the more of them stay in it.
+          // Oversubscribed ranks share the cache of a core. Chunks do not rotate, so that fewer lines are in use and
+          // more of them stay in the cache.
           !SpinPolicy::isOversubscribed(config.localRanks, config.cores)};
 }
 
@@ -31,7 +32,7 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
       pointToPoint_(config.rank),
       coreSharing_(config.rank, config.size, config.sharing(), config.shared(), config.placesRanks) {
   EventCount::registerPublisher();
-  // The buffers of all ranks that share a cache, one to send and one to receive each.
+  // Each rank that shares the cache has two buffers, one to send and one to receive.
   const SharedCache cache = sharedCache();
   const size_t ours = std::min(cache.bytes, static_cast<size_t>(cache.cores) * kMaxCacheOfACore);
   streamingBytes_ = ours / (2 * std::max(1, std::min(config.localRanks, cache.cores))) + 1;
@@ -54,7 +55,7 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
 
 Communicator::~Communicator() = default;
 
-// An argument is wrong: nothing has happened, the communicator stays usable.
+// Reports a wrong argument. Nothing has happened, and the communicator stays usable.
 Code Communicator::refuse(std::string why) {
   const std::lock_guard lock(errorMutex_);
   error_ = std::move(why);
@@ -63,7 +64,7 @@ Code Communicator::refuse(std::string why) {
 
 void Communicator::abort(Code code) {
   control_.fail(code);
-  // Waiters check for the failure whenever they wake; this wakes them.
+  // Wakes the waiters, each of which then checks for the failure.
   segment_.events().notify();
   if (control_.progress != nullptr) control_.progress->kick();
 }

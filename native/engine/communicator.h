@@ -1,7 +1,7 @@
-// The native communicator: connections to peers, channels, and operations run one after the other.
+// The native communicator: owns the connections to peers and the channels, and runs operations one after the other.
 //
-// Threads: run*(), connect*(), set*() and prepare() by one thread at a time. abort(), history(), transfers(), counters(),
-// waiting() and lastError() by any thread at any time.
+// Threads: one thread at a time may call run*(), connect*(), set*() and check*(). Any thread may call abort(),
+// history(), transfers(), counters(), waiting() and lastError() at any time.
 #pragma once
 
 #include <atomic>
@@ -56,8 +56,8 @@ struct CommunicatorConfig {
 
 class Communicator {
  public:
-  // `segment` is zeroed memory of segmentShape(config).bytes(), shared with the local peers; it outlives the
-  // communicator.
+  // `segment`: zeroed memory of segmentShape(config).bytes() bytes, shared with the peers on this host. It must outlive
+  // the communicator.
   Communicator(const CommunicatorConfig& config, uint8_t* segment);
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -74,40 +74,45 @@ class Communicator {
   WaitControl& control() { return control_; }
   EventCount* events() { return &segment_.events(); }
 
-  // The peer's segment is at `base` in our address space: a thread of this process (P2p), or mapped (Shm).
+  // Connects a peer of this host: a thread of this process (P2p), or a rank whose segment is mapped (Shm). `base`:
+  // address of the peer's segment in this process.
   Status connectLocal(int peer, TransportKind transport, uint8_t* base);
-  // The peer is behind a network; proxies work on the two memories, on the first perhaps only once it has been used.
+  // Connects a peer over a network on one channel. Proxies move the data in `send` and `recv`. `firstUse`, if not null,
+  // is called when the first step is published; before that, proxies may leave `send` alone.
   Status connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& send,
                     const ConnectionMemory& recv, FirstUse* firstUse = nullptr);
   Status setProgress(ProgressEngine* progress);
-  // The memory of a connected pair, for kernels of a GPU; then no operation may run over it here.
+  // Returns the memory of the two connections with a peer on one channel, for kernels of a GPU. Afterwards no operation
+  // of the host may use these connections.
   StagedEnds connectionEnds(int peer, int channel);
   TransportKind transportOf(int peer) const { return transports_[peer]; }
 
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
   Status setHosts(const std::vector<int>& hostOf);
-  // The network reduces from now on, where a choice says so. After setHosts and connections; what it points to outlives this.
+  // Enables CollNet: from now on the network reduces if the choice of an operation says so. Must follow setHosts and
+  // all connect calls. The groups in `setup` must outlive the communicator.
   Status setCollNet(const CollNetSetup& setup);
-  // Checks that every connection that rings and trees need exists.
+  // Checks that every channel has a ring, and that all connections of rings and trees exist.
   Status checkPlan() const;
   Status checkConnected(std::span<const PointToPointTask> tasks) const;
   std::vector<Channel::Need> needs(int channel) const { return channels_[channel]->needs(); }
 
-  // How user buffers of peers are found; without, only threads of one process read buffers in place.
+  // Sets how user buffers of peers are found. Without a resolver, only threads of one process run operations in place.
   void setBufferResolver(BufferResolver* resolver) { zeroCopy_.setResolver(resolver); }
 
-  // What the segment's memory is, which outlives this: slots that large operations use get huge pages there.
+  // Sets the segment's memory, so that slots of large operations can get huge pages. It must outlive the communicator.
   void setSlotMemory(const ShmSegment* memory) { slotMemory_ = memory; }
 
-  // The operations. They return Ok or the failure; after a failure all that follow return it at once.
+  // Run one operation. Each returns Ok, Invalid if it refused an argument, or the communicator's failure. After a
+  // failure every later operation returns that failure at once.
   Code run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
            int64_t timeoutNanos, const Part& part = {});
   Code runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
             int root, int64_t timeoutNanos, const Part& part = {});
   Code runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
 
-  // What the last operation used; for the thread that ran it.
+  // Returns the algorithm, protocol and channels that the last operation used. Only for the thread that ran it.
   Choice lastChoice() const { return lastChoice_; }
 
   void abort(Code code);
@@ -164,28 +169,28 @@ class Communicator {
   std::vector<TransportKind> transports_;
   std::vector<Segment> peerSegments_;
   int localPeers_ = 0;
-  CollNetOffer collNet_;  // of all ranks
+  CollNetOffer collNet_;  // what the offers of all ranks have in common
   int collNetGroups_ = 0;
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 
-  std::unique_ptr<Worker> operationThread_;  // where calls of a network may block; else the caller's runs operations
+  std::unique_ptr<Worker> operationThread_;  // runs operations if calls of a network may block; null: the caller does
   std::function<void()> operationBody_;
-  bool operationThreadLeft_ = false;  // a call holds it
+  bool operationThreadLeft_ = false;  // a call of the network never returned, and the thread was left behind
   std::unique_ptr<Workers> workers_;
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
-  size_t streamingBytes_ = 0;  // larger buffers hardly fit into the cache: the output is written past it unless tried
+  size_t streamingBytes_ = 0;  // larger outputs hardly fit into the cache: stored past it until measured
   Choice lastChoice_;
-  StorePolicy slots_;           // how peers' slots are written,
-  StorePolicy outputs_{1};      // outputs of operations through slots,
-  StorePolicy inPlaceOutputs_;  // and of those in place
+  StorePolicy slots_;           // for stores into peers' slots
+  StorePolicy outputs_{1};      // for the output of operations through slots
+  StorePolicy inPlaceOutputs_;  // for the output of operations in place
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
-  std::vector<PointToPointTask> tasks_;  // of an exchange: kept, so that none allocates
+  std::vector<PointToPointTask> tasks_;  // of the current exchange; reused, so that exchanges do not allocate
   CoreSharing coreSharing_;
   const ShmSegment* slotMemory_ = nullptr;
-  int hugeChannels_ = 0;  // whose slots have huge pages, as far as there are any
+  int hugeChannels_ = 0;  // number of channels for whose slots huge pages were requested
 
   mutable std::mutex errorMutex_;
   std::string error_;

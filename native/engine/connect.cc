@@ -1,4 +1,4 @@
-// How a communicator gets its connections, rings and trees.
+// The part of Communicator that sets and checks connections, rings, trees and hosts.
 #include <algorithm>
 
 #include "engine/communicator.h"
@@ -55,7 +55,7 @@ Status Communicator::connectNet(int peer, TransportKind network, int channel, co
 StagedEnds Communicator::connectionEnds(int peer, int channel) {
   SendConnection& send = channels_[channel]->sendTo(peer);
   const RecvConnection& recv = channels_[channel]->recvFrom(peer);
-  // Kernels do not report their first step.
+  // Kernels do not report their first step, so the connection counts as used from now on.
   if (send.firstUse != nullptr) send.firstUse->noteFirstUse();
   return {send.memory.block, send.memory.head, send.memory.deviceSlots,
           recv.memory.block, recv.memory.head, recv.memory.deviceSlots};
@@ -74,7 +74,7 @@ Status Communicator::openOperationThread() {
   return operationThread_->open("jccl-ch0", [this] { operationBody_(); });
 }
 
-// Whether a call of a network holds a thread for ever.
+// Returns a function that returns true if the given thread is in a call of a network that will never return.
 Worker::Holds Communicator::holds() {
   return [this](std::thread::id thread) {
     return (control_.progress != nullptr && control_.progress->holds(thread)) ||
@@ -109,7 +109,7 @@ Status Communicator::setCollNet(const CollNetSetup& setup) {
   }
   collNet_ = setup.common;
   collNetGroups_ = groups;
-  control_.onlyNetwork = false;  // nor do the network's events report what this does
+  control_.onlyNetwork = false;  // the network's events do not report CollNet's progress
   const bool leads = std::any_of(setup.groups.begin(), setup.groups.end(),
                                  [](const CollNetSetup::Group& group) { return group.own != nullptr; });
   return leads ? openOperationThread() : Status::ok();

@@ -9,12 +9,13 @@
 namespace jccl {
 namespace {
 
-constexpr int64_t kPausesUntilForgiven = 8;
+// A move counts as lasting if the next one becomes necessary only after this many pauses.
+constexpr int64_t kPausesOfALastingMove = 8;
 
 }  // namespace
 
 const CoreSharing::Pace CoreSharing::kOversubscribed{16, 5'000'000, 50'000'000, 10'000'000'000};
-// Half a core beside another program is better than a whole one shared by two ranks, and a move takes some 20 us.
+// Half of a core that another program uses is better than a core shared with another rank. A move takes about 20 us.
 const CoreSharing::Pace CoreSharing::kCoreForEach{1, 200'000, 5'000'000, 5'000'000};
 
 int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed) {
@@ -39,7 +40,7 @@ int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<cons
 std::vector<int32_t> allowedCores() {
   std::vector<int32_t> cores;
   cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;  // more processors than the mask has bits
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;  // there are more processors than bits in the mask
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &mask)) cores.push_back(cpu + 1);
   }
@@ -93,12 +94,12 @@ void CoreSharing::spread(int64_t now) {
     if (peers_[peer] != nullptr) coreOfRank_[peer] = peers_[peer]->core.load(std::memory_order_relaxed);
   }
   coreOfRank_[rank_] = core_;
-  // Numbers that are near are near in the host, as a rule.
+  // Starts the search at the next core: cores with close numbers are usually close in the hardware.
   std::vector<int32_t> allowed = allowedCores();
   std::rotate(allowed.begin(), std::upper_bound(allowed.begin(), allowed.end(), core_), allowed.end());
   const int32_t better = betterCore(rank_, coreOfRank_, allowed);
   if (better == CpuPlacement::kUnknown) return;
-  const bool lasted = now - movedAt_ >= kPausesUntilForgiven * pauseNanos_;
+  const bool lasted = now - movedAt_ >= kPausesOfALastingMove * pauseNanos_;
   pauseNanos_ = lasted ? pace_.firstPauseNanos : std::min(2 * pauseNanos_, pace_.lastPauseNanos);
   movedAt_ = now;
   if (!moveToCore(better)) return;

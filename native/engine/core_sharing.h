@@ -1,12 +1,14 @@
-// Which ranks share a core, and that no core gets more of them than it must.
+// Tracks which ranks share a core, and spreads the ranks evenly over the cores.
 //
-// Every rank publishes where it runs (CpuPlacement): oversubscribed ranks where they begin an operation, others when a wait
-// becomes long. Waits use it: a rank on the same core gets the core at once, a rank elsewhere is polled a moment longer. And
-// ranks spread by it: to the kernel, threads that wait by yielding are busy and warm in their cache. It leaves three of four
-// ranks on one of two cores for seconds, where everything takes half as long again, and two of two on one beside another
-// program, where small operations take ten times as long. So a rank that stays on a core with too many moves itself to the
-// one with the fewest, one rank of a core at a time. It may run wherever it could before; a thread bound to one core stays
-// there.
+// Every rank publishes the core on which it runs (CpuPlacement): an oversubscribed rank when it begins an operation,
+// others when a wait becomes long. A waiting rank yields at once if the awaited rank is on the same core, and polls a
+// moment longer if it is on another core.
+//
+// The kernel does not spread ranks by itself: it takes threads that wait by yielding for busy, with a warm cache. For
+// seconds it leaves three of four ranks on one of two cores, which makes every operation take half as long again. Or it
+// leaves both of two ranks on one core while another program runs on the second; then small operations take ten times
+// as long. So a rank that stays on a core with too many ranks moves itself to the core with the fewest. Only one rank
+// of a core moves at a time. The rank keeps its affinity mask; a thread bound to one core stays there.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +19,16 @@
 
 namespace jccl {
 
-// Where `rank` should go from the cores on which the ranks are, counted from 1, or kUnknown: nowhere. Only the highest rank
-// of a core leaves it, for the first of the cores in `allowed` that have the fewest ranks, at least two fewer than its own.
+// Returns the core to which `rank` should move, or kUnknown if it should stay. Cores are counted from 1; `coreOfRank`
+// has the current core of each rank. Only the highest rank of a core leaves it. It moves to the first core in `allowed`
+// that has the fewest ranks, if they are at least two fewer than on its own core.
 int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed);
 
-// The cores that the calling thread may use, counted from 1; none where the kernel does not say.
+// Returns the cores that the calling thread may use, counted from 1. Empty if the kernel does not report them.
 std::vector<int32_t> allowedCores();
 
-// Moves the calling thread to a core, counted from 1, and leaves it the choice of cores that it had. Returns whether it
-// is there.
+// Moves the calling thread to a core, counted from 1, and restores its affinity mask. Returns true if the thread
+// arrived on that core.
 bool moveToCore(int32_t core);
 
 class CoreSharing {
@@ -36,10 +39,11 @@ class CoreSharing {
   void addPeer(int peer, const CpuPlacement& placement) { peers_[peer] = &placement; }
   std::span<const CpuPlacement* const> peers() const { return peers_; }
 
-  // The calling thread begins an operation. Returns its core, counted from 1.
+  // Called when the calling thread begins an operation: publishes its core, and may move it to another one. Returns its
+  // core, counted from 1.
   int32_t begin();
 
-  // How often this rank has moved.
+  // Returns how often this rank has moved.
   int moves() const { return moves_; }
 
  private:
@@ -48,8 +52,9 @@ class CoreSharing {
 
   struct Pace {
     uint32_t operationsPerCheck;
-    int64_t minExceededNanos;  // a share that is exceeded for so long counts as lasting
-    // A move that does not last, because another program needs the core, is tried more and more seldom.
+    int64_t minExceededNanos;  // a rank moves only after its core has had too many ranks for this long
+    // Pauses between moves. The pause doubles, up to the last, while moves do not last because another program needs
+    // the core.
     int64_t firstPauseNanos;
     int64_t lastPauseNanos;
   };
@@ -57,16 +62,16 @@ class CoreSharing {
   static const Pace kCoreForEach;
 
   int rank_;
-  int fairShare_;  // how many ranks a core has to run
+  int fairShare_;  // ranks on each core, rounded up, when they are spread evenly
   const Pace& pace_;
   bool spreads_;
   CpuPlacement* own_ = nullptr;
-  std::vector<const CpuPlacement*> peers_;  // by rank; null: not on this host, or this rank
+  std::vector<const CpuPlacement*> peers_;  // by rank; null for this rank and for ranks of other hosts
   int32_t core_ = CpuPlacement::kUnknown;
   uint32_t operations_ = 0;
-  int64_t exceededSince_ = 0;  // nanoseconds; 0: it is not
-  int64_t pauseNanos_ = 0;     // after the last move
-  int64_t movedAt_ = 0;
+  int64_t exceededSince_ = 0;  // monotonicNanos() since which the core has had too many ranks; 0: it does not
+  int64_t pauseNanos_ = 0;     // least time between the last move and the next one
+  int64_t movedAt_ = 0;        // monotonicNanos() of the last move
   int moves_ = 0;
   std::vector<int32_t> coreOfRank_;
 };

@@ -1,4 +1,5 @@
-// What a communicator has done since it was made: counted by the thread that runs operations, read by any.
+// Counters of a communicator's operations since its creation. The thread that runs operations writes them; any thread
+// reads them.
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@
 
 namespace jccl {
 
-// Of one writer: readers see some recent value.
+// A counter with one writer. Readers see a recent value.
 class Counter {
  public:
   void add(int64_t more) { value_.store(value_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed); }
@@ -21,13 +22,13 @@ class Counter {
 struct Counters {
   struct OfCollective {
     Counter operations;
-    Counter bytes;    // of the larger buffer of this rank
-    Counter ticks;    // as History::time() counts, of those that were timed
+    Counter bytes;    // of this rank's larger buffer
+    Counter ticks;    // time that the timed operations took, in the unit of History::time()
     Counter inPlace;  // operations that read and wrote the buffers of peers
   };
   OfCollective collectives[kCollectiveCount];
 
-  // `ticks` 0: not timed.
+  // `ticks`: 0 if the operation was not timed.
   void count(Collective collective, size_t bytes, int64_t ticks, bool inPlace) {
     OfCollective& one = collectives[static_cast<int>(collective)];
     one.operations.add(1);

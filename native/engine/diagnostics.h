@@ -1,5 +1,5 @@
-// What a communicator reports of itself: what its channels wait for, why it failed, the memory it takes. The host's
-// engine and the GPU's runtime use the same terms.
+// Reports of a communicator: the waits of its channels, its failure, its memory use. Shared by the host's engine and
+// the GPU's runtime, so that both use the same terms.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace jccl {
 
-// What one channel waits for; only waits that have become long are reported.
+// The current wait of one channel. Only waits that have become long are reported.
 struct ChannelWait {
   int channel = 0;
   WaitPlace place{};
@@ -22,15 +22,15 @@ struct ChannelWait {
 };
 
 struct MemoryUsage {
-  size_t segmentBytes = 0;   // address space of the own segment
-  size_t residentBytes = 0;  // how much of it is backed by memory
+  size_t segmentBytes = 0;   // address space of this rank's segment
+  size_t residentBytes = 0;  // memory that backs the segment, plus scratchBytes
   size_t scratchBytes = 0;
   size_t networkBytes = 0;
 };
 
-// What has gone over one transport so far.
+// Use of one transport since the communicator was created.
 struct TransportUse {
-  uint64_t sentBytes = 0;  // as they lie in slots
+  uint64_t sentBytes = 0;  // as encoded in slots, with the flags of LL and LL128
   int64_t longWaits = 0;
   int64_t waitedNanos = 0;
 };
@@ -43,7 +43,8 @@ inline std::string describe(const ChannelWait& wait) {
          (wait.waitedNanos < 0 ? "" : " waitedMillis=" + std::to_string(wait.waitedNanos / 1'000'000));
 }
 
-// The operation entered last, or the one before which sends and receives were, which have no number.
+// Describes the operation that was entered last. If it is done, the failure concerns sends and receives after it, which
+// have no sequence number: the text then says "after" that operation.
 inline std::string describeLast(const History& history) {
   HistoryRow row;
   if (!history.read(history.lastEntered(), row) || row.state == OperationState::Done) {
@@ -55,7 +56,7 @@ inline std::string describeLast(const History& history) {
          " root=" + std::to_string(row.root);
 }
 
-// The failure of `operation`. `timeout` says which time-out passed, where that is the failure.
+// Describes the failure of `operation`. `timeout` says which time-out passed; it is used for Code::Timeout only.
 inline std::string describeFailure(Code code, const std::string& operation, const std::string& timeout,
                                    const std::vector<ChannelWait>& waits) {
   std::string text = operation;

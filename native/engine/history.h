@@ -1,5 +1,5 @@
-// The last operations of a communicator, readable while they run: what the report of a hang is built from, and the flight
-// recorder's dump.
+// Records of a communicator's last operations, readable while operations run. The report of a hang and the flight
+// recorder's dump are made from them.
 #pragma once
 
 #include <algorithm>
@@ -17,35 +17,36 @@ namespace jccl {
 enum class OperationState : uint8_t { None = 0, Running = 1, Done = 2, Failed = 3 };
 inline constexpr int kOperationStateCount = 4;
 
-// A copy of a record, for readers. Times are CLOCK_MONOTONIC's nanoseconds, 0 where not known.
+// A copy of a record, for readers. Times are in nanoseconds of CLOCK_MONOTONIC; 0 if not known.
 struct HistoryRow {
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
   int32_t code = 0;
   int32_t root = 0;
   uint64_t count = 0;
-  uint64_t bytes = 0;  // of this rank's larger buffer, of a form with counts by rank, which has no count; else 0
+  uint64_t bytes = 0;  // of this rank's larger buffer if the operation has a count for each rank; otherwise 0
   OperationState state = OperationState::None;
   int64_t begun = 0;
   int64_t ended = 0;
   int64_t waitedNanos = 0;
   int32_t waitedFor = -1;
-  int64_t choice = 0;  // without the size of its chunks
+  int64_t choice = 0;  // Choice::encode() without chunkBytes
 };
 
-// Written by the thread that runs operations, with plain stores (relaxed atomics); read by any thread. A record that is
-// rewritten while it is read is recognised by its sequence number and not returned.
+// The thread that runs operations writes records without a lock; any thread reads them. A reader recognises a record
+// that is rewritten meanwhile by its sequence number, and does not return it.
 class History {
  public:
-  // How operations are timed. `Coarse` is for a communicator of one rank, which waits for nobody: small operations begin at
-  // the last tick of the process and end at a time that is not known.
+  // How operations are timed. `Coarse` is for a communicator of one rank, which never waits: the begin of a small
+  // operation is the last tick of the process (base/clock.h), and its end is not known.
   enum class Timing : uint8_t { None, Coarse, Exact };
 
-  // Reports of hangs need so many.
+  // Number of records that reports of hangs need.
   static constexpr uint64_t kMinRecords = 256;
   static constexpr uint64_t kDefaultRecords = 1024;
 
-  // `operations` is rounded up to a power of two; 0: kMinRecords, and no times.
+  // `operations`: number of records, which is rounded up to a power of two and to kMinRecords; with 0 no times are
+  // recorded. `alone`: the communicator has one rank.
   explicit History(uint64_t operations = kDefaultRecords, bool alone = false)
       : records_(roundUp(operations)), mask_(records_.size() - 1), timing_(timingOf(operations, alone)) {}
 
@@ -55,7 +56,7 @@ class History {
   void begin(const Operation& operation) {
     Record& record = at(operation.sequence);
     record.sequence.store(~uint64_t{0}, std::memory_order_relaxed);
-    record.begun.store(isTimed(operation) ? time(timing_) : beginOfOthers(), std::memory_order_release);
+    record.begun.store(isTimed(operation) ? time(timing_) : beginOfUntimed(), std::memory_order_release);
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
     record.code.store(operation.code.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
@@ -66,7 +67,8 @@ class History {
     entered_.store(operation.sequence, std::memory_order_release);
   }
 
-  // `operation` as it began. Returns how long it took, as time() counts; 0 where not known.
+  // Records the end of an operation; pass the same `operation` as to begin(). Returns the time that it took, in the
+  // unit of time(); 0 if not known.
   int64_t end(const Operation& operation, bool ok, const LongWaits& waits = {}, bool inPlace = false) {
     Record& record = at(operation.sequence);
     int64_t now = 0;
@@ -91,11 +93,12 @@ class History {
     return took;
   }
 
-  // The first operation is number 1; 0 means none.
+  // Sequence numbers of the operation that was entered last, and of the one that was done last; 0: none.
   uint64_t lastEntered() const { return entered_.load(std::memory_order_acquire); }
   uint64_t lastDone() const { return done_.load(std::memory_order_acquire); }
 
-  // Returns whether the operation is still on record.
+  // Copies the record of an operation. Returns false if there is none, for instance because a later one has replaced
+  // it.
   bool read(uint64_t sequence, HistoryRow& row) const {
     const Record& record = records_[sequence & mask_];
     if (sequence == 0 || record.sequence.load(std::memory_order_acquire) != sequence) return false;
@@ -128,7 +131,7 @@ class History {
     return alone ? Timing::Coarse : Timing::Exact;
   }
 
-  // Now; to be turned into CLOCK_MONOTONIC's nanoseconds by toNanos().
+  // Returns the current time, which toNanos() converts to nanoseconds of CLOCK_MONOTONIC.
   static int64_t time(Timing timing) {
     if (timing == Timing::Exact) return CycleClock::ticks();
     return timing == Timing::Coarse ? monotonicNanos() : 0;
@@ -138,7 +141,7 @@ class History {
     return timing != Timing::Exact ? duration : CycleClock::durationNanos(duration);
   }
 
-  // Both by one conversion, so that what ended later does so in nanoseconds too. 0 is no time.
+  // Converts both times with one converter, so that the end stays after the begin. 0 means not known and stays 0.
   static void toNanos(Timing timing, int64_t& begun, int64_t& ended) {
     if (timing != Timing::Exact) return;
     const CycleClock::Converter clock;
@@ -149,26 +152,27 @@ class History {
  private:
   static constexpr uint64_t kIsBytes = uint64_t{1} << 63;
 
-  // What the application has requested: the count, of a part that of the whole; or bytes, where each rank has a count.
+  // Returns what the application requested: the count, or bytes if each rank has a count. For a part of an operation
+  // returns the count of the whole.
   static uint64_t amountOf(const Operation& operation) {
     if (operation.part.whole != 0) return operation.part.whole;
     return __builtin_expect(operation.count == 0, 0) ? kIsBytes | operation.bufferBytes() : operation.count;
   }
 
-  // From here on a communicator of one rank, which copies, reads the clock.
+  // A communicator of one rank, which only copies, reads the clock for operations of at least this size.
   static constexpr size_t kTimedBytes = 64u << 10;
 
   bool isTimed(const Operation& operation) const {
     return timing_ == Timing::Exact || (timing_ == Timing::Coarse && operation.bytes >= kTimedBytes);
   }
 
-  int64_t beginOfOthers() const { return timing_ == Timing::Coarse ? tickNanos.load(std::memory_order_relaxed) : 0; }
+  int64_t beginOfUntimed() const { return timing_ == Timing::Coarse ? tickNanos.load(std::memory_order_relaxed) : 0; }
 
   struct alignas(64) Record {
     std::atomic<uint64_t> sequence{0};
     std::atomic<uint64_t> fingerprint{0};
     std::atomic<uint64_t> amount{0};  // see amountOf
-    std::atomic<int64_t> begun{0};    // as time() has it
+    std::atomic<int64_t> begun{0};    // in the unit of time()
     std::atomic<int64_t> ended{0};
     std::atomic<int32_t> code{0};
     std::atomic<int32_t> root{0};

@@ -1,4 +1,4 @@
-// What Java requested, checked and turned into an Operation; for host and device alike.
+// Checks the arguments of an operation that Java requests, and makes an Operation from them. For host and device.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace jccl {
 
-// Whether this is a collective with one count for all ranks.
+// Checks the arguments of a collective with one count for all ranks.
 inline Status checkArguments(OperationCode code, Choice choice, int64_t count, int root, int size) {
   if (code.valid() && code.collective != Collective::SendRecv && choice.valid() && count >= 0 && root >= 0 &&
       root < size) {
@@ -33,7 +33,7 @@ inline Operation operationOf(OperationCode code, Choice choice, const void* send
   return operation;
 }
 
-// One count for all ranks, and the bytes of the larger buffer; of an exchange, those between a pair.
+// Sets the count, and `bytes`: of the larger buffer, or of the message between a pair of ranks in an exchange.
 inline void setCount(Operation& operation, size_t count, int root, int size) {
   const Collective collective = operation.code.collective;
   operation.count = count;
@@ -42,8 +42,8 @@ inline void setCount(Operation& operation, size_t count, int root, int size) {
   if (collective == Collective::AllGather || collective == Collective::ReduceScatter) operation.bytes *= size;
 }
 
-// Whether the counts of a v-form are as many as it takes, and none negative: four rows of `size` where they say what every
-// rank sends to every other, else two.
+// Checks the arguments of a v-form. `counts` must have two rows of `size` numbers, or four rows if
+// OperationCode::exchangesWithCounts(); no number may be negative.
 inline Status checkCounts(OperationCode code, Choice choice, const std::vector<int64_t>& counts, int root, int size) {
   const bool exchange = code.exchangesWithCounts();
   const Collective collective = code.collective;
@@ -62,8 +62,8 @@ inline Status checkCounts(OperationCode code, Choice choice, const std::vector<i
       "user-defined reduction with 4 x size numbers, none negative, 0 <= root < size=" + std::to_string(size));
 }
 
-// All-gather, reduce-scatter, gather and scatter with counts: sets them, what their fingerprint mixes, and the bytes of the
-// larger buffer.
+// Sets the counts of an all-gather, reduce-scatter, gather or scatter with a count for each rank, their part of the
+// fingerprint, and the bytes of the larger buffer.
 inline void setCounts(Operation& operation, const std::vector<int64_t>& counts, int root, int size) {
   const size_t n = static_cast<size_t>(size);
   operation.root = hasRoot(operation.code.collective) ? root : 0;

@@ -1,4 +1,5 @@
-// Checks of the ranks, rings and trees that a communicator is given, for the host's engine and the GPU's runtime.
+// Checks the peers, rings, trees, hosts and CollNet chains that a communicator gets. For the host's engine and the
+// GPU's runtime.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ inline Status checkRing(int channel, const std::vector<int>& order, int size, in
                          std::to_string(channels));
 }
 
-// Hosts are numbered in the order of their first ranks.
+// Checks that there is a host for each rank, and that hosts are numbered in the order of their first ranks.
 inline Status checkHosts(const std::vector<int>& hostOf, int size) {
   int hosts = 0;
   bool whole = static_cast<int>(hostOf.size()) == size;
@@ -54,16 +55,15 @@ inline Status checkTree(int channel, int up, const std::vector<int>& down, int r
                          std::to_string(maxChildren) + " children, channel < " + std::to_string(channels));
 }
 
-// A rank's place in the chain of its host that ends at a network that reduces; -1: nobody. The leader, which has nobody above
-// it, compares operations with the leaders before and after it.
+// A rank's place in the CollNet chain of its host, which leads up to the network; -1 means no rank. The leader has no
+// rank above it, and compares operations with the leaders of the hosts before and after its own.
 struct CollNetChain {
   int up = -1;
   int down = -1;
   int leaderAfter = -1;
   int leaderBefore = -1;
-  // Of all-gathers and reduce-scatters: this rank and those below it, and its place among them by their numbers.
-  int ranks = 1;
-  int place = 0;
+  int ranks = 1;  // of all-gathers and reduce-scatters: this rank and all ranks below it
+  int place = 0;  // this rank's position among them, in the order of rank numbers
 
   bool leads() const { return leaderAfter >= 0; }
 };
@@ -80,7 +80,7 @@ inline Status checkChain(int channel, const CollNetChain& chain, int rank, int s
                          " down=" + std::to_string(chain.down) + " leaders=" + std::to_string(chain.leaderBefore) +
                          "," + std::to_string(chain.leaderAfter) + " ranks=" + std::to_string(chain.ranks) +
                          " place=" + std::to_string(chain.place) +
-                         ", expected other ranks or -1, leaders of other hosts where nobody is above, channel < " +
+                         ", expected other ranks or -1, leaders of other hosts only if up=-1, channel < " +
                          std::to_string(channels));
 }
 

@@ -1,4 +1,4 @@
-// How a communicator runs an operation: in place, through slots, or as sends and receives; on which channels.
+// The part of Communicator that runs operations: in place, through slots, or as sends and receives.
 #include <algorithm>
 
 #include "base/clock.h"
@@ -12,19 +12,20 @@ namespace {
 
 constexpr uint64_t kOperationsPerUpdate = 64;
 
-// From these sizes on, both kinds of store are measured (store_policy.h). Below, chunks are written so quickly that
-// reading the clock costs more than it can gain, and an output may still be in the core's own cache when its user reads
-// it.
+// Smallest operations for which both kinds of store are measured (store_policy.h). Chunks of smaller ones are written
+// so quickly that reading the clock costs more than the better kind gains. A small output may still be in the core's
+// own cache when its user reads it.
 constexpr size_t kMinTriedSlots = 16u << 10;
 constexpr size_t kMinTriedOutput = 4u << 20;
 
-// From this size on an operation fills the slots of its channels.
+// Smallest operation that fills the slots of its channels.
 constexpr size_t kMinFillingBytes = 4u << 20;
 
 }  // namespace
 
-// Where calls of a network may block, a thread that can be left behind runs the operation from its beginning to its end:
-// one handover for an operation, instead of one for each message.
+// Runs `body` on operationThread_ if calls of the network may block, otherwise on the calling thread. operationThread_
+// can be left behind in such a call. It runs the whole operation, so that each operation costs one handover instead of
+// one for each message.
 template <typename Body>
 Code Communicator::onOperationThread(Body body) {
   if (__builtin_expect(operationThread_ == nullptr, 1)) return body();
@@ -91,7 +92,7 @@ Code Communicator::runPointToPointHere(std::span<const PointToPointTask> tasks, 
   if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
   if (Status status = checkConnected(tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
-  // Not every rank takes part, so this is no operation of the communicator's sequence.
+  // Not every rank takes part, so sends and receives get no sequence number.
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
@@ -122,12 +123,14 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   const bool inPlace = __builtin_expect(triesInPlace(operation), 0) && runInPlace(operation, transfer);
   if (!inPlace) {
     runThroughSlots(operation, transfer);
-    lastChoice_ = operation.choice;  // not earlier: a copy of what was just written waits until the stores are done
+    // Not earlier, as reading `choice` would wait for the stores that have just written it.
+    lastChoice_ = operation.choice;
   }
   return finish(operation, inPlace);
 }
 
-// Not earlier: small operations leave most of the slots' memory untouched, and a huge page is taken as a whole.
+// Requests huge pages for the slots of `channels` channels. Only large operations call this: small ones touch little of
+// the slots' memory, while a huge page takes memory as a whole.
 void Communicator::takeHugePages(int channels) {
   for (int channel = hugeChannels_; channel < channels && slotMemory_ != nullptr; ++channel) {
     for (const Channel::Need& need : needs(channel)) {
@@ -187,7 +190,7 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
     control_.core = coreSharing_.begin();
   } else if (__builtin_expect(control_.sharesCore || updates, 0)) {
     coreSharing_.begin();
-    control_.sharesCore = false;  // until a wait finds it again
+    control_.sharesCore = false;  // until a wait finds another rank on this core again
   }
   if (updates) {
     for (const auto& channel : channels_) channel->waiter().updateRegistration();
@@ -203,7 +206,8 @@ Code Communicator::finish(const Operation& operation, bool inPlace) {
   return code;
 }
 
-// The nearest choice that fits: the same on all ranks, because it depends on common facts only.
+// Returns the choice that is nearest to `choice` and can run here. All ranks get the same, because only facts that they
+// share decide. `evenParts`: the operation has one count for all ranks.
 Choice Communicator::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
   const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
@@ -216,7 +220,7 @@ Choice Communicator::adjustChoice(Choice choice, OperationCode code, bool evenPa
       choice.algorithm = Algorithm::Ring;
     }
   }
-  if (choice.algorithm == Algorithm::Nvls) choice.algorithm = Algorithm::Ring;  // GPUs behind a switch only
+  if (choice.algorithm == Algorithm::Nvls) choice.algorithm = Algorithm::Ring;  // NVLS is for GPUs only
   if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Direct && config_.size - 1 > kMaxFanout) choice.algorithm = Algorithm::Ring;
@@ -236,7 +240,7 @@ Transfer Communicator::transferOf(const Operation& operation) const {
   return transfer;
 }
 
-// How much of this rank's send buffer an operation reads, and how much of its receive buffer it writes.
+// Return the bytes of this rank's send buffer that an operation reads, and of its receive buffer that it writes.
 size_t Communicator::inputBytes(const Operation& operation) const {
   return operation.code.collective == Collective::AllGather ? partBytes(operation) : operation.bytes;
 }
@@ -251,13 +255,15 @@ size_t Communicator::partBytes(const Operation& operation) const {
   return count * sizeOf(operation.code.type);
 }
 
-// The same on all ranks. What a v-form of all-to-all sends to whom not all ranks know: it has no bytes here.
+// Returns true if the operation first tries to run in place. All ranks get the same answer. An exchange with counts
+// never does: its `bytes` is 0, because not all ranks know how much each rank sends to another.
 bool Communicator::triesInPlace(const Operation& operation) const {
   return (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 && operation.bytes != 0 &&
          allLocal() && config_.size - 1 <= kMaxFanout && ZeroCopy::supports(operation.code.collective);
 }
 
-// Returns whether the operation is over: it is not where one rank's buffers cannot be reached by all.
+// Returns true if the operation is over, done or failed. Returns false if the buffers of a rank cannot be reached by
+// all ranks: then nothing has happened.
 bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
   const Collective collective = operation.code.collective;
   const bool tried = operation.bytes >= kMinTriedOutput;
@@ -319,7 +325,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
   }
 }
 
-// An exception of a channel fails the communicator, so that the waits of the other channels end.
+// Runs a channel's share. An exception fails the communicator, so that the waits of the other channels end.
 void Communicator::runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept {
   try {
     channels_[channel]->run(operation, transfer);
@@ -328,7 +334,7 @@ void Communicator::runChannel(int channel, const Operation& operation, Transfer&
   }
 }
 
-// Fails the communicator by the exception that a catch block handles, and keeps its text, if there is memory for that.
+// Fails the communicator with the exception that the calling catch block handles. Keeps its text if there is memory.
 Code Communicator::failThrown() noexcept {
   const Status thrown = thrownStatus();
   control_.fail(thrown.code());
@@ -336,7 +342,7 @@ Code Communicator::failThrown() noexcept {
     const std::lock_guard lock(errorMutex_);
     if (error_.empty()) error_ = thrown.message();
   } catch (...) {
-    return thrown.code();  // which says that there is no memory
+    return thrown.code();  // there is no memory to keep the text
   }
   return thrown.code();
 }

@@ -1,5 +1,5 @@
-// The last groups of sends and receives of a communicator, for the flight recorder. They have no place in the sequence, as
-// not all ranks take part, so each rank counts its own.
+// Records of a communicator's last groups of sends and receives, for the flight recorder. Groups have no sequence
+// number, because not all ranks take part. Each rank numbers its own groups.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ namespace jccl {
 // A copy of a record, for readers; see HistoryRow.
 struct TransferRow {
   uint64_t number = 0;  // from 1
-  uint64_t after = 0;   // the sequence number of the operation before
+  uint64_t after = 0;   // the sequence number of the preceding operation
   OperationState state = OperationState::None;
   int32_t sends = 0;
-  int32_t to = -1;  // of the first
+  int32_t to = -1;  // peer of the first send; -1: none
   uint64_t sentBytes = 0;
   int32_t receives = 0;
-  int32_t from = -1;
+  int32_t from = -1;  // peer of the first receive; -1: none
   uint64_t receivedBytes = 0;
   int64_t begun = 0;
   int64_t ended = 0;
@@ -30,17 +30,17 @@ struct TransferRow {
   int32_t waitedFor = -1;
 };
 
-// Written and read as History. Its memory is taken with the first sends or receives; where there is none, nothing is recorded.
+// Threads: as for History. The first group allocates the memory; if that fails, nothing is recorded.
 class TransferHistory {
  public:
-  // `operations` and `alone` as of History; 0: none is recorded.
+  // `operations` and `alone`: see History. With 0 operations nothing is recorded.
   TransferHistory(uint64_t operations, bool alone)
       : size_(operations == 0 ? 0 : History::roundUp(operations)), timing_(History::timingOf(operations, alone)) {}
   ~TransferHistory() { delete[] records_.load(std::memory_order_relaxed); }
   TransferHistory(const TransferHistory&) = delete;
   TransferHistory& operator=(const TransferHistory&) = delete;
 
-  // Returns their number, 0 where they are not recorded.
+  // Records the begin of a group. Returns its number; 0 if it is not recorded.
   uint64_t begin(uint64_t after, std::span<const PointToPointTask> tasks) {
     if (!hasMemory()) return 0;
     const uint64_t number = last_.load(std::memory_order_relaxed) + 1;
@@ -68,11 +68,11 @@ class TransferHistory {
     return number;
   }
 
-  // Returns how long they took, as History::time() counts; 0 where not known.
+  // Records the end of a group. Returns the time that it took, in the unit of History::time(); 0 if not known.
   int64_t end(uint64_t number, bool ok, const LongWaits& waits = {}) {
     if (number == 0) return 0;
     Record& record = at(number);
-    if (record.number.load(std::memory_order_relaxed) != number) return 0;  // so many have begun since
+    if (record.number.load(std::memory_order_relaxed) != number) return 0;  // a later group has replaced it
     const int64_t now = History::time(timing_);
     record.ended.store(now, std::memory_order_release);
     if (waits.nanos != 0) {
@@ -83,10 +83,10 @@ class TransferHistory {
     return now - record.begun.load(std::memory_order_relaxed);
   }
 
-  // The number of the group that has begun last; 0: none has.
+  // Returns the number of the group that began last; 0: none.
   uint64_t last() const { return last_.load(std::memory_order_acquire); }
 
-  // Returns whether it is still on record.
+  // Copies the record of a group. Returns false if a later group has replaced it.
   bool read(uint64_t number, TransferRow& row) const {
     const Record* records = records_.load(std::memory_order_acquire);
     if (number == 0 || records == nullptr) return false;

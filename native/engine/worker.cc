@@ -17,7 +17,7 @@ constexpr int kYields = 20;
 
 }  // namespace
 
-// Whether `word` is soon no longer `value`.
+// Polls briefly until `word` differs from `value`. Returns false if it did not change in time.
 bool Worker::changesSoon(const std::atomic<uint32_t>& word, uint32_t value) const {
   for (int i = hasCore_ ? kPolls : 1; i > 0; --i) {
     if (word.load(std::memory_order_acquire) != value) return true;

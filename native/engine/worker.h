@@ -1,4 +1,4 @@
-// A thread that runs jobs for another one.
+// A thread that runs jobs for another thread.
 #pragma once
 
 #include <atomic>
@@ -12,25 +12,28 @@
 
 namespace jccl {
 
-// It polls for its next job for a short while and then sleeps on a futex, as does whoever waits for it; it never attaches to the
-// JVM. A call of a network may hold it for ever: then whoever waits for it goes on without it.
+// A worker polls for its next job for a short while and then sleeps on a futex. The thread that waits for the worker
+// does the same. The worker never attaches to the JVM. A call of a network in its job may never return; the waiting
+// thread then continues without the worker.
 class Worker {
  public:
   using Holds = std::function<bool(std::thread::id)>;
 
-  // `holds` says whether a call holds a thread for ever; null: none does. `hasCore`: the thread need not wait for a core until
-  // another one sleeps or yields.
+  // `holds`: returns true if the given thread is in a call that will never return; null: there is no such call.
+  // `hasCore`: the worker and the waiting thread have a core each, so that polling keeps neither from running.
   explicit Worker(Holds holds, bool hasCore = true) : holds_(std::move(holds)), hasCore_(hasCore) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `job` is run once for each start(). It handles what it throws; otherwise that is only logged.
+  // Starts the thread, which runs `job` once for each start(). `job` must catch exceptions; one that escapes is only
+  // logged.
   Status open(const std::string& name, std::function<void()> job);
 
   void start();
 
-  // Returns when the job has ended. It does so by itself: its waits are bounded. False: it never will.
+  // Waits until the job has ended, in bounded time, as the waits of a job are bounded. Returns false if the job is in a
+  // call that will never return.
   bool join();
 
  private:
@@ -41,8 +44,8 @@ class Worker {
   const Holds holds_;
   const bool hasCore_;
   std::function<void()> job_;
-  alignas(64) std::atomic<uint32_t> posted_{0};  // futex word: jobs given
-  std::atomic<uint32_t> finished_{0};            // futex word: jobs done
+  alignas(64) std::atomic<uint32_t> posted_{0};  // futex word: number of jobs started
+  std::atomic<uint32_t> finished_{0};            // futex word: number of jobs finished
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// Threads for the channels beyond the first, which runs on the thread that runs the operation.
+// Threads for all channels except channel 0, which runs on the operation's own thread.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace jccl {
 
-// Made when an operation first needs more than one channel.
+// Created when an operation needs more than one channel for the first time.
 class Workers {
  public:
   // `job(channel)` runs the share of a channel of the operation in flight.
@@ -23,7 +23,7 @@ class Workers {
   // Starts the job on channels 1 .. channels-1.
   void start(int channels);
 
-  // Returns when all have ended; whether they have (see Worker).
+  // Waits until all jobs have ended. Returns false if one of them never will (Worker::join).
   bool join(int channels);
 
  private:
