@@ -13,19 +13,20 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Calls code of others, which may never return: on a thread of its own, which is left behind then. */
+/** Calls code of plug-ins, which may never return, on a separate thread. A call that takes too long is left behind. */
 final class BoundedCall {
 
-    /** Long for what only computes. */
+    /** Generous, as these calls only compute. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     private BoundedCall() {}
 
     /**
-     * Calls it, and waits for it as long as initialisation can spare.
+     * Calls {@code body}, and waits for at most half of the time that is left for initialisation, and at most
+     * {@link #LIMIT}.
      *
-     * @param what is called, for messages
-     * @throws JcclException that the call throws, or because it does not return
+     * @param what names the call in messages
+     * @throws JcclException if the call throws, or has not returned in time
      */
     static <T> T call(InitContext context, String what, Callable<T> body) {
         Duration half = context.left().dividedBy(2);
@@ -49,7 +50,7 @@ final class BoundedCall {
         }
     }
 
-    /** Whether a call failed because it does not return: its thread may still use what it was given. */
+    /** Returns true if the call failed because it did not return in time: its thread may still use its arguments. */
     static boolean isStillInside(JcclException failure) {
         return failure.getCause() instanceof TimeoutException;
     }

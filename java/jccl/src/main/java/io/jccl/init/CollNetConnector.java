@@ -22,16 +22,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets the network reduce (CollNet), where the settings want it and every rank has a plug-in for it: all make their offers, then
- * the leaders of each group listen, then they connect, and after each step all agree whether all could. Where one could not,
- * nobody uses it, for a reason that all know.
+ * Connects CollNet, a network that reduces, if the settings want it and every rank has a plug-in for it. First all
+ * ranks make offers, then the leaders of each group listen, then they connect. After each step all ranks agree whether
+ * all of them succeeded. If one failed, no rank uses CollNet, and all know the reason.
  */
 abstract class CollNetConnector {
 
     private static final Logger LOG = LoggerFactory.getLogger(CollNetConnector.class);
 
     private static final int MAX_BLOB_BYTES = 1 << 14;
-    /** A plug-in's connect has no time limit of its own. */
+    /** Limit for connecting a group, as the plug-in's own call has none. */
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     private final InitContext context;
@@ -43,7 +43,7 @@ abstract class CollNetConnector {
 
     /**
      * @param name for logs
-     * @param maxGroups how many groups can be used
+     * @param maxGroups the most groups that can be used
      */
     private CollNetConnector(InitContext context, NativeEngine engine, Plan plan, String name, int maxGroups) {
         this.context = context;
@@ -53,16 +53,21 @@ abstract class CollNetConnector {
         this.maxGroups = maxGroups;
     }
 
-    /** The leader of a group on a host. */
+    /** Returns the rank that leads its host in a group. */
     abstract int leader(int group, int host);
 
-    /** Takes the groups that were connected, and the offers by rank; why that failed, or nothing. */
+    /**
+     * Uses the connected groups from now on.
+     *
+     * @param offers the offers of all ranks, by rank
+     * @return the reason why that failed; empty on success
+     */
     abstract Optional<String> use(int groups, List<byte[]> offers);
 
-    /** Gives all of it back. */
+    /** Releases the groups and the plug-in. */
     abstract void drop();
 
-    /** For operations on memory of hosts: groups are led by the host's ranks in turn. */
+    /** Returns a connector for operations on host memory. The ranks of a host lead groups in turn. */
     static CollNetConnector forHosts(InitContext context, NativeEngine engine, Plan plan) {
         return new CollNetConnector(context, engine, plan, "collnet", plan.channels()) {
             @Override
@@ -89,11 +94,11 @@ abstract class CollNetConnector {
     }
 
     /**
-     * For kernels of GPUs: each group on the channel with its number, led by who begins the channel's chain.
+     * Returns a connector for kernels of GPUs. Channel i uses group i; the first rank of the channel's chain leads.
      *
-     * @param staging the host's engine that moves their data
-     * @param plan over the GPUs
-     * @param channels how many have a chain
+     * @param staging the host's engine that moves the data of the kernels
+     * @param plan the plan over the GPUs
+     * @param channels the number of channels that have a chain
      */
     static CollNetConnector forDevices(
             InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int channels) {
@@ -117,17 +122,21 @@ abstract class CollNetConnector {
         };
     }
 
-    /** Whether the settings let the network reduce between the hosts of a plan; the same on all ranks. */
+    /** Returns true if the settings allow CollNet between the hosts of a plan. All ranks get the same answer. */
     static boolean isWanted(InitContext context, Plan plan) {
         return context.settings().get(AlgorithmSettings.COLLNET_ENABLE)
                 && plan.hosts().size() > 1
                 && plan.hosts().size() >= context.settings().get(AlgorithmSettings.COLLNET_NODE_THRESHOLD);
     }
 
-    /** What the network can do from here on; the same on all ranks, which do this together. */
+    /**
+     * Connects CollNet; all ranks call this together.
+     *
+     * @return the traits of the network, the same on all ranks; empty if CollNet cannot be used
+     */
     Optional<CollNetTraits> connect() {
         try {
-            CollNetTraits traits = connectOrSay();
+            CollNetTraits traits = connectOrThrow();
             if (context.rank() == 0) {
                 LOG.info(
                         "{}: the network reduces between hosts={} by groups={} of leaders={}{}",
@@ -147,7 +156,7 @@ abstract class CollNetConnector {
         }
     }
 
-    /** The reason, which all ranks know. */
+    /** Thrown on all ranks with the same reason. */
     private static final class NotUsed extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -156,12 +165,16 @@ abstract class CollNetConnector {
         }
     }
 
-    /** What a rank could make, or why it could not. */
+    /**
+     * The result of a rank's step.
+     *
+     * @param obstacle the reason why the step failed; empty on success
+     */
     private record Made(byte[] bytes, String obstacle) {
         static final Made NOTHING = new Made(new byte[0], "");
     }
 
-    private CollNetTraits connectOrSay() throws NotUsed {
+    private CollNetTraits connectOrThrow() throws NotUsed {
         List<byte[]> offers = exchange(this::offer);
         NativeEngine.CollNetCommon common =
                 engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(NativeEngine.callError()));
@@ -205,7 +218,7 @@ abstract class CollNetConnector {
         return bytes == null ? new Made(new byte[0], NativeEngine.callError()) : new Made(bytes, "");
     }
 
-    /** The leader of each host. */
+    /** Returns the leaders of a group, by host. */
     private List<Integer> leaders(int group) {
         return IntStream.range(0, plan.hosts().size())
                 .map(host -> leader(group, host))
@@ -213,7 +226,10 @@ abstract class CollNetConnector {
                 .toList();
     }
 
-    /** Whether hosts have equally many ranks, one host's behind the other's, as the network gathers. */
+    /**
+     * Returns true if all hosts have the same number of ranks and rank numbers follow the order of hosts. The network
+     * gathers and scatters in this layout only.
+     */
     private static boolean isEven(Plan plan) {
         int[] hostOf = EngineConnector.hosts(plan);
         boolean even = true;
@@ -227,7 +243,12 @@ abstract class CollNetConnector {
         return even;
     }
 
-    /** What all made, by rank; a rank that could not names its reason to all. */
+    /**
+     * Carries out a step on this rank, and exchanges the results; all ranks call this together.
+     *
+     * @return the results, by rank
+     * @throws NotUsed if the step failed on any rank, with that rank's reason
+     */
     private List<byte[]> exchange(Supplier<Made> make) throws NotUsed {
         Made mine = make.get();
         String obstacle = mine.obstacle().isEmpty() || mine.obstacle().length() <= MAX_BLOB_BYTES / 4
@@ -248,7 +269,7 @@ abstract class CollNetConnector {
                     throw new NotUsed("rank=" + rank + ": " + why);
                 }
             } catch (WireException e) {
-                throw new NotUsed("rank=" + rank + " sent what makes no sense: " + e.getMessage());
+                throw new NotUsed("rank=" + rank + " sent a CollNet message that makes no sense: " + e.getMessage());
             }
         }
         return made;

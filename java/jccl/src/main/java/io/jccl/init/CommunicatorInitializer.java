@@ -59,14 +59,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The life of a communicator up to its first operation. {@link #initialize()} has a line for each step; each step is a call
- * into a lower package and returns what the next ones need. One object initialises one communicator on one rank.
+ * Initialises a communicator on one rank, from the rendezvous to the first operation. {@link #initializeLogged()} has a
+ * line for each step. Each step calls a lower package and returns a value that later steps need. One object initialises
+ * one communicator.
  */
 public final class CommunicatorInitializer {
 
     private static final Logger LOG = LoggerFactory.getLogger(CommunicatorInitializer.class);
 
-    /** How long after a connection to a peer failed it may turn out that the peer has ended. */
+    /** Time that a rank waits after a failed connection, to learn from the coordinator whether the peer has ended. */
     private static final Duration PEER_LOSS = Duration.ofMillis(500);
 
     private final CommunicatorConfig config;
@@ -76,7 +77,7 @@ public final class CommunicatorInitializer {
     private final InitContext context;
     private final Timeline timeline;
 
-    /** What is freed if initialisation fails, the newest first. */
+    /** Frees resources if initialisation fails, the newest first. */
     private final Deque<Runnable> acquired = new ArrayDeque<>();
 
     private CommunicatorInitializer(
@@ -112,7 +113,7 @@ public final class CommunicatorInitializer {
     /**
      * Initialises the communicator of the launcher's job; see {@link io.jccl.Communicator#fromEnvironment}.
      *
-     * @param generation how many communicators this process has initialised so before
+     * @param generation how many communicators this process has initialised by this method before
      */
     public static InitializedCommunicator fromEnvironment(int generation, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
@@ -138,7 +139,7 @@ public final class CommunicatorInitializer {
         return initialize(config, settings, costs, status, timeline, () -> Bootstrap.join(launch, generation, options));
     }
 
-    /** Others see what this rank does while it joins, too. */
+    /** Joins and initialises. The status exists before the rank joins, so that {@code jccl ps} shows that step, too. */
     private static InitializedCommunicator initialize(
             CommunicatorConfig config,
             Settings settings,
@@ -164,7 +165,10 @@ public final class CommunicatorInitializer {
         return join(JobMembers.of(id, members), config, InitSettings.load(config));
     }
 
-    /** A rank may end while the communicator is initialised; then the others call reform again, and this goes on. */
+    /**
+     * Joins a job. If a rank fails while the communicator is initialised, the others call reform again, so this process
+     * asks again, too.
+     */
     private static InitializedCommunicator join(JobMembers members, CommunicatorConfig config, Settings settings) {
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
@@ -196,7 +200,7 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** Initialises communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
+    /** Initialises a communicator of the parent's ranks with the same color; see {@link io.jccl.Communicator#split}. */
     public static Optional<InitializedCommunicator> split(
             InitializedCommunicator parent, int color, int key, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
@@ -217,8 +221,8 @@ public final class CommunicatorInitializer {
     }
 
     /**
-     * Initialises a communicator of the remaining ranks of one and of processes that join; see {@link
-     * io.jccl.Communicator#reform}.
+     * Initialises a communicator of the parent's remaining ranks and of processes that join; see
+     * {@link io.jccl.Communicator#reform}.
      */
     public static InitializedCommunicator reform(
             InitializedCommunicator parent, SortedSet<Integer> excluded, int joiners, boolean needsMajority) {
@@ -226,9 +230,9 @@ public final class CommunicatorInitializer {
     }
 
     /**
-     * Throws if the other ranks of a communicator count this one as failed.
+     * Checks that the other ranks of a communicator do not count this one as failed.
      *
-     * @throws BootstrapException that says so
+     * @throws BootstrapException if they do
      */
     public static void requireNotLeftOut(InitializedCommunicator communicator) {
         communicator
@@ -242,7 +246,7 @@ public final class CommunicatorInitializer {
                 });
     }
 
-    /** Initialises the communicator of a group that came from another. */
+    /** Initialises the communicator of a group that was split off or reformed from the parent's. */
     static InitializedCommunicator after(
             InitializedCommunicator parent,
             CommunicatorConfig config,
@@ -253,14 +257,14 @@ public final class CommunicatorInitializer {
         return initialize(config, settings, parent.costs(), status, timeline, () -> membership);
     }
 
-    @SuppressWarnings("try") // a context of log records is there to be current
+    @SuppressWarnings("try") // the log context has its effect while it is open
     private InitializedCommunicator initialize() {
         try (LogContext logs = LogContext.of(context.rank(), id())) {
             return initializeLogged();
         }
     }
 
-    /** The communicator's id: name, digits of the session, generation; the same on all ranks. */
+    /** Returns the communicator's id: its name, digits of the session, and the generation; the same on all ranks. */
     private String id() {
         String name = config.name().isEmpty() ? "" : config.name() + "-";
         return name + membership.name() + (membership.generation() == 0 ? "" : "-g" + membership.generation());
@@ -283,7 +287,7 @@ public final class CommunicatorInitializer {
             status.step("topology and plan");
             Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
             PlanningOptions all = PlanningOptions.of(context.settings(), costs);
-            // Whether a network reduces shows when it is connected.
+            // Connecting shows whether the network reduces, so planning begins without CollNet.
             boolean mayReduce = context.settings().get(AlgorithmSettings.COLLNET_ENABLE);
             PlanningOptions options = mayReduce ? all.withoutCollNet() : all;
             CommunicatorPlan planned = plan(peers, surveys, options);
@@ -386,8 +390,8 @@ public final class CommunicatorInitializer {
     }
 
     /**
-     * All ranks have initialised the communicator; now all learn that all know. A failure from here on is one of the
-     * communicator, which others may use: its first operation reports it.
+     * Confirms a reformed communicator: a second barrier tells each rank that all ranks have passed the first. Failures
+     * are logged only, because other ranks may already use the communicator; its first operation reports them.
      */
     private void confirm() {
         try {
@@ -436,7 +440,7 @@ public final class CommunicatorInitializer {
                 sharing.isEmpty() ? "" : " ranks on one GPU=" + sharing);
     }
 
-    /** Once on each host, about its own devices. */
+    /** Logs the network of this rank's host, on the host's lowest rank only. */
     private void logNetwork(Plan plan, Surveys surveys) {
         PlannedHost mine = plan.hostOf(context.rank());
         if (mine.ranks().get(0) == context.rank()) {
@@ -456,7 +460,7 @@ public final class CommunicatorInitializer {
         }
     }
 
-    /** The plan by the transports that all ranks have agreed on, and by what a tuner plug-in changes. */
+    /** Completes the plan with the transports that all ranks agreed on, and with the changes of a tuner plug-in. */
     private CommunicatorPlan choose(
             CommunicatorPlan planned,
             Connections connections,
@@ -484,7 +488,7 @@ public final class CommunicatorInitializer {
         String pluginName = plugin.plugin().map(NetPlugin::name).orElse("");
         LOG.info(
                 "communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses(), pluginName));
-        if (socketsAreNoChoice()) {
+        if (socketsAreUnwanted()) {
             for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
                 LOG.info("communicator={} {}", id, line);
             }
@@ -499,8 +503,8 @@ public final class CommunicatorInitializer {
                 timeline.describe());
     }
 
-    /** Whether no setting asks for sockets inside a host, so that whoever uses them has a reason. */
-    private boolean socketsAreNoChoice() {
+    /** Returns true if no setting asks for sockets inside a host. Their use is then worth an explanation in the log. */
+    private boolean socketsAreUnwanted() {
         return context.settings().get(TransportSettings.TRANSPORT).isEmpty()
                 && !context.settings().get(TransportSettings.SHM_DISABLE);
     }

@@ -6,13 +6,14 @@ import io.jccl.tuning.ChoiceTable;
 import java.util.Optional;
 
 /**
- * A communicator's part on a GPU.
+ * A communicator's part on a GPU whose kernels execute operations.
  *
  * @param ordinal the device's number in this process
- * @param engine connected and ready for operations
- * @param staging what connects it to ranks whose memory is not reached, if there are any in this communicator
+ * @param engine the engine on the GPU, connected and ready for operations
+ * @param staging the host's engine for connections between GPUs that do not reach each other's memory; empty if the
+ *     communicator has none
  * @param choices how operations on device memory are executed
- * @param onRegistered how they are while buffers are registered; empty where that makes no difference
+ * @param onRegistered the same for registered buffers; empty if registration makes no difference
  */
 public record ConnectedDevice(
         int ordinal,
@@ -22,13 +23,14 @@ public record ConnectedDevice(
         Optional<Choices> onRegistered) {
 
     /**
-     * How each operation is executed.
+     * Tables of how each operation is executed.
      *
-     * @param withoutNvls for those that the switch between the GPUs does not reduce
+     * @param all for all operations, NVLS included
+     * @param withoutNvls for operations that the switch between the GPUs cannot reduce
      */
     public record Choices(ChoiceTable all, ChoiceTable withoutNvls) {}
 
-    /** Whether ranks work on all buffers in place, because they are threads of one process. */
+    /** Returns true if ranks work on all buffers in place, because they are threads of one process. */
     public boolean isInPlace() {
         return staging.isEmpty() && onRegistered.isEmpty();
     }
@@ -39,13 +41,13 @@ public record ConnectedDevice(
         staging.ifPresent(it -> it.abort(code));
     }
 
-    /** The text of the last error. */
+    /** Returns the text of the last error, of the GPU's engine and of the host's. */
     public String lastError() {
-        String beside = staging.map(NativeEngine::lastError).orElse("");
-        return beside.isEmpty() ? engine.lastError() : engine.lastError() + "; " + beside;
+        String onHost = staging.map(NativeEngine::lastError).orElse("");
+        return onHost.isEmpty() ? engine.lastError() : engine.lastError() + "; " + onHost;
     }
 
-    /** Ends what is in flight and frees; what the kernels use goes last. */
+    /** Ends operations in flight and frees everything. The staging engine is freed last, as kernels use its memory. */
     public void destroy() {
         engine.destroy();
         staging.ifPresent(NativeEngine::destroy);

@@ -39,7 +39,7 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the part of a communicator that works on this rank's GPU and connects it to those of the other ranks. */
+/** Makes the part of a communicator that works on this rank's GPU, and connects it to the GPUs of the other ranks. */
 final class DeviceConnector {
 
     private static final Logger LOG = LoggerFactory.getLogger(DeviceConnector.class);
@@ -59,14 +59,14 @@ final class DeviceConnector {
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
     private Forwarding forwarding = Forwarding.NONE;
-    private boolean stagedInsideAHost; // any pair of ranks of one host; the same on all ranks
+    private boolean stagedInsideAHost; // for any two ranks of one host; the same on all ranks
 
     /**
      * @param direct the network devices that use the memory of this rank's GPU
-     * @param connections what joins this rank's host memory to each peer's
+     * @param connections the connections between this rank's host memory and each peer's
      * @param engines connects engines of the host
      * @param tuner initialised for this communicator
-     * @param collNet what the network does itself for memory of the host, if it does
+     * @param collNet the traits of CollNet for host memory; empty if it is not used
      */
     DeviceConnector(
             InitContext context,
@@ -93,9 +93,10 @@ final class DeviceConnector {
     }
 
     /**
-     * Connects, or does nothing where no rank has a GPU.
+     * Connects this rank's GPU to those of the other ranks.
      *
-     * @throws DeviceException if only some ranks have one, or too many share one, or they cannot be connected
+     * @return empty if no rank has a GPU
+     * @throws DeviceException if only some ranks have a GPU, too many ranks share one, or GPUs cannot be connected
      */
     Optional<ConnectedDevice> connect() {
         if (!allHaveDevices()) {
@@ -124,7 +125,7 @@ final class DeviceConnector {
             engine.prepare(inPlace(), staging);
             context.barrier();
             DeviceFacts facts = facts(channels, testProtocols(engine), collNet).withNvls(connectNvls(engine));
-            Choices choices = choices(facts); // first: it has fewer, which its errors list
+            Choices choices = choices(facts); // first, as it allows fewer algorithms, which errors then list
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
@@ -161,12 +162,15 @@ final class DeviceConnector {
             return nvls.without(
                     staging.isPresent()
                             ? "GPUs do not reach each other's memory"
-                            : "no NVSwitch that can reduce is known between GPUs of the ranks' own on one host");
+                            : "it needs one host with a separate GPU for each rank, and an NVSwitch that can reduce");
         }
         return nvls.connect(engine);
     }
 
-    /** The leader exchanges empty chunks with those of the hosts before and after its own. */
+    /**
+     * Sets this rank's place in the CollNet chain of a channel. A chain's leader also exchanges empty chunks with the
+     * leaders of the hosts before and after its own.
+     */
     private void setChain(DeviceEngine engine, int channel) {
         int hosts = plan.hosts().size();
         int host = plan.hostOf(rank).index();
@@ -190,7 +194,7 @@ final class DeviceConnector {
         return IntStream.range(0, context.size()).filter(peer -> !peers.sameHost(peer, rank));
     }
 
-    /** Connects through the host's memory where peers' own is not reached in both directions. */
+    /** Connects through host memory to the peers whose GPU memory is not reached in both directions. */
     private void connect(DeviceEngine engine, DeviceHandleExchange.Reach reach, int channels) {
         if (reach.isWhole()) {
             return;
@@ -201,7 +205,7 @@ final class DeviceConnector {
                 plan,
                 channels,
                 host -> giveSlots(engine, host),
-                (host, identities) -> sendThroughOthers(engine, host, identities, reach)));
+                (host, identities) -> sendThroughForwarders(engine, host, identities, reach)));
         stagedInsideAHost = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
                 .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
@@ -210,7 +214,7 @@ final class DeviceConnector {
             if (missing[rank][peer] || missing[peer][rank]) {
                 boolean gpuDirect = engine.connectStaged(peer, staging.get(), one.kind());
                 String how = one.kind().label() + (gpuDirect ? " (SIMPLE by GPUDirect RDMA)" : "");
-                String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
+                String reason = reach.obstacles().getOrDefault(peer, "the peer does not reach this rank's memory");
                 staged.computeIfAbsent(how + ", " + reason, key -> new ArrayList<>())
                         .add(peer);
             }
@@ -219,7 +223,7 @@ final class DeviceConnector {
                 "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
     }
 
-    /** Decides which connections by adapters have their slots in memory of a GPU: this rank's, or one that forwards. */
+    /** Decides which connections over adapters have slots in memory of this rank's GPU or of a forwarder's. */
     private void placeSlots(DeviceEngine engine, int channels) {
         List<DirectSlots.Use> planned = DirectSlots.of(plan, channels, rank, direct, this::byAdapter);
         int max = settings.get(NetworkSettings.NET_GDR_BUFFSIZE) / settings.getForDevices(MemorySettings.BUFFSIZE);
@@ -244,7 +248,7 @@ final class DeviceConnector {
         engine.setForwarded(forwarding.count(rank));
     }
 
-    /** Slots in memory of this rank's GPU, for its own connections and for those that it forwards. */
+    /** Makes slots in memory of this rank's GPU, for its own connections and for those that it forwards. */
     private void giveSlots(DeviceEngine engine, NativeEngine host) {
         if (!slots.isEmpty()) {
             engine.makeDeviceSlots(slots.size())
@@ -262,8 +266,8 @@ final class DeviceConnector {
         }
     }
 
-    /** What cannot be sent so goes through memory of the host. */
-    private void sendThroughOthers(
+    /** Sends through the forwarders of this rank. Connections whose forwarder is not reached use host memory. */
+    private void sendThroughForwarders(
             DeviceEngine engine, NativeEngine host, List<PeerIdentity> identities, DeviceHandleExchange.Reach reach) {
         for (int forwarder : forwarding.forwardersOf(rank)) {
             int[] requests = forwarding.requests(rank, forwarder);
@@ -274,7 +278,7 @@ final class DeviceConnector {
                         rank,
                         forwarder,
                         requests.length / Rows.REQUEST_LENGTH,
-                        reach.obstacles().getOrDefault(forwarder, "its memory is not reached"));
+                        reach.obstacles().getOrDefault(forwarder, "this rank does not reach its memory"));
             } else {
                 byte[] info = identities.get(forwarder).connectInfo();
                 host.sendThrough(forwarder, info, forwarding.count(forwarder), address, requests);
@@ -293,7 +297,7 @@ final class DeviceConnector {
                 && peers.all().stream().map(PeerInfo::process).distinct().count() == 1;
     }
 
-    /** Those with which data comes over every connection as it was sent, on all ranks. */
+    /** Returns the protocols with which data arrives unchanged over every connection of all ranks. */
     private Set<Protocol> testProtocols(DeviceEngine engine) {
         byte[] passed = new byte[Protocol.values().length];
         StringBuilder reasons = new StringBuilder();
@@ -301,7 +305,7 @@ final class DeviceConnector {
             Optional<String> failure = engine.selfTest(protocol, context.left().toNanos());
             passed[protocol.ordinal()] = (byte) (failure.isEmpty() ? 1 : 0);
             failure.ifPresent(reason ->
-                    reasons.append(protocol.label()).append(": ").append(reason).append(beside()));
+                    reasons.append(protocol.label()).append(": ").append(reason).append(stagingError()));
         }
         if (!reasons.isEmpty()) {
             LOG.warn("rank={}: the self-test of connections failed, {}", rank, reasons);
@@ -324,14 +328,17 @@ final class DeviceConnector {
         return all;
     }
 
-    /** A plug-in would take two messages for a chunk of another protocol. */
+    /**
+     * Returns the protocols to test. Network plug-ins carry SIMPLE only, as they would need two messages for a chunk of
+     * another protocol.
+     */
     private Set<Protocol> carried() {
         boolean byPlugin = connections.transports().stream().anyMatch(one -> one.kind() == TransportKind.PLUGIN);
         return byPlugin ? EnumSet.of(Protocol.SIMPLE) : EnumSet.allOf(Protocol.class);
     }
 
-    /** What the host's engine knows of a failure of what it stages. */
-    private String beside() {
+    /** Returns the last error of the staging engine, as an addition to a message. */
+    private String stagingError() {
         String why = staging.map(NativeEngine::lastError).orElse("");
         return why.isEmpty() ? " " : "; " + why + " ";
     }
@@ -342,7 +349,7 @@ final class DeviceConnector {
         IntSummaryStatistics capabilities =
                 devices.stream().mapToInt(PeerDevice::capability).summaryStatistics();
         long ranksPerDevice = devices.stream().mapToLong(this::sharing).max().orElseThrow();
-        // The host's memory may get a line in parts; between ranks of one GPU nobody has measured that it does not.
+        // In host memory a 128-byte line can become visible in parts. Between ranks of one GPU nobody has measured it.
         boolean inDoubt = staging.isPresent() || ranksPerDevice > 1;
         if (inDoubt && !settings.get(AlgorithmSettings.LL128).equals("force")) {
             protocols.remove(Protocol.LL128);
@@ -359,7 +366,7 @@ final class DeviceConnector {
                 collNet);
     }
 
-    /** How many ranks share a device. */
+    /** Returns the number of ranks that share a device. */
     private long sharing(PeerDevice device) {
         return peers.all().stream()
                 .filter(peer -> peer.device().orElseThrow().uuid().equals(device.uuid()))
@@ -382,8 +389,10 @@ final class DeviceConnector {
     }
 
     /**
-     * As many as fit beside those of all ranks that share a device, and of other communicators: a block that is not resident would
-     * be waited for. Where others have all blocks, one: the device orders what does not fit together.
+     * Returns the number of channels, the same on all ranks. Each channel needs a thread block. The blocks of all ranks
+     * that share a device must fit on it together with those of other communicators, because ranks would wait for a
+     * block that is not resident. If other communicators have all blocks, returns 1: the device then runs kernels one
+     * after the other.
      */
     private int channels() {
         int fewest = Planner.MAX_DEVICE_CHANNELS;

@@ -19,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Exchanges handles, so that the ranks of a host reach the memory of each other's GPUs. Other processes get file descriptors of
- * the driver; where one of them is refused, all ranks begin again with CUDA IPC's legacy handles. All ranks do this together.
+ * Exchanges handles, so that the ranks of a host can map the memory of each other's GPUs. Other processes get file
+ * descriptors of the driver. If one is refused, all ranks start again with CUDA IPC's legacy handles. All ranks call
+ * each method together.
  */
 final class DeviceHandleExchange {
 
@@ -28,11 +29,11 @@ final class DeviceHandleExchange {
 
     private static final int MAX_INFO_BYTES = 1 << 16;
 
-    /** How connecting to a peer ended. */
+    /** The result of connecting to a peer. */
     private enum Outcome {
         REACHED,
         NOT_REACHED,
-        /** A descriptor was refused, so that legacy handles are left to try. */
+        /** A descriptor was refused; legacy handles may still work. */
         REFUSED
     }
 
@@ -49,10 +50,10 @@ final class DeviceHandleExchange {
     }
 
     /**
-     * Which ranks are not reached.
+     * Tells which ranks do not reach the GPU memory of which peers.
      *
      * @param obstacles why this rank does not reach a peer, by peer
-     * @param all by rank and peer, whether the one does not reach the other; the same on all ranks
+     * @param all {@code all[rank][peer]} is true if the rank does not reach the peer; the same on all ranks
      */
     record Reach(Map<Integer, String> obstacles, boolean[][] all) {
 
@@ -68,7 +69,7 @@ final class DeviceHandleExchange {
         }
     }
 
-    /** Whether this rank's memory should have a descriptor, for other processes of its host. */
+    /** Returns true if this rank must offer its memory by a descriptor, to other processes of its host. */
     boolean needsDescriptors() {
         return hasOtherProcessesOnHost() && settings.get(TransportSettings.CUMEM_ENABLE) != 0;
     }
@@ -83,7 +84,7 @@ final class DeviceHandleExchange {
         return peers.get(peer).process().equals(peers.get(rank).process());
     }
 
-    /** Makes the memory of this rank's connections, and connects it to that of all peers that it reaches. */
+    /** Makes the memory of this rank's connections, and connects to the memory of all peers that this rank reaches. */
     Reach connect(DeviceEngine engine) {
         Attempt attempt = attempt(engine);
         if (attempt.anyRefused()) {
@@ -167,7 +168,7 @@ final class DeviceHandleExchange {
                 .toList();
     }
 
-    /** Why the memory of a peer's GPU is not reached from this rank's. */
+    /** Connects to a peer's memory. Returns the reason if this rank's GPU cannot reach it. */
     private Optional<String> obstacle(DeviceEngine engine, int peer, byte[] sent) {
         if (!peers.sameHost(peer, rank)) {
             return Optional.of("another host");
@@ -196,7 +197,7 @@ final class DeviceHandleExchange {
             return value;
         } catch (WireException e) {
             throw new TransportException(
-                    "peer=" + peer + " length=" + sent.length + ": what it sent of its device memory makes no sense, "
+                    "peer=" + peer + " length=" + sent.length + ": sent device handles that make no sense, "
                             + e.getMessage() + "; all ranks must run the same library",
                     e);
         }

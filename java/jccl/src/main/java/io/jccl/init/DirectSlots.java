@@ -20,19 +20,18 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * Which connections of a rank on a GPU have slots in the memory of that GPU, or of one that forwards for it (GPUDirect
- * RDMA).
+ * Selects the connections of a rank whose slots are in the memory of its GPU, or of a forwarder's GPU (GPUDirect RDMA).
  */
 final class DirectSlots {
 
     private DirectSlots() {}
 
     /**
-     * The network devices, by number, that use the memory of a rank's GPU.
+     * The numbers of the network devices that use the memory of a rank's GPU.
      *
-     * @param sending those that send from it
-     * @param receiving those that receive into it
-     * @param forwarders those that send from the memory of another rank's GPU, with that rank, which forwards (PXN)
+     * @param sending the devices that send from it
+     * @param receiving the devices that receive into it
+     * @param forwarders the forwarder (PXN) of each device that sends from the memory of another rank's GPU, by device
      */
     record Devices(Set<Integer> sending, Set<Integer> receiving, Map<Integer, Integer> forwarders) {
 
@@ -42,7 +41,7 @@ final class DirectSlots {
             return (sends ? sending : receiving).contains(device) || sends && forwarders.containsKey(device);
         }
 
-        /** By the paths of this host. */
+        /** Finds the devices by the paths of this host. */
         static Devices of(NodePaths paths, int rank) {
             Topology topology = paths.topology();
             int gpu = topology.endpoints().stream()
@@ -74,18 +73,18 @@ final class DirectSlots {
     }
 
     /**
-     * One end of a connection.
+     * This rank's end of a connection.
      *
-     * @param sends whether it leads to the peer, otherwise from it
-     * @param device the number of the network device by which it goes here
+     * @param sends true if the connection leads to the peer, false if from the peer
+     * @param device the number of the network device that the connection uses on this host
      */
     record Use(int peer, int channel, boolean sends, int device) {}
 
     /**
-     * Connections of rings and trees.
+     * Returns the connections of rings and trees that use the memory of a GPU.
      *
-     * @param channels there may be more than the plan has: each further one runs beside one of these
-     * @param byAdapter whether a peer is reached by network adapters
+     * @param channels may be more than the plan's channels, which the further ones then repeat
+     * @param byAdapter returns true if a peer is reached over network adapters
      */
     static List<Use> of(Plan plan, int channels, int rank, Devices devices, IntPredicate byAdapter) {
         List<Use> uses = new ArrayList<>();
@@ -105,12 +104,13 @@ final class DirectSlots {
     }
 
     /**
-     * Connections beside those of rings and trees, for sends, receives and direct schedules: of the nearest ranks, as
-     * the memory of a GPU is too scarce for all. Most pairs of ranks agree on what is near.
+     * Returns further connections that use the memory of a GPU, for sends, receives and direct schedules. Only those
+     * with the nearest ranks are included, because the memory of a GPU is too scarce for all. Most pairs of ranks agree
+     * on what is near.
      *
-     * @param planned those of rings and trees
-     * @param channelsWith the channels on which kernels use connections with a peer
-     * @param max how many there may be; a peer gets all of its connections or none
+     * @param planned the connections of rings and trees, which are not returned again
+     * @param channelsWith returns the channels on which kernels use connections with a peer
+     * @param max the most connections to return; a peer gets all of its connections or none
      */
     static List<Use> others(
             Plan plan,
@@ -149,7 +149,7 @@ final class DirectSlots {
                 .distinct();
     }
 
-    /** As the native engine takes them. */
+    /** Returns the rows that the native engine expects. */
     static int[] rows(List<Use> uses) {
         return uses.stream()
                 .flatMapToInt(use -> Arrays.stream(Rows.slotUse(use.peer(), use.channel(), use.sends(), use.device())))

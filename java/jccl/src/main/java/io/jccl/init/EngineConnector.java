@@ -33,8 +33,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Makes the host's engines of this rank and connects them to those of the other ranks. All ranks call each method at the same
- * time.
+ * Makes this rank's engines for host memory and connects them to those of other ranks. All ranks call a method
+ * together.
  */
 final class EngineConnector {
 
@@ -44,9 +44,9 @@ final class EngineConnector {
     private final EngineConfig texts;
 
     /**
-     * @param communicator its name
+     * @param communicator the communicator's name
      * @param plugin the network plug-in that all ranks use, if there is one
-     * @param topology of this rank's host, whose network devices have the numbers of the plan
+     * @param topology the topology of this rank's host, whose network devices have the plan's numbers
      */
     EngineConnector(InitContext context, String communicator, Peers peers, NetPlugin.Choice plugin, Topology topology) {
         this.context = context;
@@ -56,15 +56,15 @@ final class EngineConnector {
     }
 
     /**
-     * How this rank's engine reaches the others.
+     * The connections of this rank's engine.
      *
-     * @param transports what joins this rank to each other, in rank order
+     * @param transports the transport to each peer, in rank order
      * @param slowestInside the slowest transport between any two ranks of one host; the same on all ranks
-     * @param addresses where this rank's network is listened on
+     * @param addresses the addresses on which this rank listens for data connections
      */
     record Connections(List<PeerTransport> transports, TransportKind slowestInside, List<InetAddress> addresses) {}
 
-    /** An engine without connections. */
+    /** Creates an engine without connections. */
     NativeEngine create(int channels) {
         return NativeEngine.create(config(channels));
     }
@@ -84,10 +84,10 @@ final class EngineConnector {
     }
 
     /**
-     * Makes and connects a second engine by the same transports, for what GPUs stage through the host.
+     * Makes a second engine and connects it over the same transports, for data that GPUs stage through the host.
      *
-     * @param beforeIntroduction what else it has to know
-     * @param beforeConnecting the same, when it is known how the engine of each rank is reached
+     * @param beforeIntroduction configures the engine before its connect information is sent
+     * @param beforeConnecting configures the engine when the connect information of all ranks is known
      */
     NativeEngine connectStaging(
             Connections connections,
@@ -111,7 +111,7 @@ final class EngineConnector {
         }
     }
 
-    /** Sends the peers how to reach this rank, and returns how each is reached, by rank. */
+    /** Exchanges the connect information of all ranks, and returns it by rank. */
     private List<PeerIdentity> introduce(NativeEngine engine, List<InetAddress> addresses) {
         List<String> texts = new ArrayList<>();
         for (InetAddress address : addresses) {
@@ -139,7 +139,7 @@ final class EngineConnector {
         if (plugin.plugin().isEmpty()) {
             disabled.put(TransportKind.PLUGIN, plugin.obstacle());
         }
-        // Most hosts have neither, and nobody misses them.
+        // Most hosts have neither a plug-in nor verbs, so their absence is not worth a remark.
         Set<TransportKind> unmentioned = EnumSet.noneOf(TransportKind.class);
         if (plugin.plugin().isEmpty() && !plugin.asked()) {
             unmentioned.add(TransportKind.PLUGIN);
@@ -180,12 +180,12 @@ final class EngineConnector {
         setRingsAndTrees(engine, plan, channels, context.rank());
         engine.setPaths(paths(plan, channels, context.rank()));
         engine.setHosts(hosts(plan));
-        // A peer whose connection failed must be known before anybody relies on it.
+        // All ranks must have connected before any of them relies on a connection.
         context.barrier();
         engine.prepare();
     }
 
-    /** There may be more channels than the plan has: each further one runs beside one of these. */
+    /** Sets the rings and trees of all channels. Channels beyond the plan's repeat those of the plan. */
     static void setRingsAndTrees(Engine engine, Plan plan, int channels, int rank) {
         for (int channel = 0; channel < channels; channel++) {
             int like = channel % plan.channels();
@@ -195,7 +195,7 @@ final class EngineConnector {
         }
     }
 
-    /** The host of each rank, numbered in the order of their first ranks. */
+    /** Returns the host of each rank. Hosts are numbered in the order of their first ranks. */
     static int[] hosts(Plan plan) {
         int[] hostOf = new int[plan.size()];
         Map<PlannedHost, Integer> numbers = new HashMap<>();
@@ -205,7 +205,7 @@ final class EngineConnector {
         return hostOf;
     }
 
-    /** The rows of {@link NativeEngine#setPaths}; none where all ranks are on one host. */
+    /** Returns the rows of {@link NativeEngine#setPaths}; none if all ranks are on one host. */
     static int[] paths(Plan plan, int channels, int rank) {
         if (plan.hosts().size() == 1) {
             return new int[0];

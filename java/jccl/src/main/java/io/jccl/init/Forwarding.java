@@ -13,29 +13,30 @@ import java.util.TreeSet;
 import java.util.function.BiPredicate;
 import java.util.stream.IntStream;
 
-/** Which connections lead through the GPU of another rank of the host (PXN): what all ranks ask those for that forward. */
+/** The connections of all ranks that lead through the GPU of another rank of their host, the forwarder (PXN). */
 final class Forwarding {
 
     static final Forwarding NONE = new Forwarding(List.of());
 
     private final List<Connection> all;
 
-    /** In the order of the ranks that send. */
+    /** @param all the connections of all ranks, in the order of the ranks that send */
     Forwarding(List<Connection> all) {
         this.all = all;
     }
 
     /**
-     * One connection.
+     * A connection that leads through a forwarder.
      *
      * @param forwarder the rank through whose GPU it leads
      * @param from the rank that sends
+     * @param to the rank that receives
      * @param device the number of the network device by which it leaves the host
-     * @param ahead whether a ring or a tree needs it
+     * @param ahead true if a ring or a tree needs it, so that it is made during initialisation
      */
     record Connection(int forwarder, int from, int to, int channel, int device, boolean ahead) {}
 
-    /** What all ranks ask for; all call it together. */
+    /** Exchanges the connections for which ranks ask; all ranks call this together. */
     static Forwarding agree(InitContext context, Peers peers, List<Connection> mine) {
         List<byte[]> answers = context.allGather(write(mine));
         List<Connection> all = new ArrayList<>();
@@ -55,7 +56,7 @@ final class Forwarding {
         return out.toBytes();
     }
 
-    /** What a rank asks for: of ranks of its host, to ranks of others. */
+    /** Reads the connections for which a rank asks: through ranks of its own host, to ranks of other hosts. */
     static List<Connection> read(int from, byte[] sent, int size, BiPredicate<Integer, Integer> sameHost) {
         try {
             WireReader in = new WireReader(sent);
@@ -69,7 +70,7 @@ final class Forwarding {
                         in.i32(),
                         in.flag());
                 if (!sameHost.test(one.forwarder(), from) || sameHost.test(one.to(), from)) {
-                    throw new WireException(one + " leads through another host, or to its own");
+                    throw new WireException(one + " must lead through a rank of the sender's host to another host");
                 }
                 connections.add(one);
             }
@@ -77,23 +78,23 @@ final class Forwarding {
             return connections;
         } catch (WireException e) {
             throw new TransportException(
-                    "peer=" + from + " length=" + sent.length + ": what it asks others to forward makes no sense, "
+                    "peer=" + from + " length=" + sent.length + ": sent requests to forward that make no sense, "
                             + e.getMessage() + "; all ranks must run the same library",
                     e);
         }
     }
 
-    /** What a rank forwards for the others, in an order that is the same on all ranks. */
+    /** Returns the connections of a forwarder, in an order that is the same on all ranks. */
     private List<Connection> by(int forwarder) {
         return all.stream().filter(one -> one.forwarder() == forwarder).toList();
     }
 
-    /** How much that is. */
+    /** Returns the number of connections of a forwarder. */
     int count(int forwarder) {
         return by(forwarder).size();
     }
 
-    /** The same as the native engine takes it. */
+    /** Returns the connections of a forwarder as rows that the native engine expects. */
     int[] rows(int forwarder) {
         return by(forwarder).stream()
                 .flatMapToInt(one ->
@@ -101,14 +102,14 @@ final class Forwarding {
                 .toArray();
     }
 
-    /** The ranks through which a rank requests to send. */
+    /** Returns the ranks that a rank asks to forward. */
     SortedSet<Integer> forwardersOf(int rank) {
         SortedSet<Integer> forwarders = new TreeSet<>();
         all.stream().filter(one -> one.from() == rank).forEach(one -> forwarders.add(one.forwarder()));
         return forwarders;
     }
 
-    /** What it sends through one of them, as the native engine takes it. */
+    /** Returns the connections that a rank asks a forwarder for, as rows that the native engine expects. */
     int[] requests(int rank, int forwarder) {
         List<Connection> connections = by(forwarder);
         return IntStream.range(0, connections.size())

@@ -7,15 +7,15 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What every step of an initialisation uses.
+ * The values that every step of an initialisation uses.
  *
- * @param settings of this rank
- * @param membership the networks to the other ranks
- * @param deadline when initialisation must have ended, by {@link System#nanoTime}
+ * @param settings the settings of this rank
+ * @param membership this rank's membership in the group: the out-of-band channel and the control connection
+ * @param deadline the {@link System#nanoTime} at which initialisation must have ended
  */
 record InitContext(Settings settings, Bootstrap membership, long deadline) {
 
-    /** A context whose time begins now. */
+    /** Returns a context whose time for initialisation begins now. */
     static InitContext of(Settings settings, Bootstrap membership) {
         long deadline =
                 System.nanoTime() + settings.get(TimeSettings.INIT_TIMEOUT).toNanos();
@@ -30,18 +30,18 @@ record InitContext(Settings settings, Bootstrap membership, long deadline) {
         return membership.size();
     }
 
-    /** How much time initialisation may still take. */
+    /** Returns the time that is left for initialisation, at least 1 ms. */
     Duration left() {
         long nanos = deadline - System.nanoTime();
         return Duration.ofNanos(Math.max(1_000_000, nanos));
     }
 
-    /** What each rank says, by rank; all ranks call it together. */
+    /** Sends {@code mine} to all ranks and returns what each rank sent, by rank. All ranks call this together. */
     List<byte[]> allGather(byte[] mine) {
         return membership.outOfBand().allGather(mine, left());
     }
 
-    /** Waits until all ranks are here. */
+    /** Waits until all ranks have called this. */
     void barrier() {
         membership.outOfBand().barrier(left());
     }

@@ -22,10 +22,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** What the settings mean for initialising a communicator. */
+/** Loads the settings of a communicator, and compares those that must be the same on all ranks. */
 final class InitSettings {
 
-    /** Ranks that differ in one of these would plan or count differently. */
+    /** Settings that must be the same on all ranks, because they change plans, choices or the layout of memory. */
     private static final List<Setting<?>> SHARED = List.of(
             AlgorithmSettings.ALGO,
             AlgorithmSettings.PROTO,
@@ -65,7 +65,7 @@ final class InitSettings {
 
     private InitSettings() {}
 
-    /** The settings of a communicator; what looks like a mistake is logged. Binds the process, where they say so. */
+    /** Loads the settings of a communicator. Logs likely mistakes, and binds the process if a setting asks for it. */
     static Settings load(CommunicatorConfig config) {
         Settings settings = Settings.load(config);
         for (String warning : settings.warnings()) {
@@ -97,10 +97,10 @@ final class InitSettings {
     }
 
     /**
-     * Compares what must be the same on all ranks; they call it together.
+     * Compares the values that must be the same on all ranks; all ranks call this together.
      *
-     * @param name of the communicator, empty if it has none
-     * @return the file of graphs that all of them have
+     * @param name the communicator's name, empty if it has none
+     * @return the file of graphs, if all ranks have the same
      * @throws io.jccl.BootstrapException if settings differ
      */
     static Optional<GraphFile> requireSame(InitContext context, String name, HostCosts costs) {
@@ -121,7 +121,8 @@ final class InitSettings {
     }
 
     /**
-     * Values that must be the same on all ranks, by the names of the settings. Of a file the content counts, not its path.
+     * Returns the values that must be the same on all ranks, by the names of the settings. Files are compared by
+     * content, not by path.
      */
     static Map<String, SharedSettings.Value> shared(Settings settings, HostCosts costs, Optional<GraphFile> graphs) {
         Map<String, SharedSettings.Value> values = new TreeMap<>();

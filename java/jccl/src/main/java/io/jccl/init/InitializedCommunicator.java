@@ -14,25 +14,27 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What initialisation returns: a connected native engine, the networks beside it, and what was decided.
+ * The result of initialisation: the connected native engine, the bootstrap networks, and all decisions.
  *
  * @param id a short name, the same on all ranks
  * @param rank this rank
  * @param size the number of ranks
- * @param config what the application asked for
- * @param costs what the host's cost model was built from
- * @param timeout how long one operation may take
- * @param initTimeout how long initialisation may take
- * @param engine connected, with rings and trees set
- * @param plan rings and trees of all ranks
+ * @param config the application's configuration
+ * @param costs the constants of the host's cost model
+ * @param timeout the time limit of an operation
+ * @param initTimeout the time limit of initialisation
+ * @param engine the host's engine, connected, with rings and trees set
+ * @param plan the rings and trees of all ranks
  * @param choices how each operation is executed
- * @param transports what joins this rank to each other, in rank order
- * @param device what works on its GPU, if it has one and kernels execute operations
- * @param stagedDevice what stages operations of its GPU, if it has one and the host executes them
+ * @param transports the transport to each peer, in rank order
+ * @param device the part on this rank's GPU, if it has one and kernels execute operations
+ * @param stagedDevice the part that stages operations of this rank's GPU, if it has one and the host executes
+ *     operations
  * @param profiler the plug-in that gets events of operations, if there is one
- * @param rendezvousAddresses where each rank is reached when others have failed, by rank
- * @param status what others see of it
- * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
+ * @param rendezvousAddresses the reserved address of each rank, by rank, at which the remaining ranks meet after a
+ *     failure
+ * @param status the state that {@code jccl ps} shows
+ * @param membership the out-of-band channel for agreements that may be slow, and the control connection for failures
  */
 public record InitializedCommunicator(
         String id,

@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds a plug-in where NCCL does: in the library that a setting names, then in that of the network plug-in. */
+/** Finds a plug-in like NCCL: first in the library that a setting names, then in the library of the network plug-in. */
 final class NamedPlugin {
 
     private static final Logger LOG = LoggerFactory.getLogger(NamedPlugin.class);
@@ -19,18 +19,21 @@ final class NamedPlugin {
     /** Opens a plug-in. */
     interface Opener<T> {
         /**
-         * Opens it.
+         * Opens the plug-in.
          *
-         * @param ofNetwork whether it is the name of a network plug-in
-         * @throws JcclException that says why it cannot be opened
+         * @param name the plug-in's name or file
+         * @param ofNetwork true if {@code name} is that of a network plug-in
+         * @throws JcclException if it cannot be opened, with the reason
          */
         T open(String name, boolean ofNetwork);
     }
 
     /**
-     * Opens what a setting names; of what it names, and cannot be opened, there is a warning.
+     * Opens the plug-in that a setting names, or else the one in the network plug-in's library. Logs a warning if the
+     * named plug-in cannot be opened.
      *
      * @param network the network plug-in in use
+     * @return empty if the setting wants none, or none can be opened
      */
     static <T> Optional<T> find(
             Settings settings, Setting<String> setting, Optional<NetPlugin> network, Opener<T> opener) {
@@ -58,7 +61,7 @@ final class NamedPlugin {
     private static <T> Optional<T> open(String file, Opener<T> opener) {
         try {
             return Optional.of(opener.open(file, true));
-        } catch (JcclException e) { // few have one: nothing to report
+        } catch (JcclException e) { // nothing to report, as few network plug-ins contain one
             return Optional.empty();
         }
     }

@@ -17,8 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives all ranks a multicast object, so that the switch between their GPUs reduces. Rank 0 makes it; all join, then all bind
- * memory, then all test it, and after each step they agree whether all could.
+ * Connects NVLS: all ranks share a multicast object, by which the switch between their GPUs reduces. Rank 0 makes the
+ * object. Then all ranks join it, bind memory to it, and test it. After each step they agree whether all of them
+ * succeeded.
  */
 final class NvlsConnector {
 
@@ -26,7 +27,7 @@ final class NvlsConnector {
 
     private static final int MAX_INFO_BYTES = 1 << 16;
     private static final int MAKER = 0;
-    private static final int REQUIRED = 1; // of JCCL_NVLS_ENABLE
+    private static final int REQUIRED = 1; // a value of JCCL_NVLS_ENABLE
 
     private final InitContext context;
     private final Peers peers;
@@ -39,7 +40,7 @@ final class NvlsConnector {
     }
 
     /**
-     * Goes on without, for a reason that all ranks know.
+     * Continues without NVLS, for a reason that all ranks know.
      *
      * @return false
      * @throws DeviceException if the settings require it
@@ -53,7 +54,7 @@ final class NvlsConnector {
         return false;
     }
 
-    /** Whether the switch reduces from here on; the same on all ranks. All ranks do this together. */
+    /** Connects NVLS; all ranks call this together. Returns true on all ranks if the switch reduces from now on. */
     boolean connect(DeviceEngine engine) {
         Optional<String> failed = join(engine);
         if (failed.isEmpty()) {
@@ -119,7 +120,7 @@ final class NvlsConnector {
         }
     }
 
-    /** The first rank's reason why it could not, if any could not. */
+    /** Exchanges the ranks' failures. Returns the failure of the lowest rank that has one; empty if all succeeded. */
     private Optional<String> agree(Optional<String> own) {
         List<byte[]> all = context.allGather(own.map(NvlsConnector::bytes).orElse(new byte[0]));
         for (int peer = 0; peer < all.size(); peer++) {

@@ -13,18 +13,18 @@ import org.slf4j.LoggerFactory;
 /**
  * The GPU of a rank, as its peers know it.
  *
- * @param ordinal its number in the rank's process
- * @param uuid the same for all ranks that share it
- * @param busId where it is in its host, as the kernel spells it
- * @param capability compute capability times ten
- * @param blocks how many of the kernels' blocks can be on it at the same time, of all ranks that share it
- * @param freeBlocks how many of these no communicator of the rank's process has
- * @param servedByMps whether an MPS server runs the rank's kernels together with those of other processes
+ * @param ordinal the GPU's number in the rank's process
+ * @param uuid the GPU's id, the same for all ranks that share it
+ * @param busId the GPU's PCI bus id, as the kernel spells it
+ * @param capability the compute capability times ten
+ * @param blocks the number of kernel blocks that can be resident at the same time, of all ranks that share the GPU
+ * @param freeBlocks how many of these blocks no communicator of the rank's process uses
+ * @param servedByMps true if an MPS server runs the rank's kernels together with those of other processes
  */
 record PeerDevice(
         int ordinal, String uuid, String busId, int capability, int blocks, int freeBlocks, boolean servedByMps) {
 
-    /** Threads of a block where no setting says: the registers of a multiprocessor allow one such block everywhere. */
+    /** Threads of a block if no setting says: every multiprocessor has registers for one such block. */
     private static final int DEFAULT_THREADS = 384;
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerDevice.class);
@@ -36,9 +36,9 @@ record PeerDevice(
     private static final int MAX_CHARS = 64;
 
     /**
-     * The GPU that the settings give this rank.
+     * Returns the GPU that the settings assign to this rank; empty if they assign none.
      *
-     * @throws io.jccl.DeviceException if it is not there, or what it takes to use it
+     * @throws io.jccl.DeviceException if the GPU or the software to use it is missing
      */
     static Optional<PeerDevice> of(Settings settings) {
         Optional<Integer> device = settings.get(AlgorithmSettings.DEVICE);
@@ -59,7 +59,7 @@ record PeerDevice(
                 found.servedByMps()));
     }
 
-    /** Threads of a block. */
+    /** Returns the number of threads of a block. */
     static int threads(Settings settings) {
         int asked = settings.get(AlgorithmSettings.NTHREADS);
         return asked == 0 ? DEFAULT_THREADS : Math.max(MIN_THREADS, Math.min(MAX_THREADS, asked));

@@ -8,18 +8,18 @@ import io.jccl.topology.Processors;
 import java.util.Optional;
 
 /**
- * What every rank sends to every other before anything is planned.
+ * The information that every rank sends to all others before planning.
  *
  * @param hostId differs between hosts
  * @param isolationDomain differs between processes of one host that cannot pass memory to each other
  * @param process differs between processes, on any host
- * @param processors what its process may run on
- * @param numaNode the NUMA node of these processors, -1 if they are of several
- * @param device the GPU that it works on, if it has one
- * @param netPlugin the name of the network plug-in that it can use; empty where there is none
- * @param rendezvousAddress where it is reached when other ranks have failed
- * @param statusAddress where its process is looked into; empty if nobody can
- * @param tuner whether it has a tuner plug-in; rank 0's is asked
+ * @param processors the processors on which the rank's process may run
+ * @param numaNode the NUMA node of these processors; -1 if they belong to several
+ * @param device the rank's GPU, if it has one
+ * @param netPlugin the name of the network plug-in that the rank can use; empty if there is none
+ * @param rendezvousAddress the rank's reserved address, at which the remaining ranks meet after a failure
+ * @param statusAddress the address of the process's status server; empty if there is none
+ * @param tuner true if the rank has a tuner plug-in; only rank 0's is used
  */
 record PeerInfo(
         String hostId,
@@ -50,7 +50,7 @@ record PeerInfo(
                 .toBytes();
     }
 
-    /** Reads what {@link #encode()} wrote on rank {@code rank}. */
+    /** Reads the bytes that {@link #encode()} wrote on rank {@code rank}. */
     static PeerInfo decode(int rank, byte[] bytes) {
         try {
             WireReader in = new WireReader(bytes);

@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The ranks of a communicator as they describe themselves: which share a host, and which share an isolation domain, in
- * which ranks map each other's memory. Containers split a host into several domains, with only sockets between them. The
- * plan takes each domain for a host. Equal on every rank. Immutable.
+ * The ranks of a communicator, as they describe themselves: which of them share a host, and which share an isolation
+ * domain, in which ranks can map each other's memory. Containers split a host into several domains, with only sockets
+ * between them. The plan takes each domain for a host. All ranks have an equal object. Immutable.
  */
 final class Peers {
 
@@ -29,7 +29,7 @@ final class Peers {
     private final List<String> domainOf = new ArrayList<>();
     private final Map<String, Integer> coresOfHost = new HashMap<>();
 
-    /** @param peers what each rank sent, by rank */
+    /** @param peers the information that each rank sent, by rank */
     Peers(List<PeerInfo> peers) {
         this.peers = List.copyOf(peers);
         this.ranksOfHost = new LinkedHashMap<>();
@@ -59,9 +59,9 @@ final class Peers {
     }
 
     /**
-     * Exchanges what ranks know of themselves; all call it together.
+     * Exchanges the information of all ranks; all ranks call this together.
      *
-     * @param tuner whether this rank has a tuner plug-in
+     * @param tuner true if this rank has a tuner plug-in
      */
     static Peers exchange(InitContext context, NetPlugin.Choice netPlugin, CommunicatorStatus status, boolean tuner) {
         SysfsDetector host = SysfsDetector.ofThisHost();
@@ -88,12 +88,12 @@ final class Peers {
         return new Peers(peers);
     }
 
-    /** What each rank sent, by rank. */
+    /** Returns the information of all ranks, by rank. */
     List<PeerInfo> all() {
         return peers;
     }
 
-    /** Where each rank's reserved port is, by rank. */
+    /** Returns the address of each rank's reserved port, by rank. */
     List<String> rendezvousAddresses() {
         List<String> addresses = new ArrayList<>();
         for (PeerInfo peer : peers) {
@@ -102,22 +102,22 @@ final class Peers {
         return List.copyOf(addresses);
     }
 
-    /** What a rank sent. */
+    /** Returns the information of a rank. */
     PeerInfo get(int rank) {
         return peers.get(rank);
     }
 
-    /** Whether rank 0 has a tuner plug-in, which it asks for all. */
+    /** Returns true if rank 0 has a tuner plug-in, which it asks for all ranks. */
     boolean areTuned() {
         return get(0).tuner();
     }
 
-    /** Whether two ranks are on one host. */
+    /** Returns true if two ranks are on one host. */
     boolean sameHost(int one, int other) {
         return peers.get(one).hostId().equals(peers.get(other).hostId());
     }
 
-    /** Whether the ranks of each host are threads of one process. */
+    /** Returns true if the ranks of each host are threads of one process. */
     boolean oneProcessEach() {
         for (List<Integer> ranks : ranksOfHost.values()) {
             for (int rank : ranks) {
@@ -139,7 +139,7 @@ final class Peers {
         return false;
     }
 
-    /** The ranks that cannot use the network plug-in that a rank can; all of them have it, or nobody uses it. */
+    /** Returns the ranks that cannot use the network plug-in of a rank. If there are any, no rank uses it. */
     List<Integer> ranksWithoutPluginOf(int rank) {
         List<Integer> without = new ArrayList<>();
         for (int peer = 0; peer < peers.size(); peer++) {
@@ -150,7 +150,7 @@ final class Peers {
         return without;
     }
 
-    /** Whether every rank has a GPU. */
+    /** Returns true if every rank has a GPU. */
     boolean allHaveDevices() {
         for (PeerInfo peer : peers) {
             if (peer.device().isEmpty()) {
@@ -160,7 +160,7 @@ final class Peers {
         return true;
     }
 
-    /** Whether some rank has a GPU. */
+    /** Returns true if at least one rank has a GPU. */
     boolean anyHasDevice() {
         for (PeerInfo peer : peers) {
             if (peer.device().isPresent()) {
@@ -170,22 +170,22 @@ final class Peers {
         return false;
     }
 
-    /** What the plan calls a rank's isolation domain. */
+    /** Returns the plan's name of a rank's isolation domain. */
     String domainOf(int rank) {
         return domainOf.get(rank);
     }
 
-    /** Whether ranks live in other isolation domains than a rank's. */
+    /** Returns true if there are ranks in other isolation domains than a rank's. */
     boolean hasOtherDomains(int rank) {
         return ranksOfDomain(rank).size() < peers.size();
     }
 
-    /** The ranks of a rank's isolation domain, ascending. */
+    /** Returns the ranks of a rank's isolation domain, in ascending order. */
     List<Integer> ranksOfDomain(int rank) {
         return ranksOfDomain.get(domainOf.get(rank));
     }
 
-    /** The ranks that share a rank's host and its processors, whether it can pass them memory or not; ascending. */
+    /** Returns the ranks of a rank's host, in all isolation domains, in ascending order. */
     List<HostRank> ranksOfHost(int rank) {
         List<HostRank> ranks = new ArrayList<>();
         for (int peer : ranksOfHost.get(peers.get(rank).hostId())) {
@@ -194,7 +194,7 @@ final class Peers {
         return ranks;
     }
 
-    /** The ranks of each GPU, in ascending order, by host and bus id; all ranks have one. */
+    /** Returns the ranks of each GPU in ascending order, by host and bus id. Requires that all ranks have a GPU. */
     Map<String, List<Integer>> ranksOfGpus() {
         Map<String, List<Integer>> ranks = new LinkedHashMap<>();
         for (int rank = 0; rank < peers.size(); rank++) {
@@ -206,27 +206,27 @@ final class Peers {
         return ranks;
     }
 
-    /** The processors that the ranks of a host share: as many as they may use together. */
+    /** Returns the number of processors that the ranks of a rank's host may use together. */
     int coresOfHost(int rank) {
         return coresOfHost.get(peers.get(rank).hostId());
     }
 
     /**
-     * The processors of each rank of a rank's host whose processors overlap with its own, directly or through others; it is
-     * among them. Where launchers bind ranks to parts of the host, a rank competes with these only.
+     * Returns the processors of a rank, and of each rank of its host whose processors overlap with its own, directly or
+     * through other ranks. A rank competes for processors only with these, if launchers bind ranks to parts of hosts.
      */
     List<Processors> processorsSharedWith(int rank) {
         return Processors.sharing(
                 get(rank).processors(), processors(ranksOfHost.get(get(rank).hostId())));
     }
 
-    /** An isolation domain's part of its host's processors; at least one. */
+    /** Returns the share of a rank's isolation domain in its host's processors, by number of ranks; at least one. */
     int coresOfDomain(int rank) {
         int host = ranksOfHost.get(peers.get(rank).hostId()).size();
         return Math.max(1, coresOfHost(rank) * ranksOfDomain(rank).size() / host);
     }
 
-    /** Which ranks of one host can pass memory to each other. */
+    /** Returns which ranks of one host can pass memory to each other. */
     PeerReach reach() {
         if (ranksOfDomain.size() == ranksOfHost.size()) {
             return PeerReach.ALL;
@@ -238,7 +238,7 @@ final class Peers {
         return PeerReach.sameIsolationDomain(domains);
     }
 
-    /** Why hosts are split, as text for the log; empty where none is. */
+    /** Returns a text for the log for each split host, with the reason. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
         for (String host : ranksOfHost.keySet()) {

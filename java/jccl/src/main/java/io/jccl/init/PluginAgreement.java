@@ -8,14 +8,14 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Whether the ranks of a communicator use a network plug-in: all use the same one, or none does. */
+/** Decides whether the ranks of a communicator use a network plug-in: all ranks use the same one, or none does. */
 final class PluginAgreement {
 
     private static final Logger LOG = LoggerFactory.getLogger(PluginAgreement.class);
 
     private PluginAgreement() {}
 
-    /** What this rank found, or why the others cannot use it. The lowest rank of each host logs it. */
+    /** Returns this rank's choice, or why other ranks cannot use it. The lowest rank of each host logs it. */
     static NetPlugin.Choice of(NetPlugin.Choice mine, int rank, Peers peers) {
         boolean logs = peers.ranksOfHost(rank).get(0).rank() == rank;
         if (logs) {
@@ -44,7 +44,7 @@ final class PluginAgreement {
         return new NetPlugin.Choice(Optional.empty(), List.of(why), mine.asked());
     }
 
-    /** A plug-in that lies there and was not asked for is worth no warning. */
+    /** Logs a warning only if a setting asked for a plug-in; others may just be installed. */
     private static void report(NetPlugin.Choice choice, String text) {
         if (choice.asked()) {
             LOG.warn(text);

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.math.BigInteger;
 import java.util.Optional;
 
-/** The processors to which this process is bound, where {@code JCCL_CPU_AFFINITY} says so. */
+/** Binds this process to the processors that {@code JCCL_CPU_AFFINITY} names. */
 final class ProcessAffinity {
 
     private static BigInteger bound = BigInteger.ZERO;
@@ -18,9 +18,9 @@ final class ProcessAffinity {
     private ProcessAffinity() {}
 
     /**
-     * Binds the process, unless it is bound so.
+     * Binds the process, unless an earlier call has bound it to the same processors.
      *
-     * @throws IllegalArgumentException if it may not use these processors, or is bound otherwise
+     * @throws IllegalArgumentException if the process may not use these processors, or is bound to others
      */
     static synchronized void apply(Settings settings) {
         Optional<BigInteger> wanted = settings.get(LaunchSettings.CPU_AFFINITY);

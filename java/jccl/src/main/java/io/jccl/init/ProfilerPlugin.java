@@ -18,11 +18,11 @@ final class ProfilerPlugin {
     private ProfilerPlugin() {}
 
     /**
-     * Opens and initialises what the settings name; where that fails the log says why, and the communicator does without.
+     * Opens and initialises the plug-in that the settings name. If that fails, logs the reason and returns empty.
      *
-     * @param communicator its name
-     * @param hosts how many it has
-     * @param network the network plug-in in use, whose library may have a profiler as well
+     * @param communicator the communicator's name
+     * @param hosts the number of its hosts
+     * @param network the network plug-in in use, whose library may contain a profiler, too
      */
     static Optional<NativeProfiler> open(
             InitContext context, String communicator, int hosts, Optional<NetPlugin> network) {

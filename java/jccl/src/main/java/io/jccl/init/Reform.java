@@ -17,7 +17,9 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Initialises a communicator of the remaining ranks of one, and of processes that join. Exceptions count the old ranks. */
+/**
+ * Initialises a communicator of a parent's remaining ranks and of processes that join. Exceptions name the old ranks.
+ */
 final class Reform {
 
     private static final Logger LOG = LoggerFactory.getLogger(Reform.class);
@@ -28,10 +30,10 @@ final class Reform {
     private final List<Integer> left;
 
     /**
-     * Ranks leave a communicator, and processes join.
+     * Prepares to reform a communicator.
      *
-     * @param excluded the ranks that leave; not this one
-     * @param joiners how many processes join
+     * @param excluded the ranks that leave; this rank is not one of them
+     * @param joiners the number of processes that join
      */
     Reform(InitializedCommunicator parent, SortedSet<Integer> excluded, int joiners) {
         this.parent = parent;
@@ -57,7 +59,7 @@ final class Reform {
             InitializedCommunicator child =
                     CommunicatorInitializer.after(parent, parent.config(), membership, settings, timeline);
             LOG.info(
-                    "communicator={} rank={} goes on as communicator={} rank={} size={} generation={} without {}, with {} processes that joined",
+                    "communicator={} rank={} continues as communicator={} rank={} size={} generation={} without {}, with {} processes that joined",
                     parent.id(),
                     parent.rank(),
                     child.id(),
@@ -89,7 +91,7 @@ final class Reform {
         return "communicator=" + parent.id() + " rank=" + parent.rank() + " could not go on as one of "
                 + RankList.text(left) + " without " + RankList.text(excluded)
                 + (joiners == 0 ? "" : " and with " + joiners + " processes that join, as the last ranks")
-                + "; call this again on all ranks that are left, and exclude the same ones, those that failed meanwhile too."
-                + " In what follows these ranks count anew from 0: " + Causes.describe(problem);
+                + "; call this again on all ranks that are left, and exclude the same ranks on each, with those that"
+                + " failed meanwhile. The following text numbers these ranks from 0: " + Causes.describe(problem);
     }
 }

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Compares the settings that all ranks must share. They have a gather of their own: where they are the same, its answer
- * has them once.
+ * Compares the settings that must be the same on all ranks. They have a gather of their own, because its answer
+ * contains equal values only once.
  */
 final class SharedSettings {
 
@@ -25,22 +25,22 @@ final class SharedSettings {
     /**
      * One rank's value of a setting.
      *
-     * @param name the name that it stands under
-     * @param text of the value; empty where nothing is set
+     * @param name the name under which it is set, JCCL's or NCCL's
+     * @param text the value as text; empty if it is not set
      */
     record Value(String name, String text) {
-        /** Returns true if the rank can do without: nothing is set under a name of JCCL's. */
+        /** Returns true if the value may be ignored: it is not set, or is set under a name of NCCL's. */
         boolean isDispensable() {
             return text.isEmpty() || name.startsWith("NCCL_");
         }
     }
 
     /**
-     * Compares; all ranks call it together, and find the same difference.
+     * Compares the settings. All ranks call this together, and find the same difference.
      *
-     * @param mine this rank's, by the names of the settings
-     * @param dispensable the settings that no rank needs
-     * @return those of the dispensable settings that differ and stand under NCCL's names: all ranks are to ignore them
+     * @param mine this rank's values, by the names of the settings
+     * @param dispensable the settings that may be ignored if they differ
+     * @return the dispensable settings that differ and are set under NCCL's names; all ranks must ignore them
      * @throws BootstrapException if other settings differ
      */
     static Set<String> requireSame(InitContext context, Map<String, Value> mine, Set<String> dispensable) {

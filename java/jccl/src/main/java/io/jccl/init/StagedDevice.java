@@ -18,24 +18,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A communicator's part on a GPU whose operations the host executes. Contexts of different processes are time-sliced on a GPU
- * unless an MPS server serves them, so a kernel that waits for one of another process waits a time slice for every step. There
- * nothing may wait on the device.
+ * A communicator's part on a GPU whose operations the host executes (host staging). A GPU time-slices contexts of
+ * different processes unless an MPS server serves them. A kernel that waits for a kernel of another process then waits
+ * a time slice for every step, so no kernel may wait.
  *
  * @param ordinal the device's number in this process
- * @param staging what it puts on streams
+ * @param staging puts copies, stream signals and stream waits on streams
  * @param slotBytes the largest size of one chunk
  */
 public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
 
-    /** So many chunks are in pinned memory at the same time. */
+    /** Number of chunks that are in pinned memory at the same time. */
     public static final int SLOTS = 2;
 
     private static final Logger LOG = LoggerFactory.getLogger(StagedDevice.class);
     private static final Duration SELF_TEST_LIMIT = Duration.ofSeconds(20);
 
     /**
-     * Makes it, or nothing where kernels execute operations.
+     * Creates the part of this rank's GPU; empty if kernels execute operations or no rank has a GPU.
      *
      * @throws io.jccl.DeviceException if the device's streams cannot wait for the host
      */
@@ -62,7 +62,7 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
                 reason.get());
         int largestElement =
                 Arrays.stream(DataType.values()).mapToInt(DataType::bytes).max().orElseThrow();
-        // Each chunk has at least an element of every block.
+        // A chunk must have space for one element of each rank's block.
         long slotBytes = Math.max(
                 context.settings().get(MemorySettings.GPU_HOST_STAGING_BUFFSIZE) / SLOTS,
                 2L * context.size() * largestElement);
@@ -83,7 +83,7 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
         }
     }
 
-    /** Why the host executes operations: found from what all ranks know, so all find the same; or nothing. */
+    /** Returns the reason why the host executes operations; empty if kernels do. The same on all ranks. */
     private static Optional<String> reason(String setting, Peers peers, Optional<String> timeSlicing) {
         if (!peers.allHaveDevices()) {
             return Optional.empty();
@@ -95,7 +95,7 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
         };
     }
 
-    /** Which ranks of different processes share a GPU without an MPS server; or nothing. */
+    /** Describes the ranks of different processes that share a GPU without an MPS server; empty if there are none. */
     static Optional<String> timeSlicing(List<PeerInfo> peers) {
         TreeMap<String, TreeSet<Integer>> sharing = new TreeMap<>();
         IntStream.range(0, peers.size())
@@ -118,12 +118,12 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
                 : Optional.of(groups + " share a GPU from different processes without an MPS server");
     }
 
-    /** The bytes of pinned memory that collectives of so many ranks need: slots, and space for two numbers of each rank. */
+    /** Returns the bytes of pinned memory that collectives need: slots, and space for two numbers of each rank. */
     public long areaBytes(int ranks) {
         return SLOTS * slotBytes + 2L * ranks * Long.BYTES;
     }
 
-    /** Lets the streams go on and frees; no operation may be in flight. */
+    /** Releases waiting streams and frees the memory. No operation may be in flight. */
     public void destroy() {
         staging.destroy();
     }

@@ -39,13 +39,13 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * What all ranks found on their hosts.
+ * The surveys of all ranks.
  *
- * @param hosts by rank, with the endpoints that the topology names
- * @param gpus by rank, with the ranks' GPUs as endpoints; empty where a rank has no GPU or only an instance of one, or one is
- *     in no topology
- * @param paths of this rank's host, as it was searched
- * @param notes what was not taken from a file of graphs, or not as it is there
+ * @param hosts the surveys by rank, with the endpoints that the topology names
+ * @param gpus the surveys by rank, with the ranks' GPUs as endpoints; empty if a rank has no GPU or only an instance of
+ *     one (MIG), or if a GPU is in no topology
+ * @param paths the paths of this rank's host, as the search used them
+ * @param notes lines for the log about channels of the file of graphs that were ignored or changed
  * @param direct the network devices that use the memory of this rank's GPU
  */
 record Surveys(
@@ -55,7 +55,7 @@ record Surveys(
         List<String> notes,
         DirectSlots.Devices direct) {
 
-    /** Surveys this rank's host and exchanges what was found; all ranks call it together. */
+    /** Surveys this rank's host and exchanges the surveys; all ranks call this together. */
     static Surveys exchange(InitContext context, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         int rank = context.rank();
         LocalSurvey host = host(context.settings(), rank, peers, plugin, graphs);
@@ -91,7 +91,7 @@ record Surveys(
                 planned ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank) : DirectSlots.Devices.NONE);
     }
 
-    /** Detects or reads the topology and surveys it. */
+    /** Detects or reads the topology of this host, and surveys it. */
     static LocalSurvey host(
             Settings settings, int rank, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
@@ -111,7 +111,7 @@ record Surveys(
         return surveyor.survey(paths, rank, peers.domainOf(rank), peers.coresOfDomain(rank));
     }
 
-    /** The same with the GPUs of the ranks as endpoints; empty where the topology does not have them all. */
+    /** Surveys this host with the ranks' GPUs as endpoints. Returns empty if the topology does not contain them all. */
     private static Optional<LocalSurvey> gpus(
             Settings settings, int rank, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         if (!peers.allHaveDevices() || anyInstance(peers)) {
@@ -138,7 +138,10 @@ record Surveys(
                 System::nanoTime);
     }
 
-    /** Instances of a split GPU (MIG) have its bus id and each memory of its own: what joins them is not known. */
+    /**
+     * Returns true if ranks use instances of a split GPU (MIG). These have the same bus id but separate memories, and
+     * it is not known how they are connected.
+     */
     private static boolean anyInstance(Peers peers) {
         Map<String, Set<String>> uuids = new TreeMap<>();
         peers.ranksOfGpus()
@@ -168,7 +171,7 @@ record Surveys(
         }
     }
 
-    /** Writes a file that settings name. One under NCCL's name that cannot be written is a warning. */
+    /** Writes the file that a setting names. A failure is only a warning if the setting has NCCL's name. */
     private static void dump(Settings settings, Setting<Optional<Path>> setting, Supplier<String> text) {
         Optional<Path> file = settings.get(setting);
         if (file.isEmpty()) {

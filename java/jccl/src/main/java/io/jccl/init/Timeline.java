@@ -4,7 +4,7 @@ import io.jccl.events.CommunicatorSpan;
 import io.jccl.events.JfrEvents;
 import java.util.function.LongSupplier;
 
-/** How long each step of an initialisation took, for one line of the log and for an event of JDK Flight Recorder. */
+/** Times the steps of an initialisation, for one line of the log and for an event of JDK Flight Recorder. */
 final class Timeline {
 
     private final CommunicatorSpan span;
@@ -14,9 +14,10 @@ final class Timeline {
     private long last;
 
     /**
-     * Starts now, by a clock in nanoseconds.
+     * Starts the first step now.
      *
-     * @param phase what initialises the communicator: init, join, split, shrink or reform
+     * @param phase the kind of initialisation: init, join, split, shrink or reform
+     * @param clock the time in nanoseconds
      */
     Timeline(String phase, LongSupplier clock) {
         this.span = JfrEvents.beginCommunicator(phase);
@@ -25,19 +26,19 @@ final class Timeline {
         this.last = begin;
     }
 
-    /** The step that ends now. */
+    /** Ends a step now, and starts the next one. */
     void step(String name) {
         long now = clock.getAsLong();
         text.append(' ').append(name).append('=').append(millis(now - last));
         last = now;
     }
 
-    /** The communicator is initialised, or cannot be: why, or an empty text. */
+    /** Ends the timeline. {@code failure} says why the communicator cannot be initialised; empty on success. */
     void end(String communicator, int rank, int size, String failure) {
         span.end(communicator, rank, size, describe(), failure);
     }
 
-    /** For example {@code total=12.1ms bootstrap=8.0ms plan=0.4ms}. */
+    /** Returns the times as text, for example {@code total=12.1ms bootstrap=8.0ms plan=0.4ms}. */
     String describe() {
         return "total=" + millis(last - begin) + text;
     }

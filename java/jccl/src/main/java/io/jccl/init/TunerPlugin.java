@@ -25,8 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tuner plug-in of a communicator. Rank 0 alone has it and asks it, once, while the communicator is initialised; the others
- * get what it changes. So all ranks choose alike, whatever the plug-in answers elsewhere, and no operation pays for it.
+ * The tuner plug-in of a communicator. Only rank 0 opens and asks it, once, during initialisation; the other ranks
+ * receive the changes. So all ranks make the same choices, whatever the plug-in would answer elsewhere, and operations
+ * do not become slower.
  */
 final class TunerPlugin implements AutoCloseable {
 
@@ -36,7 +37,7 @@ final class TunerPlugin implements AutoCloseable {
 
     private final InitContext context;
     private final String communicator;
-    private NativeTuner plugin; // null: none, or no more
+    private NativeTuner plugin; // null: there is none, or it has failed or been closed
 
     private TunerPlugin(InitContext context, String communicator, NativeTuner plugin) {
         this.context = context;
@@ -45,8 +46,8 @@ final class TunerPlugin implements AutoCloseable {
     }
 
     /**
-     * Opens what the settings name, or else what the network plug-in's library has; where that fails the log says why, and the
-     * communicator does without.
+     * Opens the tuner that the settings name, or else the one in the network plug-in's library. If the named one cannot
+     * be opened, logs the reason.
      */
     static TunerPlugin open(InitContext context, String communicator, Optional<NetPlugin> network) {
         boolean asks = context.rank() == 0 && context.size() > 1;
@@ -56,7 +57,7 @@ final class TunerPlugin implements AutoCloseable {
         return new TunerPlugin(context, communicator, found.orElse(null));
     }
 
-    /** Whether this rank has one, which is to be asked. */
+    /** Returns true if this rank has a tuner plug-in. */
     boolean isOpen() {
         return plugin != null;
     }
@@ -83,9 +84,10 @@ final class TunerPlugin implements AutoCloseable {
     }
 
     /**
-     * A table with what the plug-in changes; all ranks call it together where rank 0 {@linkplain PeerInfo#tuner has one}.
+     * Returns a table with the plug-in's changes. All ranks call this together if rank 0
+     * {@linkplain PeerInfo#tuner has a tuner}.
      *
-     * @param memory what the table is for
+     * @param memory the memory for whose operations the table is, for logs
      */
     ChoiceTable tune(String memory, ChoiceTable table) {
         byte[] mine = plugin == null ? NOTHING : ask(memory, table);
@@ -118,12 +120,12 @@ final class TunerPlugin implements AutoCloseable {
         return encode(asked.get().changed());
     }
 
-    /** Does without the plug-in from here on if it fails or does not return. */
+    /** Calls the plug-in. If the call fails or does not return, returns empty and does not use the plug-in any more. */
     private <T> Optional<T> attempt(String what, Callable<T> body) {
         try {
             return Optional.of(BoundedCall.call(context, plugin.description() + ": " + what, body));
         } catch (InterruptedCommunicationException e) {
-            plugin = null; // its thread may use it
+            plugin = null; // not closed, as the call's thread may still use it
             throw e;
         } catch (JcclException e) {
             LOG.warn("communicator={} {}; JCCL chooses alone", communicator, e.getMessage());
@@ -135,7 +137,7 @@ final class TunerPlugin implements AutoCloseable {
         }
     }
 
-    /** Ends the plug-in; a second call does nothing. */
+    /** Closes the plug-in; a second call does nothing. */
     @Override
     public void close() {
         NativeTuner tuner = plugin;
@@ -146,7 +148,7 @@ final class TunerPlugin implements AutoCloseable {
                     tuner.close();
                     return true;
                 });
-            } catch (JcclException e) { // of an interrupt, too: what comes next notices it
+            } catch (JcclException e) { // also after an interrupt, which the next step notices
                 LOG.warn("communicator={} {}", communicator, e.getMessage());
             }
         }
@@ -165,7 +167,7 @@ final class TunerPlugin implements AutoCloseable {
         }
     }
 
-    /** Choices of neighbouring sizes are mostly the same: runs of them. */
+    /** Encodes changes as runs, because choices of neighbouring sizes are mostly the same. */
     static byte[] encode(Map<Collective, long[]> changed) {
         WireWriter out = new WireWriter().i32(changed.size());
         changed.forEach((collective, choices) -> {

@@ -1,2 +1,5 @@
-/** The life of a communicator, from rendezvous to readiness, as one class that reads from top to bottom. */
+/**
+ * Initialises communicators: {@code CommunicatorInitializer} has one line for each step, from the rendezvous to the
+ * first operation, and the other classes carry out the steps.
+ */
 package io.jccl.init;
