@@ -124,7 +124,7 @@ void Channel::runRing(const Operation& operation, const Transfer& transfer) {
       ringReduce(primitives, plan, operation.root);
       break;
     default:
-      break;  // the communicator sends the others to the point-to-point executor
+      break;  // the point-to-point executor runs the other collectives
   }
   primitives.finish();
 }
