@@ -180,7 +180,7 @@ class Communicator {
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
-  size_t streamingBytes_ = 0;  // larger outputs hardly fit into the cache: stored past it until measured
+  size_t streamingBytes_ = 0;  // outputs from this size on hardly fit into the cache, and bypass it until measured
   Choice lastChoice_;
   StorePolicy slots_;           // for stores into peers' slots
   StorePolicy outputs_{1};      // for the output of operations through slots

@@ -125,7 +125,7 @@ final class DeviceConnector {
             engine.prepare(inPlace(), staging);
             context.barrier();
             DeviceFacts facts = facts(channels, testProtocols(engine), collNet).withNvls(connectNvls(engine));
-            Choices choices = choices(facts); // first, as it allows fewer algorithms, which errors then list
+            Choices choices = choices(facts); // first: errors then list the smaller set of algorithms
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
