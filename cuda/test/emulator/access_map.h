@@ -1,4 +1,4 @@
-// Which kernels may access which memory, by page. Memory outside the map is everybody's.
+// Rights of kernels to access memory, by page. Every kernel may access memory outside the map.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct AccessMap {
 
   uintptr_t begin = 0;
   size_t bytes = 0;
-  uint16_t* users = nullptr;  // of each page: the bits of launches that may access it
+  uint16_t* users = nullptr;  // for each page, the bits of the launches that may access it
 
   uint16_t* usersOf(const void* address) const {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - begin;
@@ -23,7 +23,8 @@ struct AccessMap {
 // Set once, before kernels run.
 inline AccessMap accessMap;
 
-// Where the bytes of a multicast address are in the memory of each device; false if a launch with this bit may not access them.
+// Sets `places` to the addresses, in the memory of each device, that a multicast address stands for. Returns false if a
+// launch with the bit `user` may not access them. Null while the process has no multicast objects.
 inline bool (*multicastPlaces)(const void* address, size_t bytes, uint16_t user, std::vector<void*>& places) = nullptr;
 
 }  // namespace jccl::emulator

@@ -1,4 +1,4 @@
-// Barriers of a block.
+// The barriers of a block: syncBlock, syncThreads and syncOr.
 #include <string>
 #include <vector>
 

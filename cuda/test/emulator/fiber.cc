@@ -16,10 +16,10 @@
 
 extern "C" void jcclEmulatorSwitch(void** from, void* to);
 
-// Saves what a call must preserve on the old stack and takes it from the new one.
+// Pushes the registers that a call must preserve on the old stack, and pops them from the new one.
 #if defined(__x86_64__)
 constexpr int kSavedWords = 6;
-constexpr int kReturnAddress = kSavedWords;  // its place among the words
+constexpr int kReturnAddress = kSavedWords;  // index of the return address among the words on the stack
 asm(R"(
   .text
   .p2align 4
@@ -126,7 +126,7 @@ void finishSwitch(void* notes) {
   const void* bottom = nullptr;
   size_t size = 0;
   __sanitizer_finish_switch_fiber(notes, &bottom, &size);
-  // The OS thread's own stack becomes known when it is first left.
+  // The bounds of the OS thread's own stack are known only after the first switch away from it.
   if (cameFrom != nullptr && cameFrom->stack.bottom == nullptr) {
     cameFrom->stack = {const_cast<std::byte*>(static_cast<const std::byte*>(bottom)), size};
   }
@@ -138,10 +138,10 @@ void finishSwitch(void* notes) {
 void beginFiber(Fiber& fiber, void (*entry)()) {
   fiber.stack = stacks.take();
   fiber.sanitizer = nullptr;
-  // Stacks begin at different places of their pages: else all of them would share a few sets of the cache.
+  // Stacks begin at different offsets in their pages; otherwise all of them would compete for a few sets of the cache.
   static thread_local unsigned begun = 0;
   void** top = reinterpret_cast<void**>(fiber.stack.bottom + fiber.stack.size - begun++ % 32 * 128);
-  // What the switch takes, and above it what an entry would return to.
+  // The words that the switch pops, and above them a null address for `entry` to return to.
   for (int i = 0; i < kSavedWords + 2; ++i) *--top = nullptr;
   top[kReturnAddress] = reinterpret_cast<void*>(entry);
   fiber.stackPointer = top;

@@ -1,11 +1,12 @@
-// Fibers: a stack of their own and a switch of a few nanoseconds, x86-64 (System V). Made known to AddressSanitizer.
+// Fibers: threads of execution with their own stacks that switch in a few nanoseconds, for x86-64 (System V) and
+// AArch64. AddressSanitizer is told of each switch.
 #pragma once
 
 #include <cstddef>
 
 namespace jccl::emulator {
 
-// Kept for reuse by the OS thread, with a page below that faults.
+// A fiber's stack. The page below it faults. The OS thread keeps free stacks for reuse.
 struct Stack {
   std::byte* bottom = nullptr;
   size_t size = 0;
@@ -13,17 +14,17 @@ struct Stack {
 
 struct Fiber {
   void* stackPointer = nullptr;
-  Stack stack;                // none: the OS thread's own
-  void* sanitizer = nullptr;  // AddressSanitizer's notes while the fiber does not run
+  Stack stack;                // empty: the OS thread's own stack
+  void* sanitizer = nullptr;  // AddressSanitizer's state of the fiber while it does not run
 };
 
 // Prepares the fiber to run `entry`, which must not return, at the first switch to it. Throws std::system_error.
 void beginFiber(Fiber& fiber, void (*entry)());
-// Its stack can be used again; the fiber must not be running.
+// Frees the fiber's stack for reuse. The fiber must not be running.
 void endFiber(Fiber& fiber);
-// Goes on in `to`; returns when something switches back. `last`: nothing ever will.
+// Continues in `to`. Returns when another fiber switches back; `last` says that none ever will.
 void switchFiber(Fiber& from, Fiber& to, bool last = false);
-// Called first thing in an entry.
+// Every `entry` calls this first.
 void fiberBegun();
 
 }  // namespace jccl::emulator

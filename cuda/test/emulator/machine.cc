@@ -15,12 +15,12 @@ constinit thread_local Context context;
 namespace {
 
 constexpr uint64_t kNanosPerSwitch = 10;
-constexpr uint64_t kIdleRounds = 8;            // rounds without change until the clock is pushed
+constexpr uint64_t kIdleRounds = 8;            // rounds without a change of memory before the clock leaps
 constexpr uint64_t kLongestLeap = 1ull << 26;  // nanoseconds a round
-// Ends the thread that it is thrown in, and the run with it.
+// Thrown in a thread to end the thread and the run.
 struct Stopped {};
 
-constexpr unsigned kMaxThreads = 1024;  // of a block
+constexpr unsigned kMaxThreads = 1024;  // threads of a block
 
 }  // namespace
 
@@ -151,7 +151,7 @@ Report Machine::Implementation::run() {
   return report;
 }
 
-// Clears away what has ended and begins what waited for it.
+// Frees the launches that have ended, and begins the launches that waited for them.
 void Machine::Implementation::endLaunches() {
   if (ended_.empty()) return;
   for (Launch* launch : ended_) {
@@ -176,7 +176,7 @@ void Machine::Implementation::threadEntry() {
   machine.exit(thread);
 }
 
-// What ends the run from within a call leaves the kernel as an exception, so that nothing on the stack is lost.
+// A call that ends the run leaves the kernel by an exception, so that the objects on the stack are destroyed.
 void Machine::Implementation::runBody(Thread& thread) {
   try {
     thread.block->launch->body();
@@ -206,7 +206,7 @@ void Machine::Implementation::exit(Thread& thread) {
   __builtin_unreachable();
 }
 
-// To the OS thread's own stack, for good.
+// Switches to the OS thread's own stack and never returns.
 void Machine::Implementation::stop(Thread& thread) {
   account();
   switchFiber(thread.fiber, main_, true);
@@ -254,7 +254,7 @@ void Machine::Implementation::spin(Thread& thread) {
   switchAway(thread);
 }
 
-// Null, with the outcome set, if no thread can go on.
+// Returns the thread to run next. On a deadlock, sets the outcome and returns null.
 Thread* Machine::Implementation::next() {
   ++switches_;
   nanos_ += kNanosPerSwitch;
@@ -276,7 +276,8 @@ Thread* Machine::Implementation::next() {
   return thread;
 }
 
-// All that can run have spun. While memory changes that is how waiting goes. If it does not, only the clock can end it.
+// Called when all threads that can run have polled. That is normal while memory changes; if it does not change, only
+// the clock can end the waiting. Returns false on a deadlock.
 bool Machine::Implementation::stillHope() {
   if (context.changed) {
     context.changed = false;
@@ -315,7 +316,7 @@ void failIllegal(const void* address, size_t bytes) {
                                   " are not mapped for the kernel's device");
 }
 
-// Rises to the number of places in the source that have one.
+// Returns a new number. Each declaration of a shared variable in the source calls this once.
 unsigned newSharedVariable() {
   static unsigned variables = 0;
   return variables++;
@@ -328,7 +329,7 @@ void* sharedMemory(unsigned variable, size_t bytes, size_t alignment) {
   auto& memory = shared[variable];
   if (memory == nullptr) {
     memory = std::make_unique<std::byte[]>(bytes + kMaxAligned);
-    std::fill_n(memory.get(), bytes + kMaxAligned, std::byte{0xa5});  // no thread has written it
+    std::fill_n(memory.get(), bytes + kMaxAligned, std::byte{0xa5});  // garbage: shared memory is not initialised
   }
   const auto address = reinterpret_cast<uintptr_t>(memory.get());
   return memory.get() + (alignment - address % alignment) % alignment;

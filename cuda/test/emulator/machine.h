@@ -1,5 +1,5 @@
-// A small GPU machine on which kernels run on the CPU: every CUDA thread is a fiber, all fibers of all launches share
-// one OS thread, and a seeded scheduler says who goes on. The same options and the same launches give the same run.
+// An emulated GPU that runs kernels on the CPU. Every CUDA thread is a fiber, the fibers of all launches share one OS
+// thread, and a seeded scheduler chooses the fiber that runs. Equal options and launches lead to equal runs.
 //
 //   Machine machine(options);
 //   machine.launch(blocks, threads, [&] { kernelBody(arguments); }, "rank 0");
@@ -7,8 +7,8 @@
 //   const Report report = machine.run();
 //   ASSERT_TRUE(report.finished()) << report.text;
 //
-// Inside a launch the functions of cuda/device/simt.h and memory.h work; outside they must not be called. A launch of
-// one block of one thread can act as the host: it may call them, too, and may launch.
+// Only code inside a launch may call the functions of cuda/device/simt.h and memory.h. A launch of one block of one
+// thread can act as the host: it may call these functions as well, and it may add launches.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@
 namespace jccl::emulator {
 
 enum class Memory : uint8_t {
-  Strong,  // accesses happen at once, one after the other: for what is computed
-  Weak,    // whatever the memory model allows may happen, by seed: for the protocols
+  Strong,  // each access takes effect at once: for tests of results
+  Weak,    // accesses take effect in an order that the memory model allows, chosen by seed: for tests of protocols
 };
 
-// Who runs when several could.
+// Order in which threads run if several can.
 enum class Schedule : uint8_t {
-  RoundRobin,  // all in rotation; a thread runs until it has to wait
-  Random,      // anyone, and threads are interrupted anywhere
-  Bursty,      // one warp for a while, then another
-  Starving,    // some block, warp or thread only when no other can; another one after a while
-  BySeed,      // one of the above
+  RoundRobin,  // in rotation; a thread runs until it has to wait, or for 4096 calls
+  Random,      // any thread is next, and threads are interrupted anywhere
+  Bursty,      // threads that became ready last, for a while; then any other
+  Starving,    // a launch, block, warp or thread hardly runs; after a while another one is the victim
+  BySeed,      // the seed chooses one of the above
 };
 
 struct Options {
@@ -41,28 +41,28 @@ struct Options {
   Schedule schedule = Schedule::RoundRobin;
   uint64_t seed = 1;
   bool splitLines = false;               // LL128 lines never stay whole
-  uint64_t stepBudget = 1'000'000'000;   // calls of simt.h and memory.h by all threads together, per run
-  bool hostClock = false;                // time is the host's; who waits may wait for the host, so it is no deadlock
+  uint64_t stepBudget = 1'000'000'000;   // maximum of calls of simt.h and memory.h in a run, by all threads together
+  bool hostClock = false;                // time is the host's; waiting is no deadlock, because the host may end it
   uint64_t idleNanos = 600'000'000'000;  // virtual time without any change of memory after which waiting is a deadlock
-  const MemoryPlaces* places = nullptr;  // transactions are counted, of these; null: they are not
+  const MemoryPlaces* places = nullptr;  // regions by which transactions are counted; null: they are not counted
 };
 
 enum class Outcome : uint8_t {
   Finished,
-  Deadlock,    // no thread can go on, or all wait for what no thread will write
-  StepBudget,  // too many steps
-  Misuse,      // what hardware punishes or leaves undefined: barriers, masks, alignment
+  Deadlock,    // no thread can continue, or all poll memory that no thread changes
+  StepBudget,  // the run exceeded Options::stepBudget
+  Misuse,      // a call that hardware rejects or leaves undefined: barriers, masks, alignment, illegal addresses
 };
 
 struct Report {
   Outcome outcome = Outcome::Finished;
-  std::string text;                        // why it did not finish, and where every thread is
+  std::string text;                        // why the run did not finish, and where every thread is
   uint64_t steps = 0;                      // calls of simt.h and memory.h
-  uint64_t switches = 0;                   // from one thread to another
+  uint64_t switches = 0;                   // switches from one thread to another
   uint64_t nanos = 0;                      // virtual time that has passed
-  uint64_t tornLines = 0;                  // storeLine and loadLine that came apart
-  std::vector<Transactions> transactions;  // by launch, where they are counted
-  bool illegalAddress = false;             // of Misuse: an access to memory that access_map.h forbids
+  uint64_t tornLines = 0;                  // calls of storeLine and loadLine whose lines came apart
+  std::vector<Transactions> transactions;  // by launch; zeros if they are not counted
+  bool illegalAddress = false;             // the misuse is an access that access_map.h forbids
   bool finished() const { return outcome == Outcome::Finished; }
 };
 
@@ -73,16 +73,17 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // A grid of `blocks` x `threads` that runs `body` in every thread; all blocks are resident at once. It begins when
-  // `after`, an earlier launch, has ended (-1: at once), and then sees all that it wrote, as in a stream. Returns the
-  // launch's number. Throws std::invalid_argument. A thread has a stack of 64 KiB. `user` is its bit in access_map.h.
+  // Adds a grid of `blocks` x `threads` threads that run `body`; all blocks are resident at once. The grid begins when
+  // the earlier launch `after` has ended (-1: at once), and sees all that `after` wrote, as in a stream. A thread has a
+  // stack of 64 KiB. `user` is the launch's bit in access_map.h. Returns the launch's number. Throws
+  // std::invalid_argument if the arguments are invalid or the last run did not finish.
   int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name = {}, int after = -1,
              uint16_t user = 0xffff);
 
-  // Runs all that was launched to its end. Without an end the machine is not fit for more launches.
+  // Runs all launches to their end. After a run that did not finish, the machine accepts no more launches.
   Report run();
 
-  // Where all threads are; called by one of them.
+  // Describes where all threads are.
   std::string places() const;
 
   class Implementation;

@@ -1,4 +1,5 @@
-// The machine from inside: launches, the run, and what the meetings of threads need of it.
+// Implementation of the machine: launches, the run, and the functions by which barriers, warp functions and line
+// accesses suspend and resume threads.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace jccl::emulator {
 
-// Where all threads are that have not ended, those with the same place together.
+// Describes where the threads of all unfinished launches are; threads of a block in the same place share a line.
 std::string describe(const std::vector<std::unique_ptr<Launch>>& launches);
 std::string describe(const Thread& thread);
 const char* nameOf(Operation operation);
@@ -29,7 +30,8 @@ class Machine::Implementation {
   Report run();
   std::string places() const { return describe(launches_); }
 
-  // For a running thread: it has been put where it waits, and others go on until another thread makes it ready.
+  // Suspends the running thread, which the caller has queued where it waits. Returns after another thread has made it
+  // ready.
   void switchAway(Thread& thread);
   void interrupt(Thread& thread);
   void ready(Thread& thread) {
@@ -37,7 +39,7 @@ class Machine::Implementation {
     scheduler_.ready(&thread);
   }
   void spin(Thread& thread);
-  // Ends the run; `why` states what happened, the place of the calling thread is added.
+  // Ends the run. `why` states what happened; the place of the calling thread is appended.
   [[noreturn]] void misuse(const std::string& why);
   [[noreturn]] void illegalAddress(const std::string& why) {
     illegalAddress_ = true;
@@ -47,7 +49,7 @@ class Machine::Implementation {
   uint64_t nanos() { return options_.hostClock ? static_cast<uint64_t>(monotonicNanos()) : ++nanos_; }
   Random& random() { return random_; }
   const Options& options() const { return options_; }
-  // Null: the memory is strong.
+  // Returns null if memory is strong.
   WeakMemory* weak() { return weak_.get(); }
   void lineCameApart() { ++tornLines_; }
 
@@ -70,10 +72,10 @@ class Machine::Implementation {
   Scheduler scheduler_;
   std::unique_ptr<WeakMemory> weak_;
   std::vector<std::unique_ptr<Launch>> launches_;
-  std::vector<Launch*> ended_;  // to be cleared away once no thread runs on their stacks
+  std::vector<Launch*> ended_;  // launches to free once no thread runs on their stacks
   Fiber main_;
-  uint32_t blocks_ = 0;  // ever begun
-  uint64_t live_ = 0;    // threads
+  uint32_t blocks_ = 0;  // blocks begun so far
+  uint64_t live_ = 0;    // threads that have not ended
 
   Outcome outcome_ = Outcome::Finished;
   std::string why_;
@@ -84,9 +86,9 @@ class Machine::Implementation {
   uint64_t idleRounds_ = 0, idleSince_ = 0, leap_ = 0;
 };
 
-// Of warp.cc: the thread takes another path than those that wait for it at a line.
+// Breaks up the line meetings that wait for the thread: all of them if `always`, otherwise those that it has missed.
 void partFromLine(Thread& thread, bool always);
-// The thread leaves the kernel.
+// Called when the thread leaves the kernel. Reports misuse if other threads still wait for it.
 void leaveMeetings(Thread& thread);
 
 }  // namespace jccl::emulator

@@ -1,4 +1,4 @@
-// Pseudo-random numbers that are the same everywhere (xorshift64* behind a SplitMix64 seed).
+// Pseudo-random numbers that are equal on all platforms: xorshift64*, seeded through SplitMix64.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Random {
     state_ ^= state_ >> 27;
     return state_ * 0x2545f4914f6cdd1dull;
   }
-  // Below `bound`, which is not 0.
+  // Returns a number below `bound`, which must not be 0.
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(((next() >> 32) * bound) >> 32); }
   bool oneIn(uint32_t n) { return below(n) == 0; }
 

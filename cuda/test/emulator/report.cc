@@ -1,4 +1,4 @@
-// Where threads are, for people.
+// Describes in words where threads are.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +24,7 @@ std::string placeOf(const Thread& thread) {
   return thread.operation == Operation::Begin ? "at the begin of the kernel" : placeOf(thread.place);
 }
 
-// What a thread does, without which thread it is.
+// Describes what a thread does, without its number.
 std::string doingOf(const Thread& thread) {
   const std::string name = nameOf(thread.operation);
   switch (thread.state) {

@@ -59,7 +59,7 @@ int Scheduler::fuel() {
   return static_cast<int>(bits % 4 == 0 ? bits / 4 % 256 : bits / 4 % 16);
 }
 
-// The threads that became ready last go on, again and again.
+// Runs the thread that became ready last, for a random number of switches; then a random one.
 Thread* Scheduler::bursty() {
   if (burstLeft_ == 0) {
     burstLeft_ = 1 + random_.below(400);
@@ -98,7 +98,7 @@ Thread* Scheduler::starving() {
     const size_t i = random_.below(static_cast<uint32_t>(size_));
     if (!isVictim(at(i))) return popAt(i);
   }
-  // Hardly any thread but victims is ready: mostly others that spin poll once more before them.
+  // Nearly all ready threads are victims. In most cases, a spinning thread polls again before a victim runs.
   if (!spinning_.empty() && !random_.oneIn(16)) return popSpinning();
   return popAt(random_.below(static_cast<uint32_t>(size_)));
 }

@@ -1,5 +1,5 @@
-// Who runs next. A thread that can go on is ready; one that waits in a loop spins, and is resumed when all that
-// are ready have run, or earlier by chance.
+// Chooses the thread that runs next. A thread that can continue is ready. A thread that polls in a loop spins; it is
+// resumed when all ready threads have run, or earlier by chance.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,17 @@ class Scheduler {
   }
   void spinning(Thread* thread) { spinning_.push_back(thread); }
 
-  // The next thread; null: none is ready. `quiet` says that all that can run were spinning and now run.
+  // Returns the next thread, or null if no thread is ready or spins. Sets `quiet` if none was ready, so that all
+  // spinning threads are ready now.
   Thread* pick(bool& quiet);
 
-  // How many calls a thread makes until it is interrupted.
+  // Returns the number of calls that a thread may make until it is interrupted.
   int fuel();
 
-  // In rotation from here on, or as chosen.
+  // From now on, runs threads in rotation if `fair`, otherwise by the chosen schedule.
   void fair(bool fair) { fair_ = fair; }
   void clear();
-  // A launch has ended: its threads are no longer victims.
+  // Called when a launch has ended: the victim may have been part of it.
   void forgetVictim() { victim_ = nullptr, victimLeft_ = 0; }
 
  private:
@@ -55,13 +56,13 @@ class Scheduler {
   Schedule schedule_;
   Random& random_;
   bool fair_ = false;
-  std::vector<Thread*> ring_;  // a power of two
+  std::vector<Thread*> ring_;  // ready threads; the vector's size is a power of two
   size_t head_ = 0, size_ = 0;
   std::vector<Thread*> spinning_;
   uint32_t burstLeft_ = 0;
   uint32_t victimLeft_ = 0;
   VictimLevel victimLevel_ = VictimLevel::Thread;
-  const void* victim_ = nullptr;  // compared only
+  const void* victim_ = nullptr;  // only compared, never dereferenced
 };
 
 }  // namespace jccl::emulator

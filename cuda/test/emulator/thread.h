@@ -1,4 +1,5 @@
-// What the emulator knows of a CUDA thread, its warp and its block, and what the functions of simt.h and memory.h call.
+// State of an emulated CUDA thread, its warp, block and launch, and the emulator's functions that simt.h and memory.h
+// call.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace jccl::emulator {
 
-// Functions of simt.h and memory.h, for reports and to detect whether two threads took the same path.
+// Functions of simt.h, memory.h and multicast.h. Reports name them, and the hash of a thread's path includes them.
 enum class Operation : uint8_t {
   Begin,
   SyncBlock,
@@ -64,25 +65,25 @@ struct Thread {
   Fiber fiber;
   State state = State::Ready;
 
-  // The last call, and the path since the lanes in `mates` met in the warp's meeting number `meeting`.
+  // The last call, and a hash of all calls since the lanes in `mates` met in the warp's meeting number `meeting`.
   Operation operation = Operation::Begin;
   std::source_location place;
-  std::source_location looked;  // of the last load: what a loop that waits polls
+  std::source_location looked;  // of the last load: for a thread that polls, the load of its loop
   uint32_t mates = 0;
   uint64_t meeting = 0;
   uint64_t path = 0;
   uint32_t calls = 0;
 
-  uint64_t result = 0;            // what a meeting gives this thread
-  bool apart = false;             // the meeting at a line has come apart
-  Thread* nextWaiting = nullptr;  // at the same barrier
-  uint32_t waitingMask = 0;       // named in the warp function or at the line where it waits
-  int barrier = 0, expected = 0;  // where it waits
-  WeakThread* weak = nullptr;     // what the weak memory keeps of it
+  uint64_t result = 0;            // of a barrier or warp function, set by the thread that completes it
+  bool apart = false;             // the line meeting where the thread waited has broken up
+  Thread* nextWaiting = nullptr;  // next thread that waits at the same barrier
+  uint32_t waitingMask = 0;       // mask of the warp function or line access in which the thread waits
+  int barrier = 0, expected = 0;  // id and thread count of the barrier where the thread waits
+  WeakThread* weak = nullptr;     // state in the weak memory; null if memory is strong
   ThreadTransactions transactions;
 };
 
-// Lanes that wait for each other in a function of simt.h.
+// Lanes that wait for each other in a warp function of simt.h.
 struct WarpMeeting {
   Operation operation = Operation::SyncWarp;
   uint32_t mask = 0;
@@ -108,7 +109,7 @@ struct Warp {
   uint32_t existing = 0;
   uint32_t exited = 0;
   uint64_t meetings = 0;
-  std::vector<WarpMeeting> meeting;  // those not complete
+  std::vector<WarpMeeting> meeting;  // incomplete meetings
   std::vector<LineMeeting> atLine;
 };
 
@@ -126,13 +127,13 @@ struct Launch;
 struct Block {
   Launch* launch = nullptr;
   unsigned index = 0;
-  uint32_t number = 0;  // of all blocks of the machine
+  uint32_t number = 0;  // among all blocks of the machine
   unsigned exited = 0;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   Barrier barriers[16];
-  std::vector<std::unique_ptr<std::byte[]>> shared;  // by variable
-  // The weak memory's: what it keeps of the threads, and what they have stored that is not visible yet.
+  std::vector<std::unique_ptr<std::byte[]>> shared;  // shared memory, by variable
+  // For the weak memory: state of the threads, and the list of their stores that are not visible yet.
   std::shared_ptr<WeakThread[]> weakThreads;
   PendingStore* oldestStore = nullptr;
   PendingStore* newestStore = nullptr;
@@ -152,12 +153,12 @@ struct Launch {
   std::vector<std::unique_ptr<Block>> blocks;
 };
 
-// Of the OS thread: what every call reads.
+// State of the machine that runs in this OS thread. Every call reads it.
 struct Context {
   Thread* thread = nullptr;
-  int fuel = 0;                          // calls until the scheduler runs
-  bool weak = false;                     // the memory model
-  bool changed = false;                  // memory has changed, or a thread has ended
+  int fuel = 0;                          // calls until the scheduler interrupts the thread
+  bool weak = false;                     // memory is weak
+  bool changed = false;                  // memory has changed, or a launch has begun, or a thread has ended
   const MemoryPlaces* places = nullptr;  // null: transactions are not counted
   Machine::Implementation* machine = nullptr;
 };
@@ -175,14 +176,15 @@ void weakLoad(const void* address, void* value, size_t bytes);
 void weakStore(void* address, const void* value, size_t bytes);
 void weakStoreFirst(uint32_t* address, uint32_t value);
 void weakFence();
-// Only where transactions are counted: a call of simt.h or memory.h begins, an access happens, a thread ends.
+// Called only if transactions are counted: when a call of simt.h or memory.h begins, for each access, and when a thread
+// ends.
 void noteOperation(Operation operation);
 void countAccess(Operation operation, const void* address, size_t bytes);
 void countEnd(Thread& thread);
 [[noreturn]] void failMisaligned(const void* address, size_t bytes);
 [[noreturn]] void failIllegal(const void* address, size_t bytes);
 
-// Every access of a kernel: counted, and the end of it where its device has no right to the memory.
+// Counts an access of a kernel. Ends the run if the kernel's device may not access the memory.
 [[gnu::always_inline]] inline void checkAccess(const void* address, size_t bytes) {
   if (context.places != nullptr) countAccess(context.thread->operation, address, bytes);
   const uint16_t* users = accessMap.usersOf(address);
@@ -191,7 +193,7 @@ void countEnd(Thread& thread);
     failIllegal(address, bytes);
 }
 
-// The begin of every function of simt.h and memory.h.
+// Every function of simt.h and memory.h calls this first.
 [[gnu::always_inline]] inline void enter(Operation operation, const std::source_location& place) {
   Thread& thread = *context.thread;
   thread.operation = operation;

@@ -19,14 +19,14 @@ bool isWord(Operation operation) {
          operation == Operation::StoreRelaxed || operation == Operation::StoreRelease;
 }
 
-// What loops that wait load with.
+// Returns true for loads that loops use to wait.
 bool mayPoll(Operation operation) {
   return isLoad(operation) && operation != Operation::LoadPeer && operation != Operation::LoadUser;
 }
 
 void countOne(Accesses& accesses, size_t bytes) { ++accesses.byWidth[std::countr_zero(bytes)]; }
 
-// The loads since then were no polls.
+// Counts the undecided loads of the thread: they were no polls.
 void settle(Transactions& all, ThreadTransactions& own) {
   for (int place = 0; place < kPlaceCount; ++place) {
     all.at[place].loads.add(own.waiting[place]);
@@ -123,7 +123,7 @@ void countAccess(Operation operation, const void* address, size_t bytes) {
   if (own.acquires) endRound(own);
   own.loads = true;
   if (!mayPoll(operation)) return countOne(traffic.loads, bytes);
-  // Lines are polled several at a time.
+  // A loop may poll several lines, so the address of loadLine may differ from the previous one.
   const unsigned from = thread.place.line();
   if (from != own.lookedFrom || (address != own.lookedAt && operation != Operation::LoadLine)) {
     settle(launch.transactions, own);

@@ -1,7 +1,7 @@
-// What the threads of a launch do to memory, counted: how much crosses which path, and how often a thread waits for it.
+// Counts the accesses of a launch to memory: how much crosses which path, and how often a thread waits for memory.
 //
-// An access counts once for each thread that makes it, whatever the hardware merges of a warp. Counted are global memory's
-// accesses only; shared memory's take no part.
+// An access counts once for each thread that makes it, although hardware may merge the accesses of a warp. Only
+// accesses to global memory count.
 #pragma once
 
 #include <cstddef>
@@ -30,21 +30,22 @@ struct Accesses {
 struct Transactions {
   struct Traffic {
     Accesses loads, stores;
-    uint64_t words = 0;   // of them those that order others or are ordered: relaxed, acquire, release
-    uint64_t polled = 0;  // loads that found nothing, not among `loads`
+    uint64_t words = 0;   // relaxed, acquire and release accesses among `loads` and `stores`
+    uint64_t polled = 0;  // loads of polls that found nothing; not in `loads`
   };
   Traffic at[kPlaceCount];
   uint64_t fences = 0;
   uint64_t polls = 0;  // iterations of loops that wait
-  // How often the thread that waits most for memory does, polls aside: loads up to the store behind them are in flight
-  // together; one that acquires is alone.
+  // Number of times that a thread waits for memory, without polls; the maximum of all threads. The loads before a store
+  // are in flight together and count as one wait; an acquire load counts alone.
   uint64_t rounds = 0;
 
   const Traffic& operator[](Place place) const { return at[static_cast<int>(place)]; }
   void add(const Transactions& other);
 };
 
-// Whose memory is where. The launch of a machine with the number i runs on device i. What is in no region is local.
+// The device that owns each region of memory. Launch number i of a machine runs on device i. Memory outside all regions
+// is local.
 struct MemoryPlaces {
   static constexpr int kHost = -1;
   struct Region {
@@ -60,15 +61,15 @@ struct MemoryPlaces {
   Place placeOf(const void* address, int device) const;
 };
 
-// One thread's part: loads that may turn out to have been polls, and whether loads are in flight.
+// Counts of one thread.
 struct ThreadTransactions {
-  Accesses waiting[kPlaceCount];
+  Accesses waiting[kPlaceCount];  // latest loads, which may turn out to be polls
   uint64_t waitingWords[kPlaceCount] = {};
-  const void* lookedAt = nullptr;
-  unsigned lookedFrom = 0;  // the line in the source
+  const void* lookedAt = nullptr;  // address of the latest load
+  unsigned lookedFrom = 0;         // source line of the latest load
   uint64_t rounds = 0;
-  bool loads = false;
-  bool acquires = false;  // they are one that acquires
+  bool loads = false;     // loads are in flight
+  bool acquires = false;  // the latest load is an acquire
 };
 
 }  // namespace jccl::emulator

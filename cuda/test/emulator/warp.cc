@@ -1,4 +1,4 @@
-// Lanes of a warp: where they meet, and whether they are converged at a line.
+// Meetings of the lanes of a warp: in warp functions, and in storeLine and loadLine if the lanes are converged.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -24,7 +24,7 @@ void forLanes(const Warp& warp, uint32_t mask, Action action) {
   for (uint32_t left = mask; left != 0; left &= left - 1) action(*warp.lanes[std::countr_zero(left)]);
 }
 
-// The lanes that the mask really names.
+// Returns the lanes that the mask names: kFullMask names those that exist.
 uint32_t checkedMask(const Thread& thread, uint32_t mask) {
   Machine::Implementation& machine = *context.machine;
   const Warp& warp = *thread.warp;
@@ -85,7 +85,7 @@ void giveResults(const Warp& warp, const WarpMeeting& meeting) {
   forLanes(warp, meeting.mask, [&](Thread& lane) { lane.result = result; });
 }
 
-// The lanes that wait go on, each for itself.
+// Ends a line meeting: each waiting lane continues on its own.
 void breakUp(Warp& warp, size_t i) {
   const LineMeeting meeting = warp.atLine[i];
   warp.atLine.erase(warp.atLine.begin() + static_cast<std::ptrdiff_t>(i));
@@ -96,7 +96,7 @@ void breakUp(Warp& warp, size_t i) {
   });
 }
 
-// One lane's part, at some time after this.
+// Moves one lane's 16 bytes, after other threads may have run.
 void moveApart(Thread& thread, void* address, uint64_t* value) {
   Machine::Implementation& machine = *context.machine;
   WeakMemory* weak = machine.weak();
@@ -151,7 +151,7 @@ void moveWhole(const Warp& warp, const LineMeeting& meeting) {
   if (weak != nullptr) weak->loadLines(warp, meeting);
 }
 
-// Whether all named lanes met in one warp function and nothing is known yet that sets them apart.
+// Returns true if all named lanes met in the same warp function and none is known to have taken another path since.
 bool mayBeConverged(const Thread& thread, uint32_t mask) {
   if ((thread.mates & mask) != mask || (thread.warp->exited & mask) != 0) return false;
   bool together = true;

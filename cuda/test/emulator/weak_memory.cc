@@ -13,14 +13,14 @@ namespace {
 constexpr size_t kMaxPending = 4096;
 constexpr size_t kGranule = 8;
 
-// Whole granules are within the pages, but perhaps not within the objects, that are accessed.
+// Sanitizers must not check the read of a granule: it stays in the page of the access, but can exceed the object.
 using AliasingWord = uint64_t __attribute__((may_alias));
 
 __attribute__((no_sanitize("address", "undefined"))) uint64_t readGranule(uint64_t address) {
   return *reinterpret_cast<const volatile AliasingWord*>(address);
 }
 
-// Only the bytes of the mask: the others may be no part of the object.
+// Writes only the bytes of the mask: the others may be outside the object.
 void writeBytes(uint64_t address, uint64_t value, uint64_t mask) {
   if (mask == ~0ull) {
     std::memcpy(reinterpret_cast<void*>(address), &value, kGranule);
@@ -32,7 +32,7 @@ void writeBytes(uint64_t address, uint64_t value, uint64_t mask) {
   }
 }
 
-// An access of less than a granule.
+// An access within one granule.
 struct Part {
   uint64_t granule;
   unsigned shift;  // in bits
@@ -147,7 +147,7 @@ PendingStore* WeakMemory::append(Thread& thread, uint64_t address, uint64_t valu
   store->thread = thread.index;
   store->number = ++thread.weak->stores;
   store->lineMate = store;
-  // A relaxed store after a release of the same place by the same thread continues what was released.
+  // A relaxed store continues the release sequence of its thread's earlier stores to the same granule.
   const Version& current = cell.versions[cell.count - 1];
   if (current.number != 0 && current.block == block.number && current.thread == thread.index) {
     belongs = std::max(belongs, current.belongs);
@@ -215,7 +215,7 @@ void WeakMemory::makeVisible(PendingStore* store) {
     apply(store, ++now_);
     return;
   }
-  // Predecessors were stored earlier, so this ends; they may need line_ themselves.
+  // The recursion ends, because predecessors were stored earlier. It may use line_, which is therefore filled later.
   PendingStore* mate = store;
   do {
     makePredecessorsVisible(mate);
@@ -254,7 +254,7 @@ void WeakMemory::makeKnownVisible(Thread& thread) {
   for (PendingStore* store = block.oldestStore; store != nullptr; store = store->after) {
     if (knows(thread, block.number, store->thread, store->number)) knownStores_.push_back(store);
   }
-  // Some become visible with others.
+  // Some have become visible along with an earlier store of the list.
   for (PendingStore* store : knownStores_) {
     if (store->pending) makeVisible(store);
   }
@@ -276,7 +276,7 @@ void WeakMemory::notice(WeakThread& weak, const Cell& cell, const Version& versi
   moved = std::max(moved, version.belongs);
 }
 
-// With what is pending but known to the thread.
+// Returns `value` overwritten by the pending stores that the thread knows.
 uint64_t WeakMemory::overlay(const Thread& thread, const Cell& cell, uint64_t value) const {
   for (const PendingStore* store = cell.oldest; store != nullptr; store = store->newer) {
     if (knows(thread, store->block->number, store->thread, store->number)) {
@@ -291,7 +291,7 @@ void WeakMemory::load(Thread& thread, const void* address, void* value, size_t b
     const size_t size = std::min(bytes, kGranule);
     const Part part = partOf(static_cast<const std::byte*>(address) + done, size);
     const Cell* cell = find(part.granule);
-    if (cell == nullptr) continue;  // no thread has stored here: what memory holds is right
+    if (cell == nullptr) continue;  // no thread of this run has stored here: `value` is already right
     int i = cell->count - 1;
     if (!fresh_ && random_.oneIn(staleOneIn_)) {
       const int oldest = oldestAllowed(thread, *cell);
@@ -324,7 +324,7 @@ void WeakMemory::storeFirst(Thread& thread, uint32_t* address, uint32_t value) {
   if (const Cell* cell = find(partOf(address, sizeof value).granule)) {
     notice(*thread.weak, *cell, cell->versions[cell->count - 1], false);
   }
-  if (*address != 0) return;  // what is visible is in memory
+  if (*address != 0) return;  // memory holds the newest visible value
   store(thread, address, &value, sizeof value, true);
   makeKnownVisible(thread);
 }
@@ -375,7 +375,7 @@ void WeakMemory::loadLines(const Warp& warp, const LineMeeting& meeting) {
   }
 }
 
-// The line as it was at one moment that all lanes may still see.
+// Loads the line as it was at one moment that is not too old for any lane.
 void WeakMemory::loadLine(Thread* const* lanes, int count, const LineMeeting& meeting) {
   uint64_t earliest = 0;
   uint64_t times[32 * 2 * Cell::kVersions];
@@ -440,7 +440,7 @@ void weakLoad(const void* address, void* value, size_t bytes) {
 }
 
 void weakStore(void* address, const void* value, size_t bytes) {
-  // It becomes visible later; whether it may be written at all is found out here.
+  // The store becomes visible later. An address that cannot be accessed faults here.
   auto* byte = static_cast<volatile std::byte*>(address);
   static_cast<void>(byte[0]);
   static_cast<void>(byte[bytes - 1]);

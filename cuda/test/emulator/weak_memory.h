@@ -1,28 +1,29 @@
-// Global memory that guarantees no more than the memory model, by seed.
+// Global memory that guarantees no more than the memory model. The seed decides when stores become visible and how old
+// the values are that loads see.
 //
-// Memory is granules of 8 aligned bytes. A store first waits with its thread ("pending"); it becomes visible to all at
-// one moment some time later, before or after other stores of the same thread, but in order with those of its block to
-// the same granule. Every such moment has a time; a granule remembers its last few values and since when they were
+// Memory consists of granules of 8 aligned bytes. A store is PENDING at first. Some time later it becomes visible to
+// all threads at one moment: before or after other stores of its thread, but in order with the stores of its block to
+// the same granule. Each such moment has a time. A granule keeps its last few values and the times when they became
 // current.
 //
-// What a load sees: what its own thread has stored; what other threads of the block stored before a barrier (block,
-// named or warp) that both took part in, even if it is pending; else any value that was current between the thread's
-// VIEW and now, but none older than what the thread has already seen of the granule. So a value may be stale for long
-// unless the view is moved:
+// A load sees the stores of its own thread. It also sees the stores that another thread of the block made before a
+// barrier (block, named or warp) in which both took part, even if they are pending. Apart from these, it sees any value
+// that was current between a time called the thread's VIEW and now, but none older than the thread has already seen of
+// the granule. So a value can be stale for a long time unless the view moves:
 //
-//   storeRelease, fence   first make visible all that the thread stored and knows through barriers; the store then says
-//                         that everything until that time belongs to it (a relaxed store does so since the last fence)
-//   loadAcquire           moves the view to the time that the value found belongs to; a fence does so for all values
-//                         that the thread has found by relaxed loads before it
-//   storeFirst            reads the newest value, and its store, a release, is visible at once
-//   barriers, syncWarp    all views become the latest of them
+//   storeRelease, fence   first make visible all stores that the thread made or knows through barriers. A released
+//                         value carries the time of its release; a relaxed one, the time of the thread's last fence.
+//   loadAcquire           moves the view to the time that the loaded value carries. A fence does so for all values that
+//                         the thread loaded before it by relaxed loads.
+//   storeFirst            reads the newest value; its store is a release that is visible at once.
+//   barriers, syncWarp    move the views of all participants to the latest of them.
 //
-// 16 bytes are two granules. The lines of a converged storeLine become visible at one moment each, and a converged
-// loadLine sees each as it was at one moment.
+// An access of 16 bytes covers two granules. Each line of a converged storeLine becomes visible at one moment, and a
+// converged loadLine sees each line as it was at one moment.
 //
-// What the emulator shows may happen, but it does not show all that may: time, a single number, orders more than the
-// GPU's rules do, and loads are done where they stand, never later than stores that follow them. Shared memory
-// is plain.
+// The memory model allows all that the emulator shows, but the emulator does not show all that the model allows. Its
+// time is a single number, which orders more than the GPU's rules do, and a load never takes effect after a store that
+// follows it. Shared memory is plain memory.
 #pragma once
 
 #include <cstddef>
@@ -40,53 +41,54 @@ struct Cell;
 struct PendingStore {
   Cell* cell = nullptr;
   uint64_t value = 0;
-  uint64_t mask = 0;  // the bits that it writes
+  uint64_t mask = 0;  // bits that the store writes
   bool pending = true;
   Block* block = nullptr;
   uint32_t thread = 0;
-  uint32_t number = 0;             // of the thread's stores
-  uint64_t belongs = 0;            // the time until which everything belongs to it
-  PendingStore* newer = nullptr;   // in the cell
-  PendingStore* before = nullptr;  // in the block
+  uint32_t number = 0;             // among the thread's stores, from 1
+  uint64_t belongs = 0;            // time that the value carries: an acquire of the value moves the view there
+  PendingStore* newer = nullptr;   // next pending store to the cell
+  PendingStore* before = nullptr;  // neighbours in the block's list of pending stores
   PendingStore* after = nullptr;
-  PendingStore* lineMate = nullptr;  // becomes visible at the same moment; a circle
-  size_t position = 0;               // among all that are pending
+  PendingStore* lineMate = nullptr;  // next store of a circle whose stores become visible at the same moment
+  size_t position = 0;               // index in WeakMemory::pending_
 };
 
-// A value that a granule has had.
+// The current or a former value of a granule.
 struct Version {
   uint64_t value = 0;
-  uint64_t time = 0;  // since when
+  uint64_t time = 0;  // when the value became current
   uint64_t belongs = 0;
-  uint32_t block = 0;  // who stored it
+  uint32_t block = 0;  // block, thread and number of the store
   uint32_t thread = 0;
-  uint32_t number = 0;  // 0: no thread in this run
+  uint32_t number = 0;  // 0: no thread of this run stored the value
 };
 
-// A granule that this run has stored to.
+// A granule to which a thread of this run has stored.
 struct Cell {
   static constexpr int kVersions = 4;
   uint64_t address = 0;
   uint32_t id = 0;
   int count = 0;
-  Version versions[kVersions];  // from old to new
-  PendingStore* oldest = nullptr;
+  Version versions[kVersions];     // oldest first
+  PendingStore* oldest = nullptr;  // list of pending stores
   PendingStore* newest = nullptr;
 };
 
-// What a thread has seen of granules, later than its view. Small: what is forgotten becomes part of the view.
+// Times of the newest versions that a thread has seen of granules, if later than its view. The table is small: when an
+// entry is replaced, its time moves the view.
 struct Seen {
-  uint64_t used = 0;  // a bit for each
+  uint64_t used = 0;  // a bit for each entry
   uint32_t cells[64];
   uint64_t times[64];
 };
 
 struct WeakThread {
   uint64_t view = 0;
-  uint64_t fence = 0;       // the time of the last one
-  uint64_t acquirable = 0;  // what a fence moves the view to
+  uint64_t fence = 0;       // time of the last fence
+  uint64_t acquirable = 0;  // time to which a fence moves the view
   uint32_t stores = 0;
-  std::vector<uint32_t> known;  // by thread of the block: how many of its stores happened before
+  std::vector<uint32_t> known;  // by thread of the block: number of its stores that this thread knows through barriers
   Seen seen;
 };
 
@@ -96,26 +98,26 @@ class WeakMemory {
 
   void beginRun();
   void begin(Block& block);
-  // All that the block stored becomes visible.
+  // Makes all stores of the block visible.
   void end(Block& block);
 
   void load(Thread& thread, const void* address, void* value, size_t bytes, bool acquire);
   void store(Thread& thread, void* address, const void* value, size_t bytes, bool release);
-  // Stores where the newest value is 0, and is visible at once.
+  // If the newest value is 0, stores `value`, visible at once.
   void storeFirst(Thread& thread, uint32_t* address, uint32_t value);
   void fence(Thread& thread);
   void loadLines(const Warp& warp, const LineMeeting& meeting);
   void storeLines(const Warp& warp, const LineMeeting& meeting);
-  // What happened before in one of them has happened before in all.
+  // Threads meet at a barrier: whatever happened before it in one of them has now happened before in all of them.
   void meet(const std::vector<Thread*>& threads);
 
-  // Time passes: something may become visible.
+  // Called as time passes: a pending store may become visible.
   void tick() {
     if (!pending_.empty() && random_.oneIn(lazy_)) commitSome(1);
   }
-  // Some of what is pending, at least one, becomes visible; false if nothing is pending.
+  // Makes at least one pending store visible. Returns false if none is pending.
   bool commit();
-  // From here on loads see what is current.
+  // From now on, loads see only current values if `fresh`.
   void fresh(bool fresh) { fresh_ = fresh; }
 
  private:
@@ -137,17 +139,17 @@ class WeakMemory {
   void loadLine(Thread* const* lanes, int count, const LineMeeting& meeting);
 
   Random& random_;
-  uint32_t lazy_;        // how rarely stores become visible
-  uint32_t staleOneIn_;  // how often loads see old values
+  uint32_t lazy_;        // one in `lazy_` ticks makes a store visible
+  uint32_t staleOneIn_;  // one in `staleOneIn_` loads may see an old value
   bool newestFirst_;
   bool fresh_ = false;
   uint64_t now_ = 1;
   std::deque<Cell> cells_;
-  std::vector<Cell*> table_;  // open addressing, a power of two
+  std::vector<Cell*> table_;  // hash table with open addressing; the size is a power of two
   std::deque<PendingStore> stores_;
   std::vector<PendingStore*> free_;
   std::vector<PendingStore*> pending_;
-  // Scratch.
+  // Scratch vectors, members so that their memory is reused.
   std::vector<PendingStore*> line_;
   std::vector<PendingStore*> knownStores_;
   std::vector<uint32_t> known_;
