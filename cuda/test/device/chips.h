@@ -1,5 +1,5 @@
-// What multiprocessors of real GPUs have, and how many blocks of a kernel that makes; from the tables of technical specifications
-// in the CUDA C Programming Guide.
+// Resources of the multiprocessors of real GPUs, and the number of a kernel's blocks that fit. Source: the tables of
+// technical specifications in the CUDA C Programming Guide.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ struct Chip {
   int capability;  // times ten
   int multiprocessors;
   int registers;               // of a multiprocessor
-  int sharedBytes;             // the largest part of it that can be shared memory
-  int threads, blocks;         // that it has at once
-  int reservedShared;          // bytes of shared memory that each block takes beside its own
-  std::vector<int> carveouts;  // the parts that can be shared memory, in KiB
+  int sharedBytes;             // largest shared memory of a multiprocessor
+  int threads, blocks;         // maximum resident on a multiprocessor
+  int reservedShared;          // bytes of shared memory that each block occupies in addition to its own
+  std::vector<int> carveouts;  // possible sizes of a multiprocessor's shared memory, in KiB
 };
 
 inline const Chip kChips[] = {
-    // Small, so that a few ranks fill it.
+    // The emulated GPU is small, so that a few ranks fill it.
     {"Emulated GPU", 90, 6, 65536, 228 << 10, 2048, 2, 1024, {0, 8, 16, 32, 64, 100, 132, 164, 196, 228}},
     {"T4", 75, 40, 65536, 64 << 10, 1024, 16, 0, {32, 64}},
     {"A100", 80, 108, 65536, 164 << 10, 2048, 32, 1024, {0, 8, 16, 32, 64, 100, 132, 164}},
@@ -30,7 +30,7 @@ inline const Chip kChips[] = {
     {"B200", 100, 148, 65536, 228 << 10, 2048, 32, 1024, {0, 8, 16, 32, 64, 100, 132, 164, 196, 228}},
 };
 
-// That which JCCL_EMULATED_CHIP names, or the first.
+// Returns the chip that JCCL_EMULATED_CHIP names, or else the first.
 inline const Chip& chipOfThisProcess() {
   const char* name = std::getenv("JCCL_EMULATED_CHIP");
   for (const Chip& chip : kChips) {
@@ -39,13 +39,13 @@ inline const Chip& chipOfThisProcess() {
   return kChips[0];
 }
 
-// What a kernel's code takes.
+// Resources that a kernel's code needs.
 struct KernelNeeds {
   int registers = 0;  // of a thread
   int sharedBytes = 0;
 };
 
-// The smallest part of shared memory in which a preference, in percent of the largest, fits.
+// Returns the smallest carve-out of at least `percent` of the largest.
 inline int carveoutBytes(const Chip& chip, int percent) {
   int bytes = chip.sharedBytes;
   for (const int kib : chip.carveouts) {
@@ -55,7 +55,8 @@ inline int carveoutBytes(const Chip& chip, int percent) {
   return bytes;
 }
 
-// How many blocks of a kernel a multiprocessor has at once. Registers are given to warps by 256, warps by 4.
+// Returns the number of a kernel's blocks that are resident on a multiprocessor at once. Hardware allocates registers
+// to a warp in units of 256, and to warps in units of four.
 inline int residentBlocks(const Chip& chip, const KernelNeeds& needs, int threads, int carveout) {
   const int warps = (threads + 31) / 32;
   const int registersOfWarp = std::max(256, (needs.registers * 32 + 255) / 256 * 256);
@@ -67,7 +68,8 @@ inline int residentBlocks(const Chip& chip, const KernelNeeds& needs, int thread
   return blocks;
 }
 
-// Without a preference the driver takes what as many blocks need as fit otherwise.
+// Returns the carve-out that the driver chooses without a preference: the smallest that does not limit the number of
+// resident blocks.
 inline int carveoutFor(const Chip& chip, const KernelNeeds& needs, int threads) {
   const int blocks = residentBlocks(chip, needs, threads, chip.sharedBytes);
   int bytes = chip.sharedBytes;

@@ -1,4 +1,4 @@
-// Devices, contexts, modules and launches of the emulated driver.
+// Calls of the emulated driver for devices, contexts, modules and launches.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace jccl::emulator::calls {
 namespace {
 
-constexpr int kFirstBus = 0x11;  // as in descriptions of hosts that tests use
+constexpr int kFirstBus = 0x11;  // PCI bus of device 0, as in the tests' descriptions of hosts
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 
 EmulatedDriver& self() { return EmulatedDriver::ofThisProcess(); }
@@ -32,7 +32,7 @@ int residentOf(Function function, int threads) {
                                   carveoutOf(function, threads));
 }
 
-// Lazily: by the first call that needs it.
+// Loads a function when the first call needs it: the driver loads lazily.
 Result load(Function function, const char* call) {
   if (function->loaded) return Result::Success;
   const Result result = EmulatedDriver::waits(function->context->device, call);
@@ -40,7 +40,8 @@ Result load(Function function, const char* call) {
   return result;
 }
 
-// The body of a kernel, with its argument copied as cuLaunchKernel does; null where the argument is of another kernel.
+// Returns the body of a kernel with a copy of its argument, which cuLaunchKernel makes too. Returns null if the
+// argument belongs to another kernel.
 template <class Argument, class Kernel>
 std::function<void()> bodyOf(const void* argument, const device::KernelEntry& entry, Kernel&& kernel) {
   Argument launch;
@@ -64,7 +65,7 @@ std::function<void()> bodyOf(const device::KernelEntry& entry, const void* argum
   return bodyOf<device::ExchangeLaunch>(argument, entry, test::exchangeKernel);
 }
 
-// For reports; all launches begin with the same members but the exchange's.
+// Names a launch for reports. All launch structures but the exchange's begin with the same members.
 std::string nameOf(const device::KernelEntry& entry, const void* argument) {
   const bool exchange = std::strcmp(entry.family, "exchange") == 0;
   const int rank = exchange ? static_cast<const device::ExchangeLaunch*>(argument)->rank
@@ -123,7 +124,7 @@ Result errorName(Result error, const char** name) {
   return Result::InvalidValue;
 }
 
-// Of a GPU that has failed: why.
+// Returns the cause of the GPU's failure as the text of any error.
 Result errorText(Result error, const char** text) {
   thread_local std::string why;
   why = error == Result::Success ? "no error" : gpu().whyFailed();
@@ -199,11 +200,11 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
       *value = chip.capability >= 90 ? 4 : 1;
       break;
     case DeviceAttribute::Multicast:
-      if (self().version() < 12010) return Result::InvalidValue;  // not known then
+      if (self().version() < 12010) return Result::InvalidValue;  // older drivers do not know the attribute
       *value = chip.capability >= 90 && !sharingHas("no-multicast") ? 1 : 0;
       break;
     case DeviceAttribute::MpsEnabled:
-      if (self().version() < 12030) return Result::InvalidValue;  // not known then
+      if (self().version() < 12030) return Result::InvalidValue;  // older drivers do not know the attribute
       *value = mps != nullptr && std::atoi(mps) == 1 ? 1 : 0;
       break;
   }
@@ -347,7 +348,7 @@ Result launch(const LaunchConfig* config, Function function, void** arguments, v
   }
   const bool remote = config->attributeCount != 0;
   for (unsigned i = 0; i < config->attributeCount; ++i) {
-    // Stricter than a driver may be: a GPU that has one domain takes no other.
+    // Possibly stricter than a driver: a GPU with only one domain refuses any other.
     const LaunchAttribute& attribute = config->attributes[i];
     if (attribute.id != driver::kSyncDomain || attribute.value.syncDomain != driver::kRemoteDomain ||
         self().chip().capability < 90) {

@@ -1,4 +1,4 @@
-// Memory of the emulated driver.
+// Calls of the emulated driver for memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,18 +30,18 @@ Allocation allocationOf(int fd) { return static_cast<Allocation>(fd) + 1; }
 void* pointerOf(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 Address addressOf(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
 
-// Memory of the host that devices use.
+// Host memory that devices may use.
 struct HostMemory {
   struct Range {
     size_t bytes;
-    bool registered;  // else allocated
+    bool registered;  // false: allocated by the driver
     uint64_t id;
   };
-  uint64_t lastId = uint64_t{1} << 32;  // memory of devices has others
+  uint64_t lastId = uint64_t{1} << 32;  // differs from the ids of device memory
   std::mutex mutex;
   std::map<uintptr_t, Range> ranges;
 
-  // The first range that any of these bytes lies in.
+  // Returns the last range that overlaps these bytes.
   std::map<uintptr_t, Range>::iterator overlapping(uintptr_t begin, size_t bytes) {
     auto after = ranges.lower_bound(begin + bytes);
     if (after == ranges.begin()) return ranges.end();
@@ -55,7 +55,7 @@ HostMemory& hostMemory() {
   return *memory;
 }
 
-// The allocations that were made for adapters, too, by the numbers of their descriptors.
+// Allocations that network adapters may access (GPUDirect RDMA), by the inodes of their descriptors.
 class ForAdapters {
  public:
   void note(int fd, bool is) {
@@ -65,7 +65,7 @@ class ForAdapters {
     if (is) {
       numbers_.insert(facts.st_ino);
     } else {
-      numbers_.erase(facts.st_ino);  // which may be an earlier one's
+      numbers_.erase(facts.st_ino);  // an earlier allocation may have had the same inode
     }
   }
   bool has(ino_t number) {
@@ -244,7 +244,7 @@ Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationPr
   return Result::Success;
 }
 
-// What is mapped stays mapped.
+// Mappings of the allocation stay.
 Result allocationRelease(Allocation allocation) {
   if (allocation == 0) return Result::InvalidValue;
   const int fd = descriptorOf(allocation);
@@ -326,7 +326,7 @@ Result memoryMap(Address address, size_t bytes, size_t offset, Allocation alloca
   const int fd = descriptorOf(allocation);
   if (multicasts().isObject(fd)) return multicasts().map(pointerOf(address), bytes, fd);
   const auto facts = multicasts().factsOf(fd);
-  const int context = facts ? facts->device : 0;  // contexts of devices come first
+  const int context = facts ? facts->device : 0;  // a device's primary context has the device's number
   return memoryOfGpus().map(pointerOf(address), bytes, fd, context) ? Result::Success : Result::InvalidValue;
 }
 
@@ -342,13 +342,13 @@ Result memoryAccess(Address address, size_t bytes, const MemoryAccess* users, si
     if (users[i].flags != driver::kAccessReadWrite) continue;
     bits = static_cast<uint16_t>(bits | EmulatedDriver::ofThisProcess().contextsOf(users[i].location.id));
   }
-  // No access but by the functions of multicast addresses.
+  // Only the functions of multicast.h access multicast addresses.
   if (multicasts().setUsers(pointerOf(address), bits)) return Result::Success;
   return memoryOfGpus().setUsers(pointerOf(address), bytes, bits) ? Result::Success : Result::InvalidValue;
 }
 
-// A dma-buf of a kind that no adapter's driver takes: then the address has to do. Of whole pages, and of an allocation that
-// was made for it.
+// Returns a dma-buf that no adapter's driver accepts, so that callers fall back to the address. The range must be whole
+// pages, and a mapped allocation must have been created for GPUDirect RDMA.
 Result rangeHandle(void* handle, Address address, size_t bytes, int handleType, unsigned long long) {
   if (handleType != driver::kDmaBufDescriptor) return Result::NotSupported;
   GpuMemory::Facts facts;

@@ -1,4 +1,4 @@
-// Streams, events and graphs of the emulated driver.
+// Calls of the emulated driver for streams, events and graphs.
 #include <cstring>
 
 #include "cuda/driver/driver.h"
@@ -14,7 +14,7 @@ Result usable(EmulatedGpu::Stream* stream) {
   uint64_t id = 0;
   EmulatedGpu::StreamTraits traits;
   if (!EmulatedGpu::ofThisProcess().describe(stream, id, traits)) return Result::InvalidHandle;
-  // What is put on the legacy default stream would wait for the blocking streams, one of which is being captured.
+  // Work on the legacy default stream would wait for the blocking streams, one of which is being captured.
   if (!traits.isDefault) return Result::Success;
   bool implicit = false;
   captures.invalidateIf([&](const void* captured) {
@@ -34,7 +34,7 @@ namespace {
 EmulatedGpu& gpu() { return EmulatedGpu::ofThisProcess(); }
 StreamCaptures& captures() { return StreamCaptures::ofThisProcess(); }
 
-// Puts something on a stream that takes it.
+// Calls `body` with the stream if the stream accepts work.
 template <class Body>
 Result onStream(Stream handle, Body&& body) {
   Result result = Result::Success;
@@ -53,7 +53,8 @@ Result traitsOf(Stream handle, uint64_t& id, EmulatedGpu::StreamTraits& traits) 
   return gpu().describe(stream, id, traits) ? Result::Success : Result::InvalidHandle;
 }
 
-// Of a question that a driver does not answer while the stream is captured, in whatever mode: it ends the capture.
+// Like traitsOf, for queries that a driver refuses on a captured stream in any mode: such a query invalidates the
+// capture.
 Result unlessCaptured(Stream handle, uint64_t& id, EmulatedGpu::StreamTraits& traits) {
   Result result = Result::Success;
   EmulatedGpu::Stream* stream = EmulatedDriver::ofThisProcess().streamOf(handle, result);
@@ -66,7 +67,7 @@ Result unlessCaptured(Stream handle, uint64_t& id, EmulatedGpu::StreamTraits& tr
 
 void* pointerOf(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
-// Whether there is memory: of a device it has to be mapped.
+// Returns true if there is memory at the address. Memory of a device must be mapped.
 bool isMemory(Address address) {
   GpuMemory::Facts facts;
   if (GpuMemory::ofThisProcess().find(pointerOf(address), facts)) return facts.users != 0;
@@ -125,7 +126,8 @@ Result streamSynchronize(Stream handle) {
   return EmulatedDriver::resultOf(gpu().synchronize(stream));
 }
 
-// An event of a capture has the stream join it; one that is outside, or of another capture, is isolated.
+// A wait for an event of a running capture makes the stream join that capture. A captured stream cannot wait for an
+// event outside captures (isolation) or of another capture (merge).
 Result streamWaitEvent(Stream handle, Event event, unsigned flags) {
   return onStream(handle, [&](EmulatedGpu::Stream* stream) {
     const bool capturing = captures().statusOf(stream) != CaptureStatus::None;

@@ -12,7 +12,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr int kMaxContexts = 16;  // bits of users of memory
+constexpr int kMaxContexts = 16;  // bits of an entry of the access map
 constexpr KernelNeeds kUnknownNeeds{168, 16896};
 
 struct Level {
@@ -43,7 +43,8 @@ EmulatedDriver::EmulatedDriver() : version_(kLevels[2].version), chip_(chipOfThi
     contexts_.back()->number = contexts_.back()->device = device;
     contexts_.back()->active = false;
   }
-  // The budget has a line for each kernel of each architecture: architecture, kernel, registers, bytes of shared memory.
+  // The budget file has a line for each kernel and architecture: architecture, kernel, registers, bytes of shared
+  // memory.
   std::ifstream budget(JCCL_KERNEL_BUDGET);
   const std::string architecture = "sm_" + std::to_string(chip_.capability);
   for (std::string line; std::getline(budget, line);) {
@@ -73,7 +74,7 @@ bool EmulatedDriver::isActive(int device) {
 }
 
 driver::Context EmulatedDriver::makeContext(int device) {
-  (void)primaryOf(device);  // whose device settings it shares
+  (void)primaryOf(device);  // the first use of a device sets up its queues and multiprocessors
   const std::lock_guard lock(mutex_);
   driver::Context made = nullptr;
   for (const auto& context : contexts_) {

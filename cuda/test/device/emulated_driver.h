@@ -1,15 +1,15 @@
-// NVIDIA's driver over emulated GPUs, with the rules of a real one where it is strictest. In the environment:
+// NVIDIA's driver API for emulated GPUs, with the rules of the strictest real driver. Variables of the environment:
 //
-//   JCCL_EMULATED_GPUS     how many devices there are, 2 by default
-//   JCCL_EMULATED_CHIP     which of chips.h they are
-//   JCCL_EMULATED_DRIVER   525, 550 or 580, the default: calls that came later are missing
+//   JCCL_EMULATED_GPUS     number of devices, 2 by default
+//   JCCL_EMULATED_CHIP     the devices' chip, a name of chips.h
+//   JCCL_EMULATED_DRIVER   525, 550 or 580, the default: later calls are missing
 //   JCCL_EMULATED_KERNELS  see emulated_images.cc
-//   JCCL_EMULATED_MPS      1 where an MPS server is simulated
+//   JCCL_EMULATED_MPS      1 to simulate an MPS server
 //   JCCL_EMULATED_SHARING  see gpu_memory.h
 //
-// Contexts: each device has its primary one; others are made by makeContext(), as cuCtxCreate does. Streams, events, functions
-// and memory belong to one. Calls that wait for all kernels: allocating, freeing and registering, loading a module or, where
-// that is done lazily, a function.
+// Each device has its primary context; makeContext() creates others, as cuCtxCreate does. Streams, events, functions
+// and memory belong to a context. These calls wait for all kernels: to allocate, free or register memory, to load a
+// module, and the first call that loads a function lazily.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ struct ContextOpaque {
   int number = 0;
   int device = 0;
   bool primary = true;
-  bool active = true;       // of a primary one: whether anybody has retained it
-  Stream legacy = nullptr;  // its default stream
+  bool active = true;       // a primary context is inactive until it is retained
+  Stream legacy = nullptr;  // the context's legacy default stream
 };
 
 struct ModuleOpaque {
@@ -51,10 +51,10 @@ struct FunctionOpaque {
 struct EventOpaque {
   emulator::EmulatedGpu::Event* event = nullptr;
   Context context = nullptr;
-  bool captured = false;  // recorded last in a capture
+  bool captured = false;  // the last record is in a capture
   emulator::EmulatedGpu::Stream* capturedOn = nullptr;
-  uint64_t capture = 0;  // the number of that, and how much the stream had
-  uint64_t puts = 0;
+  uint64_t capture = 0;  // id of the capture
+  uint64_t puts = 0;     // number of items on the stream at the record
 };
 
 struct GraphOpaque {
@@ -80,18 +80,19 @@ class EmulatedDriver {
 
   driver::Context primaryOf(int device);
   bool isActive(int device);
-  // As cuCtxCreate: current on this thread until popContext().
+  // Like cuCtxCreate: the context is current on this thread until popContext(). Returns null if there are 16 contexts.
   driver::Context makeContext(int device);
-  // As cuCtxDestroy: it is current on this thread, and nothing of it is used any more.
+  // Like cuCtxDestroy, for a context that is current on this thread and no longer in use.
   void destroyContext(driver::Context context);
   static driver::Context current();
   static void push(driver::Context context);
   static driver::Context pop();
   driver::Context numbered(int number);
-  // The bits of all contexts of a device, as users of memory.
+  // Returns the bits that all contexts of a device have in the access map.
   uint16_t contextsOf(int device);
 
-  // What the application has been given and not destroyed, which ends with the process.
+  // Handles that the application holds. The driver keeps them reachable, because those not destroyed end with the
+  // process.
   template <class Opaque>
   Opaque* given(Opaque* handle) {
     const std::lock_guard lock(mutex_);
@@ -107,26 +108,27 @@ class EmulatedDriver {
     delete handle;
   }
 
-  // The stream of a handle, in the current context where it names the default one; null with an error.
+  // Returns the stream of a handle; the handle of the default stream stands for that of the current context. On an
+  // error, returns null and sets `result`.
   EmulatedGpu::Stream* streamOf(driver::Stream handle, Result& result);
 
-  // Whether devices access any memory of the process, as they do with HMM or ATS: what the driver has not given or registered, it
-  // does not know. They do until this says otherwise.
+  // Devices that access pageable memory (HMM or ATS) can use any memory of the process, including memory that the
+  // driver does not know. They do by default.
   void setPageable(bool pageable) { pageable_ = pageable; }
   bool isPageable() const { return pageable_; }
-  // What it was asked of addresses.
+  // Number of queries of pointer attributes.
   void countQuestion() { ++questions_; }
   uint64_t questions() const { return questions_; }
-  // Kernels that it launched, in the domain of remote memory or the default one.
+  // Number of kernels launched in the synchronization domain of remote memory, or in the default one.
   void countLaunch(bool remote) { ++launches_[remote ? 1 : 0]; }
   uint64_t launches(bool remote) const { return launches_[remote ? 1 : 0]; }
 
   KernelNeeds needsOf(const device::KernelEntry& kernel) const;
-  // Whatever failed in the GPU, as a call reports it.
+  // Converts the status of an EmulatedGpu call to a result. A failure of the GPU takes precedence.
   static Result resultOf(const Status& status);
-  // The first thing that potentially unsafe calls do.
+  // Potentially unsafe calls (see cuThreadExchangeStreamCaptureMode) call this first.
   static Result unsafe();
-  // The first that those do which wait for the kernels of a device; all below 0.
+  // Calls that wait for the kernels of a device call this first. `device` below 0 means all devices.
   static Result waits(int device, const char* call);
 
  private:
@@ -145,18 +147,18 @@ class EmulatedDriver {
   std::set<const void*> handles_;
 };
 
-// Whether a stream takes more, as to captures.
+// Returns an error if captures forbid to put work on the stream. Such an attempt can invalidate captures.
 Result usable(EmulatedGpu::Stream* stream);
 
-// Memory that a context takes from a pool (cudaMallocAsync): accessible from its device only.
+// Allocates from a context's pool, like cudaMallocAsync: only the context's device can access the memory.
 Status allocateFromPool(driver::Context context, size_t bytes, void*& memory);
-// As cuMemAllocManaged.
+// Allocates like cuMemAllocManaged.
 Status allocateManaged(driver::Context context, size_t bytes, void*& memory);
 
-// The function that a driver of this level has for a version of CUDA; null where it has none.
+// Returns the driver's function for a CUDA version, or null if the driver or that version does not have it.
 void* findCall(const char* name, int version);
 
-// The driver's functions, by the names that driver_api.h gives them.
+// The driver's functions, under their names in driver_api.h.
 namespace calls {
 #define JCCL_DECLARE_CALL(member, name, version, need, parameters) Result member parameters;
 using driver::Address;

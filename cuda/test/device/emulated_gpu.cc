@@ -13,11 +13,11 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr int kDefaultQueues = 8;  // CUDA_DEVICE_MAX_CONNECTIONS where nobody sets it
+constexpr int kDefaultQueues = 8;  // the default of CUDA_DEVICE_MAX_CONNECTIONS
 constexpr int kDefaultMultiprocessors = 6;
 constexpr int kContexts = 16;
 
-// The calls that have led here, for people.
+// Returns the call stack, one frame a line.
 std::string stackOfThisThread() {
   void* frames[32];
   const int count = ::backtrace(frames, 32);
@@ -31,38 +31,37 @@ std::string stackOfThisThread() {
 }  // namespace
 
 struct EmulatedGpu::Event {
-  // How often it was recorded, and up to which of these the streams have come.
-  uint64_t recorded = 0;
-  uint64_t reached = 0;
+  uint64_t recorded = 0;  // number of records issued
+  uint64_t reached = 0;   // number of the last record that a stream has reached
 };
 
-// A kernel, or something done at once that returns whether it is done.
+// A kernel, or an action that the machine's thread calls until it returns true.
 struct EmulatedGpu::Item {
   std::function<bool()> action;
   unsigned blocks = 0, threads = 0;
   Footprint footprint;
   std::function<void()> body;
   std::string name;
-  Event* records = nullptr;   // as of its replay
-  Event* waitsFor = nullptr;  // as of its replay
-  uint64_t number = 0;        // in the order in which the process has put it on streams
+  Event* records = nullptr;   // event to record at the replay
+  Event* waitsFor = nullptr;  // event whose last record before the replay is awaited
+  uint64_t number = 0;        // in the order in which the process put items on streams
 
   bool isKernel() const { return body != nullptr; }
 };
 
 struct EmulatedGpu::Stream {
-  uint64_t id = 0;  // 0: it was destroyed
+  uint64_t id = 0;  // 0: the stream was destroyed
   StreamTraits traits;
   int queue = 0;
   std::deque<Item> items;
-  bool busy = false;  // a kernel of it runs
+  bool busy = false;  // a kernel of the stream runs
   bool capturing = false;
-  Stream* origin = nullptr;  // whose capture it has joined
+  Stream* origin = nullptr;  // stream whose capture this one has joined; null if none
   std::vector<Item> captured;
   uint64_t issued = 0, done = 0;
 };
 
-// What streams of a device share. All are numbers of items that have not ended.
+// State that the streams of a device share. The numbers in it are those of items that have not ended.
 struct EmulatedGpu::Device {
   std::vector<std::deque<uint64_t>> queues = std::vector<std::deque<uint64_t>>(kDefaultQueues);
   int multiprocessors = kDefaultMultiprocessors;
@@ -72,7 +71,7 @@ struct EmulatedGpu::Device {
   std::map<uint64_t, Footprint> running;                           // kernels, by number
 };
 
-// A kernel that runs; touched by the machine's thread only.
+// A kernel that runs. Only the machine's thread uses it.
 struct EmulatedGpu::Kernel {
   Stream* stream;
   uint64_t number;
@@ -188,7 +187,7 @@ std::string EmulatedGpu::whyFailed() {
   return why_;
 }
 
-// The first failure stays; the machine's thread ends its kernels when it sees one.
+// Keeps the first failure. The machine's thread ends its kernels when it sees one.
 void EmulatedGpu::fail(GpuFailure kind, const std::string& why) {
   if (failure_ == GpuFailure::None) {
     failure_ = kind;
@@ -237,7 +236,7 @@ Status EmulatedGpu::putLocked(Stream* stream, Item item) {
   return Status::ok();
 }
 
-// Whether the first item of a stream may begin now; the caller holds the mutex.
+// Returns true if the first item of a stream may begin now. The caller holds the mutex.
 bool EmulatedGpu::mayBegin(const Stream& stream, const Item& item) {
   Device& device = deviceOf(stream.traits.device);
   if (device.queues[stream.queue].front() != item.number) return false;
@@ -252,7 +251,7 @@ bool EmulatedGpu::mayBegin(const Stream& stream, const Item& item) {
     if (other.carveout != item.footprint.carveout) return false;
     taken += other.multiprocessors;
   }
-  // One that fits nowhere, with more blocks than the device, waits for ever.
+  // A kernel with more blocks than the device can hold waits for ever.
   return taken <= device.multiprocessors + 1e-6;
 }
 
@@ -360,7 +359,7 @@ Status EmulatedGpu::waitForKernels(int device, const char* call) {
   return failed();
 }
 
-// Where the kernels' threads are, by the machine's own thread.
+// Has the machine's thread describe where the kernels' threads are.
 std::string EmulatedGpu::placesOfKernels(std::unique_lock<std::mutex>& lock) {
   if (!running_) return "  (none runs)\n";
   placesWanted_ = true;
@@ -437,8 +436,9 @@ void EmulatedGpu::run() {
   }
 }
 
-// A thread of the machine that takes what the streams have, until they have nothing for a while, or nothing but waits for the
-// host, which then gets the core for a moment. A failure ends the machine with all its kernels.
+// Body of a thread of the machine that runs the streams' items. Returns when no kernel runs and no item has begun for a
+// while. Items that remain wait for the host, which then gets the core for a moment. A failure ends the machine with
+// all its kernels.
 void EmulatedGpu::runStreams(Machine& machine) {
   constexpr int kIdleLimit = 1000;
   constexpr std::chrono::microseconds kSleep{50};

@@ -1,13 +1,14 @@
-// Emulated GPUs while the process runs on: streams take work at any time, and kernels of all streams run together in one thread
-// of the process, by the host's clock. As pessimistic as a driver may be:
+// Emulated GPUs that run along with the process: streams accept work at any time, and the kernels of all streams run
+// together in one thread of the process, by the host's clock. They are as pessimistic as a driver can be:
 //
-//   streams share a few hardware queues, and what is in one begins in the order in which it was put there, when all before it
-//   in the queue has ended;
-//   a kernel begins when all its blocks fit beside those that run, and none that runs has another shared-memory carve-out;
-//   the legacy default stream of a context waits for its blocking streams, and they for it;
-//   what waits for the kernels of a device waits for all that were put on its streams.
+//   Streams share a few hardware queues. An item of a queue begins when all earlier items of the queue have ended.
+//   A kernel begins when all its blocks fit in addition to the running ones, and when all running kernels have the same
+//   shared-memory carve-out.
+//   The legacy default stream of a context waits for the context's blocking streams, and they wait for it.
+//   A call that waits for the kernels of a device waits for all kernels on the device's streams.
 //
-// What a kernel may do is tested with the emulator itself; contexts, memory and captures are the driver's (emulated_driver.h).
+// Tests of the emulator itself cover what kernels may do. Contexts, memory and captures belong to the driver
+// (emulated_driver.h).
 #pragma once
 
 #include <condition_variable>
@@ -27,12 +28,12 @@
 
 namespace jccl::emulator {
 
-// Why the GPUs of this process take nothing any more.
+// Cause for which the GPUs of this process refuse all further work.
 enum class GpuFailure : uint8_t {
   None,
-  IllegalAddress,  // a kernel has accessed memory that its device may not
+  IllegalAddress,  // a kernel accessed memory that its device may not access
   Kernel,          // another fault of a kernel
-  Deadlock,        // a call or a stream waits for what does not end
+  Deadlock,        // a call or a stream waited for longer than setLongestWait() allows
 };
 
 class EmulatedGpu {
@@ -40,69 +41,69 @@ class EmulatedGpu {
   struct Stream;
   struct Event;
 
-  // What a stream belongs to.
   struct StreamTraits {
     int device = 0;
-    int context = 0;        // a number of the driver's
-    bool blocking = false;  // waits for the legacy default stream of its context, which waits for it
+    int context = 0;        // the driver's number of the context
+    bool blocking = false;  // the stream and the legacy default stream of its context wait for each other
     bool isDefault = false;
   };
 
-  // What a kernel takes of its device.
+  // Resources of its device that a kernel occupies.
   struct Footprint {
-    double multiprocessors = 0;  // of which its blocks fill so many, and parts of one
-    int carveout = 0;            // bytes of shared memory that a multiprocessor needs to have set aside
-    uint16_t user = 0xffff;      // its bit among the users of memory
+    double multiprocessors = 0;  // number that the kernel's blocks fill, with fractions
+    int carveout = 0;            // bytes of shared memory to which its multiprocessors must be set
+    uint16_t user = 0xffff;      // the kernel's bit in the access map
   };
 
   static EmulatedGpu& ofThisProcess();
 
-  // Who runs when several threads could, from here on; waits until the GPUs are idle.
+  // Waits until the GPUs are idle, then sets the schedule of kernel threads.
   void setSchedule(Schedule schedule, uint64_t seed);
-  // How many hardware queues a device has, and how many multiprocessors; before its first stream.
+  // Sets the device's numbers of hardware queues and multiprocessors. Called before its first stream is created.
   void setDevice(int device, int queues, int multiprocessors);
-  // After how long a wait for kernels is a deadlock; so long that what is only slow is none.
+  // Sets the time after which a wait for kernels counts as a deadlock; long enough that slow kernels are none.
   void setLongestWait(std::chrono::milliseconds longest);
   // Forgets a failure and all work, as the end of a process does; the streams stay. For tests of failures.
   void reset();
 
-  // As a driver may, gives the handle that was destroyed last to the next stream.
+  // Reuses the handle of the stream that was destroyed last, which drivers also do.
   Stream* createStream(const StreamTraits& traits);
   Stream* createStream() { return createStream(StreamTraits()); }
   void destroyStream(Stream* stream);
-  // An error after its end.
+  // Returns an error if the stream was destroyed.
   Status describe(Stream* stream, uint64_t& id, StreamTraits& traits);
   Event* createEvent();
   void destroyEvent(Event* event);
 
-  // In the order of the stream. Fails once a kernel has failed, as a GPU's context does.
+  // Puts a kernel on the stream. Fails once a kernel has failed, as a GPU's context does.
   Status launch(Stream* stream, unsigned blocks, unsigned threads, const Footprint& footprint,
                 std::function<void()> body, std::string name);
-  // How many kernels were put on streams, by replays too.
+  // Returns the number of kernels that were put on streams, including those of replays.
   uint64_t launches();
   Status enqueue(Stream* stream, std::function<void()> action);
-  // The stream's later work waits until this is so; it is polled.
+  // Makes the stream's later work wait until `condition`, which is polled, returns true.
   Status hold(Stream* stream, std::function<bool()> condition);
   Status record(Event* event, Stream* stream);
   Status wait(Stream* stream, Event* event);
-  // The same in a capture, at each replay: for and from what is outside the graph.
+  // For external events of a graph: record or wait at each replay instead of at the capture.
   Status recordFromGraph(Event* event, Stream* stream);
   Status waitInGraph(Stream* stream, Event* event);
   Status query(Event* event, bool& done);
   bool wasRecorded(Event* event);
-  // Waits until the stream has come to its end.
+  // Waits until all work on the stream has ended.
   Status synchronize(Stream* stream);
-  // Waits until all kernels that were put on streams of a device have ended; all devices below 0. `call` is who waits, for the
-  // report of a deadlock, which has the stack of this thread and the places of the kernels' threads.
+  // Waits until all kernels that were put on the device's streams so far have ended; `device` below 0 means all
+  // devices. The report of a deadlock names `call`, the stack of this thread, and the places of the kernels' threads.
   Status waitForKernels(int device, const char* call);
   GpuFailure failure();
   std::string whyFailed();
 
-  // Capturing: what is put on the stream is kept, and a replay puts all of it on a stream again.
+  // Keeps what is put on the stream from now on; a replay puts all of it on a stream.
   void beginCapture(Stream* stream);
-  // What is put on the stream is captured by another, behind what that has: a driver may run branches of a graph one by one.
+  // Appends what is put on the stream from now on to the capture of `origin`: a driver may run branches of a graph one
+  // by one.
   void joinCapture(Stream* stream, Stream* origin);
-  int endCapture(Stream* stream);  // the graph's number
+  int endCapture(Stream* stream);  // returns the graph's number
   Status replay(int graph, Stream* stream);
   bool isCapturing(Stream* stream);
 
@@ -137,9 +138,9 @@ class EmulatedGpu {
   std::string why_;
   std::chrono::milliseconds longest_{120'000};
   uint64_t launches_ = 0;
-  std::vector<std::pair<Stream*, Item>> begins_;  // kernels; touched by the machine's thread only
-  bool started_ = false;
-  bool running_ = false;  // a machine
+  std::vector<std::pair<Stream*, Item>> begins_;  // kernels to launch; used only by the machine's thread
+  bool started_ = false;                          // the machine's thread exists
+  bool running_ = false;                          // a machine runs
   bool placesWanted_ = false;
   std::string places_;
   Schedule schedule_ = Schedule::RoundRobin;

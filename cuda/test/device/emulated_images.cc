@@ -1,5 +1,5 @@
-// Images without code, for a driver that runs the kernels on the CPU; in the place of cuda/kernels/images.cc.
-// JCCL_EMULATED_KERNELS in the environment is the version of CUDA that made them, 12000 by default.
+// Kernel images without code, for the emulated driver, which runs kernels on the CPU. Replaces cuda/kernels/images.cc.
+// JCCL_EMULATED_KERNELS in the environment is the CUDA version that the images claim to come from, 12000 by default.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// The container of images that NVIDIA's fatbinary makes and its driver loads, as far as choosing one of them needs.
+// The fat binary, NVIDIA's container of kernel images: the parts of its format that choosing an image needs.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ struct FatbinEntry {
   uint32_t nameBytes;
   uint64_t flags;
   uint64_t unused;
-  uint64_t wholeBytes;  // of a payload that is compressed
+  uint64_t wholeBytes;  // of a compressed payload before compression
 };
 static_assert(sizeof(FatbinEntry) == 64);
 
-// Where an ELF file says which form of NVIDIA's it has: the system, and the version of its interface.
+// Offsets in an ELF header of the system (OS ABI) and the interface (ABI version), by which NVIDIA's forms differ.
 constexpr size_t kElfSystem = 7, kElfInterface = 8;
 constexpr uint8_t kSystemOfCuda12 = 0x33, kInterfaceOfCuda12 = 7;
 constexpr uint8_t kSystemOfCuda13 = 0x41, kInterfaceOfCuda13 = 8;

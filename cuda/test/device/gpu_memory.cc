@@ -16,18 +16,18 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr size_t kAddresses = size_t{16} << 30;  // an emulator of another processor notes each page
+constexpr size_t kAddresses = size_t{16} << 30;  // no more, because an emulator of another processor records each page
 constexpr int kUninitialised = 0xa5;
 
-// What a legacy handle holds.
+// Content of a legacy handle.
 struct Place {
   int32_t process;
   int32_t descriptor;
   uint64_t bytes;
-  uint64_t number;  // of the file, so that another's is not taken for it
+  uint64_t number;  // inode, by which a reused descriptor is detected
 };
 
-// Of memory that a process has opened, for the one that frees it.
+// Lock on memory that a process has opened: the process that frees the memory sees it.
 struct ::flock lockOf(short kind) {  // NOLINT(google-runtime-int): as the system has it
   struct ::flock lock {};
   lock.l_type = kind;
@@ -96,7 +96,7 @@ GpuMemory::GpuMemory() {
     reaches_[context] = static_cast<uint16_t>(1u << context);
 }
 
-// Addresses for it, at the begin of a page of the driver's, and the range among those known.
+// Finds free addresses that begin at a page of the driver, and adds the range there.
 Status GpuMemory::take(size_t bytes, Range range, void*& memory) {
   const size_t whole = wholeGpuPages(bytes);
   uintptr_t begin = 0;

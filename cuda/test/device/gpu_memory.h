@@ -1,8 +1,10 @@
-// Memory of emulated GPUs: one range of the process's addresses, in which each page is accessible to the contexts that may
-// access it and to no other. What is freed or unmapped is nobody's, and comes again only when all addresses were used once.
+// Memory of emulated GPUs: one range of the process's addresses. For each page, the access map names the contexts that
+// may access it. No context may access freed or unmapped pages, and their addresses are reused only after all addresses
+// have been used once.
 //
-// JCCL_EMULATED_SHARING in the environment lists what processes can share, "descriptors" and "handles", and what is refused:
-// "no-export", "no-import" and "no-open". Nothing, where it is not set.
+// JCCL_EMULATED_SHARING in the environment lists, separated by commas, the ways to share memory between processes
+// ("descriptors" and "handles", none by default) and the calls that fail ("no-export", "no-import", "no-open",
+// "no-multicast" and "no-bind").
 #pragma once
 
 #include <sys/types.h>
@@ -20,20 +22,21 @@
 
 namespace jccl::emulator {
 
-// Descriptors and mappings that processes share have this name in /proc, so that tests can count what is left.
+// Name in /proc of the descriptors and mappings that processes share. Tests count those that are left by it.
 constexpr const char* kEmulatedMemoryName = "jccl-emulated-gpu";
-constexpr size_t kGpuPageBytes = size_t{2} << 20;  // what a driver maps at a time
+constexpr size_t kGpuPageBytes = size_t{2} << 20;  // unit in which a driver maps memory
 
+// Returns true if JCCL_EMULATED_SHARING contains the word.
 bool sharingHas(const char* word);
 
 class GpuMemory {
  public:
   enum class Kind : uint8_t {
-    Allocated,  // its context's, and that of contexts which have enabled access to it
-    Pool,       // of cudaMallocAsync: its context's, whatever others have enabled
-    Managed,    // of cudaMallocManaged: everybody's
-    Opened,     // another process's, by a legacy handle
-    Reserved,   // addresses, in which allocations are mapped
+    Allocated,  // accessible to its context and to the contexts that have enabled peer access
+    Pool,       // of cudaMallocAsync: accessible only to its context, even if others have enabled peer access
+    Managed,    // of cudaMallocManaged: accessible to all contexts
+    Opened,     // memory of another process, opened by a legacy handle
+    Reserved,   // addresses at which allocations are mapped
   };
   struct Facts {
     uintptr_t begin = 0;
@@ -41,47 +44,47 @@ class GpuMemory {
     Kind kind = Kind::Allocated;
     int context = 0;  // the owner's number
     uint16_t users = 0;
-    uint64_t id = 0;   // no other range has it
-    ino_t number = 0;  // of the descriptor that is mapped there
+    uint64_t id = 0;   // unique
+    ino_t number = 0;  // inode of the descriptor that is mapped at the range
   };
   struct Range : Facts {
-    UniqueFd fd;         // of what processes can share; of Opened with a lock, which its process's driver sees
-    bool mapped = true;  // of Reserved: whether it is
-    int opened = 1;      // of Opened: how often
+    UniqueFd fd;         // of memory that can be shared; for Opened, with a lock that the owner's driver sees
+    bool mapped = true;  // false only for Reserved ranges where nothing is mapped
+    int opened = 1;      // for Opened: how often the handle is open
   };
 
   static GpuMemory& ofThisProcess();
 
-  // Not initialised, as its bytes show.
+  // Fills the memory with a pattern, because it counts as not initialised.
   Status allocate(int context, size_t bytes, Kind kind, void*& memory);
-  // Not of memory that another process has opened: that is undefined.
+  // Returns false for unknown memory, and for memory that another process has open: CUDA leaves freeing it undefined.
   bool release(void* memory, Kind kind);
-  // Contexts that enable access to another's memory.
+  // Enables access of `context` to memory of the context `peer`. Returns false if it was enabled before.
   bool enablePeer(int context, int peer);
 
-  // Legacy handles: the process and the number of the descriptor. Of whole allocations that were not freed; a context that opens
-  // one again gets the same address, and closes it as often.
+  // Legacy handles contain the process and the number of the descriptor. A handle stands for a whole allocation that is
+  // not freed. A context that opens a handle again gets the same address, and must close it as often.
   Status exportHandle(const void* memory, unsigned char* handle, size_t bytes);
   Status openHandle(int context, const unsigned char* handle, void*& memory);
   bool closeHandle(void* memory);
 
-  // The driver's virtual memory management; an allocation is a descriptor.
+  // The driver's virtual memory management. An allocation is a descriptor.
   Status create(size_t bytes, int& fd);
   Status reserve(size_t bytes, void*& memory);
-  // `context`: the primary one of the allocation's device.
+  // `context` is the primary context of the allocation's device.
   Status map(void* memory, size_t bytes, int fd, int context);
-  // A descriptor of the allocation that is mapped at an address.
+  // Sets `fd` to a new descriptor of the allocation that is mapped at an address.
   Status retain(const void* memory, int& fd);
-  // Nothing is accessible there, until it is unmapped.
+  // Marks reserved addresses as mapped, with no memory accessible at them. Returns false if they are not free.
   bool mapNothing(void* memory, size_t bytes);
-  // The first address of an allocation by its number; null where it is not mapped.
+  // Returns the first address of the allocation with this inode, or null if it is not mapped.
   uint8_t* whereMapped(ino_t number);
-  // By whom it is accessed, as bits of contexts.
+  // Sets the contexts that may access the memory, a bit for each.
   Status setUsers(void* memory, size_t bytes, uint16_t users);
   Status unmap(void* memory, size_t bytes);
 
   bool isAmongItsAddresses(const void* memory) const;
-  // Facts of the range that an address lies in; false if it is none.
+  // Sets `facts` to those of the range that contains the address. Returns false if no range does.
   bool find(const void* memory, Facts& facts);
 
  private:

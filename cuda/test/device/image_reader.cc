@@ -12,7 +12,8 @@ using driver::Result;
 
 constexpr int kReadsZstd = 12040, kReadsElfOfCuda13 = 13000;
 
-// Code for one minor version of a capability runs on later ones of the same major version; PTX is compiled for all later ones.
+// Code for a capability runs on later minor versions of the same major version; PTX is compiled for every later
+// capability.
 bool isFor(const FatbinEntry& entry, int capability) {
   const int architecture = static_cast<int>(entry.architecture);
   return architecture <= capability && (entry.kind == FatbinEntry::kPtx || architecture / 10 == capability / 10);

@@ -1,4 +1,4 @@
-// Which code a driver takes of an image of kernels.
+// Chooses the code of a kernel image as a driver does.
 #pragma once
 
 #include "cuda/driver/driver_api.h"
@@ -6,8 +6,8 @@
 
 namespace jccl::emulator {
 
-// The name of an image, where a driver of this version of CUDA finds code in it for a GPU of this capability, or PTX; what it
-// returns where it finds none.
+// Sets `name` to the image's name if a driver of this CUDA version finds code in the image for a GPU of this
+// capability, or PTX. Otherwise returns the driver's error.
 driver::Result readImage(const void* image, int capability, int driverVersion, device::KernelImage& name);
 
 }  // namespace jccl::emulator

@@ -15,7 +15,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr size_t kFileBytes = 4096;  // no memory is so small
+constexpr size_t kFileBytes = 4096;  // marks the file of an object: files of memory are larger
 constexpr unsigned kMaxDevices = 16;
 
 bool whole(size_t bytes) { return bytes % kGpuPageBytes == 0; }
@@ -33,12 +33,12 @@ struct MulticastObjects::Shared {
   struct Member {
     int32_t device;
     int32_t process;
-    int32_t fd;  // of the memory, in that process
+    int32_t fd;  // of the memory, in `process`
     uint32_t bound;
     uint64_t offset, memoryOffset, bytes;
   };
 
-  // Between processes.
+  // Excludes threads of all processes.
   class Lock {
    public:
     explicit Lock(Shared& shared) : word_(&shared.word) {
@@ -61,7 +61,7 @@ struct MulticastObjects::Shared {
 
   Member* memberOf(int device) {
     for (uint32_t i = 0; i < added; ++i) {
-      // The same number in another process is the same device.
+      // A device has the same number in all processes.
       if (members[i].device == device) return &members[i];
     }
     return nullptr;
@@ -113,7 +113,7 @@ bool MulticastObjects::isObject(int fd) const {
   return statOf(fd, facts) && facts.st_size == static_cast<off_t>(kFileBytes);
 }
 
-// Known from now on; null if it is none.
+// Returns the object of a descriptor, mapped by the first call; null if the descriptor is not an object's.
 MulticastObjects::Object* MulticastObjects::objectOf(int fd) {
   if (!isObject(fd)) return nullptr;
   Object& object = objects_[numberOf(fd)];
@@ -177,7 +177,7 @@ driver::Result MulticastObjects::bind(int fd, size_t offset, int memory, size_t 
       memoryOffset + bytes > static_cast<size_t>(facts.st_size)) {
     return driver::Result::InvalidValue;
   }
-  if (shared.added < shared.devices) return driver::Result::Unknown;  // a driver waits here, for ever
+  if (shared.added < shared.devices) return driver::Result::Unknown;  // a driver would wait here for ever
   Shared::Member* member = shared.memberOf(known->second.device);
   if (member == nullptr || member->process != ::getpid() || member->bound != 0) return driver::Result::InvalidValue;
   if (shared.handleTypes != 0 && !known->second.shareable) return driver::Result::InvalidValue;
@@ -251,7 +251,8 @@ void MulticastObjects::forget(Mapping& mapping) {
   mapping.members.clear();
 }
 
-// The memory of every device: where this process has it mapped, or else mapped for this alone.
+// Finds the memory of every device: where this process has mapped it, or else in a new mapping for this object. Returns
+// false if a device has not bound memory of the mapping's size, or the memory cannot be mapped.
 bool MulticastObjects::locate(Mapping& mapping) {
   Shared& shared = *objects_[mapping.object].shared;
   const Shared::Lock among(shared);

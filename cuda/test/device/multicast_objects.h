@@ -1,13 +1,15 @@
-// Multicast objects of the emulated driver: a team of devices, each of which binds memory of its own. A mapped object has
-// addresses that only the multicast functions of memory.h take. Rules of a driver:
+// Multicast objects of the emulated driver: each stands for a team of devices, each of which binds memory of its own.
+// Only the functions of multicast.h access the addresses of a mapped object. The rules are a driver's:
 //
-//   all devices are added before memory is bound, for which a driver's cuMulticastBindMem waits, and before the object is mapped;
-//   each device once, and no more than the object is for;
-//   memory is of cuMemCreate, of a device of the team, and shareable if the object is; everything is whole pages of the driver's;
-//   kernels use an object when every device has bound memory where they access it.
+//   All devices are added before memory is bound (a driver's cuMulticastBindMem waits for that) and before the object
+//   is mapped.
+//   Each device is added once, and no more devices than the object was created for.
+//   Memory comes from cuMemCreate on a device of the team, and is shareable if the object is. Sizes and offsets are
+//   whole pages of the driver.
+//   Kernels may use an object once every device has bound memory at the accessed offsets.
 //
-// An object is a file that all its processes map. The memory that a device has bound stays bound until it is unbound, or until
-// its process has neither a handle of the object nor a mapping.
+// An object is a file that all its processes map. Memory stays bound until it is unbound, or until the process that
+// bound it has neither a handle nor a mapping of the object.
 #pragma once
 
 #include <sys/types.h>
@@ -32,13 +34,13 @@ class MulticastObjects {
     int device = 0;
     bool shareable = false;
   };
-  // Of memory that this process made.
+  // Stores the facts of memory that this process created.
   void noteMemory(int fd, int device, bool shareable);
   std::optional<Memory> factsOf(int fd);
 
   driver::Result create(const driver::MulticastProperties& properties, int& fd);
   bool isObject(int fd) const;
-  // A handle more of this process, and one less; the caller closes it.
+  // Called when this process obtains and before it closes a handle.
   void gained(int fd);
   void released(int fd);
   driver::Result addDevice(int fd, int device);
@@ -46,13 +48,14 @@ class MulticastObjects {
   driver::Result unbind(int fd, int device, size_t offset, size_t bytes);
 
   driver::Result map(void* address, size_t bytes, int fd);
-  // False if nothing of these is mapped there.
+  // Both return false if no object is mapped at `address`.
   bool setUsers(void* address, uint16_t users);
   bool unmap(void* address);
-  // Memory was unmapped, under whose address its bytes may have been known here.
+  // Called when memory was unmapped: mappings may have cached its address.
   void forgetAddresses();
 
-  // Where the bytes of a multicast address are in the memory of each device; false if a kernel with this bit may not access them.
+  // Sets `places` to the addresses, in the memory of each device, that a multicast address stands for. Returns false if
+  // a kernel with the bit `user` may not access them.
   bool find(const void* address, size_t bytes, uint16_t user, std::vector<void*>& places);
 
  private:
@@ -65,7 +68,7 @@ class MulticastObjects {
     size_t bytes = 0;
     ino_t object = 0;
     uint16_t users = 0;
-    std::vector<std::pair<uint8_t*, bool>> members;  // and whether it is mapped for this alone
+    std::vector<std::pair<uint8_t*, bool>> members;  // addresses by device; true if mapped only for this object
   };
 
   Object* objectOf(int fd);

@@ -1,6 +1,7 @@
-// Stream captures as the driver has them: which calls a thread may make while one is under way, and what those that it may not
-// make do to it. From the driver API's documentation of cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode.
-// A stream that waits for an event of a captured one joins its capture, and has to be waited for before that ends.
+// Stream captures of the emulated driver: the calls that a thread may make during a capture, and the effect of
+// forbidden calls on the capture. Source: the driver API's documentation of cuStreamBeginCapture and
+// cuThreadExchangeStreamCaptureMode. A stream that waits for an event of a captured stream joins the capture; the
+// capture must wait for the joined stream before it ends.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class StreamCaptures {
     return *captures;
   }
 
-  // What the library's declaration of the driver does not name.
+  // Errors that driver_api.h does not name: CUDA_ERROR_STREAM_CAPTURE_MERGE and CUDA_ERROR_STREAM_CAPTURE_UNJOINED.
   static constexpr auto kMerge = static_cast<Result>(902);
   static constexpr auto kUnjoined = static_cast<Result>(904);
 
@@ -36,13 +37,13 @@ class StreamCaptures {
     return captures_.try_emplace(stream, capture).second ? Result::Success : Result::InvalidValue;
   }
 
-  // Of the capture that a stream is in; 0: none.
+  // Returns the id of the capture that the stream is part of, or 0.
   uint64_t idOf(const void* stream) {
     const std::lock_guard lock(mutex_);
     const auto found = captures_.find(stream);
     return found == captures_.end() ? 0 : found->second.id;
   }
-  // The stream joins that capture; returns the one on which it began, null where it has ended.
+  // Makes the stream join the capture. Returns the stream on which the capture began, or null if it has ended.
   const void* join(const void* stream, uint64_t id) {
     const std::lock_guard lock(mutex_);
     for (const auto& [other, capture] : captures_) {
@@ -55,7 +56,7 @@ class StreamCaptures {
     }
     return nullptr;
   }
-  // Something is put on a stream, which may be captured.
+  // Called when an item is put on a stream, captured or not.
   void put(const void* stream) {
     const std::lock_guard lock(mutex_);
     if (const auto found = captures_.find(stream); found != captures_.end()) ++found->second.puts;
@@ -65,14 +66,15 @@ class StreamCaptures {
     const auto found = captures_.find(stream);
     return found == captures_.end() ? 0 : found->second.puts;
   }
-  // Another stream waits for so much of it.
+  // Called when another stream waits for the first `puts` items of the captured stream.
   void waitFor(const void* stream, uint64_t puts) {
     const std::lock_guard lock(mutex_);
     Capture& capture = captures_.at(stream);
     capture.waitedFor = std::max(capture.waitedFor, puts);
   }
 
-  // Removes it with all streams that joined, unless it did not begin here or this thread may not end it.
+  // Ends the capture for all its streams. Fails without an effect if the capture did not begin on this stream or this
+  // thread may not end it.
   Result end(const void* stream) {
     const std::lock_guard lock(mutex_);
     const auto found = captures_.find(stream);
@@ -107,7 +109,7 @@ class StreamCaptures {
     for (auto& [other, capture] : captures_) capture.invalidated = capture.invalidated || capture.id == id;
   }
 
-  // For a call that is potentially unsafe: an error, and an end of the captures that forbid it, or success.
+  // Called by potentially unsafe calls. If captures forbid such calls, invalidates these captures and returns an error.
   Result allowUnsafe() {
     const Mode mine = modeOfThread();
     if (mine == Mode::Relaxed) return Result::Success;
@@ -122,7 +124,7 @@ class StreamCaptures {
     return forbidden ? Result::StreamCaptureUnsupported : Result::Success;
   }
 
-  // Invalidates those for which ends(stream) is true.
+  // Invalidates the captures of streams for which `ends` returns true.
   template <class Ends>
   void invalidateIf(Ends&& ends) {
     const std::lock_guard lock(mutex_);
@@ -134,10 +136,10 @@ class StreamCaptures {
     Mode mode;
     std::thread::id thread;
     bool invalidated;
-    const void* origin;  // the stream on which it began
+    const void* origin;  // stream on which the capture began
     uint64_t id;
-    uint64_t puts;       // what the stream has
-    uint64_t waitedFor;  // so much of it
+    uint64_t puts;       // number of items put on the stream
+    uint64_t waitedFor;  // number of these items for which other streams wait
   };
 
   static Mode& modeOfThread() {

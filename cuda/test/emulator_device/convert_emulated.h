@@ -1,5 +1,5 @@
-// cuda/device/convert.h in the emulator, by integer arithmetic; NaNs come out as one of the hardware's: all bits set, no
-// sign.
+// Implements cuda/device/convert.h for the emulator by integer arithmetic. A NaN becomes the NaN that the hardware
+// produces: all bits set except the sign.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ inline uint32_t narrowHalf(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   uint32_t result;
   if (magnitude > 0x7f800000u) return 0x7fffu;
-  if (magnitude >= 0x477ff000u) {  // from 65520 on
+  if (magnitude >= 0x477ff000u) {  // 65520 and above round to infinity
     result = 0x7c00u;
   } else if (magnitude < 0x38800000u) {
     // Below 2^-14, the smallest normal: adding 0.5 rounds to a multiple of 2^-24, the unit of the subnormals.
@@ -52,7 +52,7 @@ inline float widenE4m3(uint8_t bits) {
   return widenHalf(static_cast<uint16_t>((bits & 0x80u) << 8 | (bits & 0x7fu) << 7)) * 256.0f;
 }
 
-// The software of GPUs that have no such conversions, but with the others' NaNs.
+// The software conversion that GPUs without FP8 instructions use, but with the NaNs of GPUs that have them.
 template <class Layout>
 uint32_t narrowFloat8sWithNans(float low, float high) {
   const auto one = [](float value) { return value == value ? narrowFloat8<Layout>(value) : 0x7fu; };

@@ -1,4 +1,4 @@
-// cuda/device/memory.h in the emulator; included from there.
+// Implements cuda/device/memory.h for the emulator. Only that header includes this one.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ T load(Operation operation, const void* p, const Place& place) {
   return value;
 }
 
-// A store that is allowed.
+// Stores without checks: the caller has checked the access.
 template <class T>
 void write(void* p, const T& value) {
   if (emulator::context.weak) {
@@ -105,7 +105,7 @@ inline Vec16 loadLine(const void* p, unsigned mask, const emulated::Place& place
   if (reinterpret_cast<uintptr_t>(p) % sizeof(Vec16) != 0) emulator::failMisaligned(p, sizeof(Vec16));
   emulator::checkAccess(p, sizeof(Vec16));
   Vec16 value;
-  std::memcpy(&value, p, sizeof(value));  // finds an address out of bounds here and now
+  std::memcpy(&value, p, sizeof(value));  // an address that cannot be accessed faults here
   emulator::meetAtLine(const_cast<void*>(p), &value.low, mask);
   return value;
 }

@@ -1,4 +1,5 @@
-// cuda/device/multicast.h in the emulator; included from there. The switch folds in an order that changes from load to load.
+// Implements cuda/device/multicast.h for the emulator. Only that header includes this one. The order in which the
+// switch reduces changes from load to load.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace jccl::simt {
 
 namespace emulated {
 
-// The places of a multicast address in the memory of the devices.
+// Returns the addresses, in the memory of each device, that a multicast address stands for. Ends the run if the access
+// is not allowed.
 inline const std::vector<void*>& placesOf(const void* p, size_t bytes) {
   static thread_local std::vector<void*> places;
   if (reinterpret_cast<uintptr_t>(p) % bytes != 0) emulator::failMisaligned(p, bytes);
@@ -79,12 +81,12 @@ uint64_t fold(uint64_t a, uint64_t b) {
       return foldLanes<double>(a, b, sum);
     case SwitchReduction::SumFloat16:
     case SwitchReduction::SumBfloat16:
-      break;  // not folded two by two
+      break;  // sumHalves reduces these
   }
   return 0;
 }
 
-// Of 16-bit floats: summed in float32, rounded once.
+// Sums 16-bit floats in float32 and rounds once.
 template <SwitchReduction R>
 uint64_t sumHalves(const uint64_t* words, size_t count) {
   uint64_t result = 0;
@@ -144,7 +146,7 @@ inline void releaseMulticast(uint64_t* p, uint64_t value, const emulated::Place&
   emulated::storeToAll(emulator::Operation::ReleaseMulticast, p, value, place);
 }
 
-// Other addresses of the same memory are the same memory here.
+// Orders nothing: an emulated multicast access uses the memory's own addresses.
 inline void fenceAliases(const emulated::Place& place = emulated::Place::current()) {
   emulator::enter(emulator::Operation::FenceAliases, place);
 }

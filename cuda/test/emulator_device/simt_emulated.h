@@ -1,4 +1,4 @@
-// cuda/device/simt.h in the emulator.
+// Implements cuda/device/simt.h for the emulator. Only that header includes this one.
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@ struct SharedVariable {
 template <class T>
 using SharedType = typename SharedVariable<T>::Type;
 
-// A lambda's type stands for a place in the source.
+// Each JCCL_SHARED in the source has its own variable, because every lambda has its own type.
 template <class T, class PlaceInSource>
 SharedType<T>& sharedVariable(PlaceInSource) {
   static const unsigned variable = emulator::newSharedVariable();
@@ -80,7 +80,7 @@ T shuffle(unsigned mask, T value, int lane, const Place& place = Place::current(
   return value;
 }
 
-// Threads change only where one enters the emulator.
+// These need no atomic instructions: another thread runs only when this one calls the emulator.
 inline uint64_t loadShared(const uint64_t* p) { return *p; }
 inline void storeShared(uint64_t* p, uint64_t value) { *p = value; }
 inline uint64_t swapShared(uint64_t* p, uint64_t expected, uint64_t next) {
