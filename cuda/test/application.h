@@ -1,4 +1,4 @@
-// What an application does with a device, on its own thread, in the way of one that uses the CUDA runtime.
+// Calls that an application makes to the CUDA runtime for one device, on its own thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class Application {
     here([&] { return device::synchronize(stream); });
   }
 
-  // Captures in the mode in which most applications do: that which forbids most.
+  // Begins a capture, by default in the strictest mode, which most applications use.
   void beginCapture(device::Stream stream, device::CaptureMode mode = device::CaptureMode::Global) const {
     here([&] { return device::beginCapture(stream, mode); });
   }

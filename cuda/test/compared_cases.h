@@ -1,4 +1,4 @@
-// Kernels of all ranks under the emulator, and the same cases by the host's communicators.
+// Runs the same cases on emulated kernels of all ranks and on the host's communicators, and compares the results.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ inline emulator::Options bySeed(uint64_t seed) {
   return options;
 }
 
-// One kernel of every rank, to their end.
+// Runs one kernel of every rank to the end.
 inline void runKernels(const emulator::Options& options, int size, int channels,
                        const std::function<void(int)>& kernelOf) {
   emulator::Machine machine(options);
@@ -29,7 +29,7 @@ inline void runKernels(const emulator::Options& options, int size, int channels,
   ASSERT_TRUE(report.finished()) << report.text;
 }
 
-// All cases one after the other on one set of connections, by the host's communicators. `runCase` runs case `i` on a rank.
+// Runs all cases in order on the host's communicators, over one set of connections. `runCase` runs case `i` on a rank.
 inline void runOnHost(int size, int channels, size_t cases, const std::function<Code(Communicator&, size_t)>& runCase,
                       const std::function<void(CommunicatorConfig&)>& adjust = {}) {
   RankThreads threads(size, channels, adjust);
@@ -40,7 +40,8 @@ inline void runOnHost(int size, int channels, size_t cases, const std::function<
   });
 }
 
-// The same by the collective kernels. `describe` fills in the launch of case `i` on a rank and says what it is.
+// Runs all cases in order with the collective kernels. `describe` fills in the launch of case `i` on a rank and returns
+// a name for it.
 inline void runOnDevice(DeviceRanks& ranks, int channels, unsigned threads, uint64_t seed, size_t cases,
                         const std::function<std::string(Launch&, int rank, size_t i)>& describe) {
   emulator::Machine machine(bySeed(seed));
@@ -60,7 +61,8 @@ inline void runOnDevice(DeviceRanks& ranks, int channels, unsigned threads, uint
   ASSERT_TRUE(report.finished()) << report.text;
 }
 
-// Whether every rank has the host's results. Buffers, by rank and case, know `same` and `intact`; a case knows its `text`.
+// Expects the host's results on every rank. `device` and `host` hold buffers by rank and case, with the functions
+// `same` and `intact`; a case has the function `text`.
 template <class Case, class Buffers>
 void expectSame(const std::vector<Case>& cases, const DeviceRanks& ranks, std::vector<std::vector<Buffers>>& device,
                 std::vector<std::vector<Buffers>>& host) {

@@ -1,5 +1,6 @@
-// Ranks of the device under the emulator: their memory, connections and descriptors, all in one process; and the same
-// operations by the host's communicators, for comparison bit for bit.
+// Ranks whose kernels the emulator runs, all in one process: their memory, connections and launches. The connections,
+// rings and trees equal those of RankThreads, so that tests can compare results with the host's communicators bit for
+// bit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,6 @@ using device::DeviceChannel;
 using device::Launch;
 using device::LinkEnd;
 
-// The connections, rings and trees of RankThreads, in memory that device code uses.
 class DeviceRanks {
  public:
   explicit DeviceRanks(int size, int channels = 1, ConnectionShape shape = ConnectionShape(4096, 1024, 1024),
@@ -34,7 +34,7 @@ class DeviceRanks {
 
   int size() const { return size_; }
 
-  // A descriptor without an operation.
+  // Returns a launch without an operation.
   Launch launchOf(int rank) const {
     Rank& r = *ranks_[rank];
     Launch launch{};
@@ -52,12 +52,12 @@ class DeviceRanks {
   const device::ProgressRecord& record(int rank, int channel) const { return ranks_[rank]->records[channel]; }
   DeviceChannel& channel(int rank, int channel) { return ranks_[rank]->channels[channel]; }
   const ConnectionShape& shape() const { return shape_; }
-  // The slots of the connection from a peer, and the head line of the one to it.
+  // Returns the block of a peer: the head line of the connection to it, and the slots of the connection from it.
   uint8_t* block(int rank, int peer, int channel) const {
     return ranks_[rank]->blocks.base() + (static_cast<size_t>(peer) * channels_ + channel) * shape_.blockBytes();
   }
 
-  // Connections are in the receivers' memory; what kernels share with the host is the host's.
+  // Adds all memory. Connections are on the receiver's device; words that kernels share with the host are on the host.
   void addTo(emulator::MemoryPlaces& places) const {
     for (int rank = 0; rank < size_; ++rank) {
       const Rank& r = *ranks_[rank];

@@ -1,4 +1,5 @@
-// Ranks of the runtime in one process, on emulated GPUs. Operations return at once, so one thread can run all ranks.
+// Ranks of the device runtime in one process, on emulated GPUs. Operations return at once, so one thread can run all
+// ranks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +16,8 @@ namespace jccl::test {
 
 class DeviceRuntimeRanks {
  public:
-  // With `processes` each rank takes those of other numbers for ranks of other processes; their memory has descriptors.
+  // `processes` contains a number for each rank. Ranks with different numbers treat each other as ranks of other
+  // processes, and share memory by descriptors.
   explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1, const std::vector<int>& processes = {})
       : size_(size) {
     static uint64_t communicators = 0;
@@ -38,7 +40,7 @@ class DeviceRuntimeRanks {
       EXPECT_TRUE(status.isOk()) << status.message();
       ranks_.push_back(std::move(made));
     }
-    constexpr size_t kProcessAt = 16;  // behind magic and base
+    constexpr size_t kProcessAt = 16;  // offset in a rank's information, after magic and base
     std::vector<std::vector<uint8_t>> infos(size);
     std::vector<UniqueFd> offered(size);
     for (int rank = 0; rank < size; ++rank) {
@@ -58,7 +60,7 @@ class DeviceRuntimeRanks {
     }
   }
 
-  // Gives all ranks a multicast object; the first failure.
+  // Connects all ranks by a multicast object. Returns the first failure.
   Status connectNvls() {
     std::vector<uint8_t> info;
     Status status = ranks_[0]->createMulticast(info);
@@ -75,7 +77,7 @@ class DeviceRuntimeRanks {
   device::DeviceCommunicator& rank(int rank) { return *ranks_[rank]; }
   void close(int rank) { ranks_[rank].reset(); }
 
-  // Waits for an operation of a rank; what it ended with.
+  // Waits for an operation of a rank and returns its result.
   Code await(int rank, const device::Issued& issued) {
     if (issued.code != Code::Ok) return issued.code;
     bool done = false;

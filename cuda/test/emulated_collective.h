@@ -1,4 +1,4 @@
-// The collective kernels of one protocol, one per class of elements.
+// The collective kernels of a protocol as functions for the emulator, one for each class of elements.
 #pragma once
 
 #include "cuda/kernels/collective_kernel.h"

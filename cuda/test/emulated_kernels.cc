@@ -8,7 +8,7 @@
 
 namespace jccl::test {
 
-// The library of mutated kernels has another.
+// Weak, because the library of mutated kernels defines another.
 [[gnu::weak]] void collectiveKernel(const device::Launch& launch) {
   switch (launch.choice.protocol) {
     case Protocol::LL:

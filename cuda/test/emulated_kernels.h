@@ -1,4 +1,4 @@
-// The kernels of the library as functions for the emulator: a descriptor says which.
+// The library's kernels as functions for the emulator. The launch selects the protocol and the class of elements.
 #pragma once
 
 #include "cuda/kernels/element_class.h"

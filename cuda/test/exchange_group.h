@@ -1,4 +1,4 @@
-// Sends and receives of one rank in the order that the exchange kernel needs: by queue, copies last.
+// The sends and receives of one rank in the order that the exchange kernel needs: by queue, with copies last.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ struct ExchangeGroup {
     tasks.insert(tasks.end(), queue.begin(), queue.end());
   }
 
-  // Once, when all has been added.
+  // Returns the launch of all tasks. Called once, after the last task was added.
   ExchangeLaunch launchOf(const DeviceRanks& ranks, int rank, int channels, bool collective) {
     const Launch plain = ranks.launchOf(rank);
     ExchangeLaunch launch{};

@@ -1,4 +1,5 @@
-// What ranks need that work on each other's buffers: buffer-exchange descriptors, and where all ranks' buffers are.
+// Data for ranks that work in place on each other's buffers: buffer-exchange descriptors and the addresses of all
+// buffers.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@ namespace jccl::test {
 
 class InPlaceDescriptors {
  public:
-  // Buffers by rank.
+  // `sends` and `recvs` are indexed by rank.
   InPlaceDescriptors(int channels, const std::vector<const uint8_t*>& sends, const std::vector<uint8_t*>& recvs)
       : channels_(channels), sends_(sends), recvs_(recvs), descriptors_(sends.size()), peers_(sends.size()) {
     constexpr size_t kBounce = device::kBounceBytes / sizeof(device::ExchangeDescriptor);

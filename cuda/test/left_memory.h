@@ -1,4 +1,4 @@
-// What is left in this process of memory of emulated GPUs that processes can share.
+// Counts the descriptors and mappings of shareable emulated GPU memory that are left in this process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace jccl::test {
 
 struct Left {
-  int descriptors = 0;  // also one for each mapping, by which the driver knows its allocation
+  int descriptors = 0;  // includes one for each mapping, which the driver keeps to know the mapping's allocation
   int mappings = 0;
 };
 

@@ -1,4 +1,4 @@
-// All-reduces of ranks of the runtime, and their buffers.
+// All-reduces on DeviceRuntimeRanks, and their buffers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Buffers {
       for (size_t i = 0; i < count; ++i) ranks[rank][i] = static_cast<float>(i % 1000) + static_cast<float>(rank);
     }
   }
-  // Whether every element is `times` the sum of what all ranks had.
+  // Expects every element to be `times` the sum of the ranks' initial elements.
   void expectSum(float times) const {
     const float n = static_cast<float>(ranks.size());
     for (const auto& rank : ranks) {

@@ -1,5 +1,5 @@
-// One operation on int32 by all ranks, whatever kernel does it: its buffers, its descriptors, and what must be in the
-// buffers at the end. For tests of what is common to all kernels: failures, weak memory and transactions.
+// One operation of all ranks on int32, by a kernel of any family: its buffers, its launches and its expected results.
+// For tests that apply to all kernels: failures, weak memory and transactions.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace jccl::test {
 
 enum class KernelFamily : uint8_t { Collective, InPlace, Exchange };
 
-// What there is to do and how; algorithm and protocol are the collective kernels' own.
+// An operation and the kernel that executes it. Only the collective kernels use `algorithm`, `protocol` and `twoShot`.
 struct Job {
   KernelFamily family = KernelFamily::Collective;
   Collective collective = Collective::AllReduce;
@@ -23,9 +23,9 @@ struct Job {
   Protocol protocol = Protocol::Simple;
   bool twoShot = false;
   bool parts = false;               // ranks have parts of different sizes (the v-forms)
-  bool overwrites = false;          // the output is the input
-  int skew = -1;                    // bytes by which all buffers are not aligned to 16; below 0: by rank
-  DataType type = DataType::Int32;  // results of others are not checked: a buffer then holds as many bytes
+  bool overwrites = false;          // the output replaces the input
+  int skew = -1;                    // offset of all buffers from a multiple of 16 bytes; below 0: depends on the rank
+  DataType type = DataType::Int32;  // with other types, buffers keep their bytes, and results cannot be checked
 
   std::string name() const {
     std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);
@@ -35,7 +35,7 @@ struct Job {
   }
 };
 
-// Every family x algorithm x protocol x collective.
+// Returns all combinations of family, algorithm, protocol and collective that exist.
 inline std::vector<Job> allJobs() {
   std::vector<Job> jobs;
   constexpr Collective kParts[] = {Collective::AllGather, Collective::ReduceScatter};
@@ -86,7 +86,8 @@ class StagedOperation {
     describe();
   }
 
-  // Launches what a rank does, with so many threads a block; each calls `atBegin` first and `atEnd` before it leaves. Returns the launch.
+  // Launches a rank's kernel in blocks of `threads` threads. Each thread calls `atBegin` first and `atEnd` last.
+  // Returns the launch's number.
   int launch(
       emulator::Machine& machine, int rank, unsigned threads, const std::function<void()>& atEnd = [] {},
       const std::function<void()>& atBegin = [] {}) {
@@ -102,7 +103,8 @@ class StagedOperation {
         "rank " + std::to_string(rank));
   }
 
-  // Elements of a rank's output that are not what they must be; while `unfinished` they may also be what they were.
+  // Returns the number of wrong elements in a rank's output, or the maximum if bytes outside the buffers have changed.
+  // If `unfinished`, elements may also have their initial value.
   size_t wrong(int rank, bool unfinished = false) {
     if (!sends_[rank].intact() || !recvs_[rank].intact()) return ~size_t{0};
     size_t bad = 0;
@@ -114,7 +116,7 @@ class StagedOperation {
     return bad;
   }
 
-  // All memory of the ranks; the launches have to be those of rank 0, 1 and so on.
+  // Returns all memory of the ranks. The machine's launches must be those of ranks 0, 1 and so on, in this order.
   emulator::MemoryPlaces places() {
     emulator::MemoryPlaces all;
     ranks.addTo(all);
@@ -141,7 +143,7 @@ class StagedOperation {
     return job_.collective == Collective::AllGather || job_.collective == Collective::AllToAll;
   }
 
-  // Parts by rank, one of them empty, with holes between them.
+  // Sets the parts of all ranks. In v-forms one part is empty, and there are gaps between the parts.
   void plan() {
     size_t end = 0;
     for (int rank = 0; rank < size_; ++rank) {
@@ -151,7 +153,7 @@ class StagedOperation {
     }
     largeCount_ = end;
   }
-  // Of an all-to-all: the elements from one rank to another.
+  // Returns the number of elements that an all-to-all sends from one rank to another.
   size_t message(int from, int to) const { return job_.parts ? count_ * ((from + 2 * to) % 3) + from : count_; }
   size_t total(int rank) const {
     if (job_.collective == Collective::ReduceScatter) return largeCount_;

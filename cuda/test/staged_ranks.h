@@ -1,4 +1,5 @@
-// Ranks on GPUs of several hosts, which do not reach each other's memory, over a network of faults, in one process.
+// Ranks on emulated GPUs of several simulated hosts, in one process. The hosts do not reach each other's memory; a
+// simulated network with faults connects them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,16 +24,16 @@ using device::Issued;
 
 inline constexpr int kChannels = 2;
 inline constexpr int64_t kLimitNanos = 60'000'000'000;
-inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may learn
+inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // for broken connections, which neither end may notice
 inline constexpr std::chrono::seconds kAwaitLimit{120};
 
-// Where the data of SIMPLE slots is.
+// Location of the data of SIMPLE slots.
 enum class Slots { InHost, OnDevice };
 
 class StagedRanks {
  public:
-  // Where a host has several ranks, the adapter is beside the GPU of its first one, through which the others send (PXN).
-  // `collNet`: the plug-in by which the network reduces, on all channels; null: it does not.
+  // The adapter of a host is near the GPU of the host's first rank. With slots on devices, the host's other ranks send
+  // through that rank (PXN). `collNet` is the plug-in by which the network reduces on all channels, or null for none.
   StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost, int ranksOfHost = 1,
               const char* collNet = nullptr)
       : network(faults), slots_(slots), ranksOfHost_(ranksOfHost), collNet_(collNet) {
@@ -55,7 +56,7 @@ class StagedRanks {
       config.communicator.llSlotBytes = config.communicator.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
-      if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // which bounds calls of the plug-in, too
+      if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // also bounds calls of the plug-in
       expectOk(HostCommunicator::create(config, communicators_[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
@@ -113,8 +114,9 @@ class StagedRanks {
     }
   }
 
-  // Whether all ranks end well. Not every end learns of a failure: one that does informs the others, as the coordinator
-  // does.
+  // Waits for an operation of all ranks. Returns true if it succeeds on all of them; `ends` receives each rank's
+  // result. Not every end of a connection notices a failure, so a failure of one rank aborts the others, as the
+  // coordinator does.
   bool awaitTogether(const std::vector<Issued>& issued, std::vector<Code>* ends = nullptr) {
     const auto deadline = std::chrono::steady_clock::now() + kAwaitLimit;
     std::vector<Code> codes(issued.size(), Code::Ok);
@@ -163,7 +165,7 @@ class StagedRanks {
   }
 
   int hosts() const { return size() / ranksOfHost_; }
-  // Chains begin with another rank on each channel.
+  // Returns the rank at a place of a host's chain. The chain of each channel begins with another rank.
   int chained(int host, int channel, int place) const { return host * ranksOfHost_ + (channel + place) % ranksOfHost_; }
   int placeOf(int rank, int channel) const {
     int place = 0;
@@ -225,7 +227,7 @@ class StagedRanks {
     }
   }
 
-  // Of all ranks of a host, in their order.
+  // Returns the connections that the forwarder serves for the other ranks of its host, in the order of these ranks.
   std::vector<ForwardedConnection> forwarded(int forwarder) const {
     std::vector<ForwardedConnection> all;
     for (int rank = forwarder + 1; rank < forwarder + ranksOfHost_; ++rank) {
@@ -292,7 +294,7 @@ class StagedRanks {
     expectOk(device.prepare(false, activity));
   }
 
-  // Those of all connections but one, as where a plan has adapters that a GPU is too far away from.
+  // Puts the slots of all connections but one on the device. The exception stands for an adapter too far from the GPU.
   void useDeviceSlots(int rank) {
     DeviceSlots slots;
     for (int peer = 0; peer < static_cast<int>(devices_.size()); ++peer) {
@@ -311,7 +313,7 @@ class StagedRanks {
   const Slots slots_;
   const int ranksOfHost_;
   const char* const collNet_;
-  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive what uses them
+  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive the members below
   std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
 };
@@ -324,7 +326,7 @@ inline NetFaults faultsOf(uint64_t seed) {
   return faults;
 }
 
-// The same of a network that reaches memory of devices.
+// Returns faults of a network that can access device memory.
 inline NetFaults deviceFaultsOf(uint64_t seed) {
   NetFaults faults = faultsOf(seed);
   faults.reachesDevices = true;
@@ -337,7 +339,7 @@ inline Choice choiceBy(std::mt19937_64& random) {
                   1 + static_cast<int>(random() % kChannels));
 }
 
-// All ranks sum up so many elements, one of a few counts.
+// All-reduces, on all ranks, a number of elements drawn from a few counts, and checks the sums.
 inline void sumUp(StagedRanks& ranks, Choice choice, std::mt19937_64& random) {
   const int size = ranks.size();
   const size_t count = std::vector<size_t>{0, 1, 77, 3000}[random() % 4];
@@ -355,7 +357,7 @@ inline void sumUp(StagedRanks& ranks, Choice choice, std::mt19937_64& random) {
   }
 }
 
-// Two ranks, and a group of a send, a receive and two sums.
+// Runs on two ranks a group of a send, a receive and two all-reduces, and checks the results.
 inline void exchangeAndSumUp(StagedRanks& ranks) {
   constexpr size_t kCount = 5000;
   std::vector<std::vector<int32_t>> sums(2, std::vector<int32_t>(kCount, 3)), sent(2), received(2);

@@ -1,6 +1,7 @@
-// The library's own way to a driver, from dlopen to kernels, over libcuda.so.1 of the tests (exports.cc). Its process has one
-// driver: JCCL_EMULATED_DRIVER names it, JCCL_EMULATED_KERNELS what made the kernels, for each run of this program. Real are
-// everything from the runtime to the library that is opened, and the containers of the kernels; the kernels run on the CPU.
+// Tests how the library finds and uses drivers of several versions, from dlopen to kernels, with the libcuda.so.1 of
+// the tests (exports.cc). Each run of this program tests one driver: JCCL_EMULATED_DRIVER names it, and
+// JCCL_EMULATED_KERNELS the CUDA version of the kernels. The runtime, the opening of the library and the format of the
+// kernel images are the real ones; the kernels run on the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ bool isTooOld() { return levelOfThisProcess() == "470"; }
 int versionOfLevel() { return levelOfThisProcess() == "525" ? 12000 : levelOfThisProcess() == "550" ? 12040 : 13000; }
 bool isTooOldForKernels() { return versionOfLevel() < device::versionOfImages() / 1000 * 1000; }
 
-// The cells of this driver's row in the table of docs/versions.md.
+// Returns the cells of this driver's row in the table of docs/versions.md.
 std::vector<std::string> documented() {
   std::ifstream page(JCCL_VERSIONS_PAGE);
   for (std::string line; std::getline(page, line);) {

@@ -1,6 +1,6 @@
-// libcuda.so.1 over emulated GPUs: the emulated driver behind the entry points by which libraries find a real one's functions.
-// A function that has had several forms is found in that of the version of CUDA that is asked for; calls of a form that the
-// library does not declare end the process.
+// libcuda.so.1 of the emulated driver: the entry points by which libraries find a driver's functions. A function with
+// several forms is found in the form of the requested CUDA version. A call of a form that JCCL does not declare ends
+// the process.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +14,7 @@ using jccl::driver::Result;
 constexpr int kFound = 0, kNotFound = 1, kVersionNotSufficient = 2;  // CUdriverProcAddressQueryResult
 constexpr uint64_t kPerThreadStream = 2;
 
-// The versions that have brought other forms of functions that the library uses, as cudaTypedefs.h of CUDA 13.0 names them.
+// CUDA versions that introduced other forms of functions that JCCL uses. Source: cudaTypedefs.h of CUDA 13.0.
 struct OtherForm {
   const char* name;
   int version;
@@ -72,7 +72,7 @@ JCCL_EXPORT Result cuGetProcAddress_v2(const char* name, void** function, int ve
     newest = other.version;
     *function = reinterpret_cast<void*>(&callOfAnotherForm);
   }
-  // With a default stream for each thread, what is put on the default stream would go elsewhere.
+  // With a default stream for each thread, work for the default stream would go to another stream.
   if ((flags & kPerThreadStream) != 0 && *function != nullptr) *function = reinterpret_cast<void*>(&callOfAnotherForm);
   if (status != nullptr) *status = *function != nullptr ? kFound : known ? kVersionNotSufficient : kNotFound;
   return Result::Success;

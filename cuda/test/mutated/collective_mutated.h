@@ -1,5 +1,5 @@
-// The collective kernels of one protocol with mutations, under the names of the registry. Those of other elements are there
-// to be loaded, and end the context if they run.
+// Defines the collective kernels of one protocol with mutations, under the names of the registry. Only the kernels of
+// int32 work. The others exist so that they can be loaded; if one runs, its trap ends the context.
 #pragma once
 
 #include "cuda/kernels/collective_kernel.h"

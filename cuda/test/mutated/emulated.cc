@@ -1,4 +1,4 @@
-// The emulated kernels with mutations, in the place of those of cuda/test/emulated_kernels.cc.
+// Emulated collective kernels with mutations. They replace the weak definition in cuda/test/emulated_kernels.cc.
 #include "cuda/test/emulated_collective.h"
 #include "cuda/test/emulated_kernels.h"
 #include "cuda/test/mutated/mutations.h"

@@ -1,2 +1,2 @@
-// The images with mutated kernels; those of other files are the library's.
+// Images of the library with mutated kernels: the collective kernels are mutated, the other images are the real ones.
 #include "cuda/kernels/images.cc"  // NOLINT

@@ -1,5 +1,6 @@
-// Kernels that go wrong on purpose, in a library of their own: whoever verifies the real ones has to notice. How many threads
-// a block has (JCCL_NTHREADS) says what goes wrong; by any other number nothing does. Elements are integers of 32 bits.
+// Faults of kernels that go wrong on purpose, in a library of their own. Verifications of the real kernels must notice
+// them. The number of threads of a block (JCCL_NTHREADS) selects the fault; other numbers select none. Only kernels of
+// 32-bit integers have the faults.
 #pragma once
 
 #include "cuda/primitives/elements.h"
@@ -9,16 +10,16 @@ namespace jccl::device {
 
 struct Mutations : NoFaults {
   static constexpr bool kSwitched = true;
-  static constexpr unsigned kLosesElements = 96;        // which the self-test of connections has to notice
-  static constexpr unsigned kLosesElementsOfMax = 160;  // not in a self-test, which adds up
-  static constexpr unsigned kDropsFlagsOfMax = 224;     // neither, and the receiver waits
+  static constexpr unsigned kLosesElements = 96;        // the self-test of connections must notice this
+  static constexpr unsigned kLosesElementsOfMax = 160;  // the self-test cannot notice this, because it sums
+  static constexpr unsigned kDropsFlagsOfMax = 224;     // nor this; the receiver waits for ever
 
-  // The last element of a slice is not moved.
+  // Returns true if the kernel does not move the last element of a slice.
   JCCL_DEVICE static bool losesElement(const Reduction& reduction) {
     const unsigned threads = simt::blockThreads();
     return threads == kLosesElements || (threads == kLosesElementsOfMax && reduction.op == ReduceOp::Max);
   }
-  // Nothing is written into slots or published.
+  // Returns true if the kernel neither writes nor publishes slots.
   JCCL_DEVICE static bool dropsFlag(const Reduction& reduction) {
     return simt::blockThreads() == kDropsFlagsOfMax && reduction.op == ReduceOp::Max;
   }
