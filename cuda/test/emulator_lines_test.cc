@@ -1,4 +1,4 @@
-// LL128 lines: whole when the warp is converged, torn when it is not or when the test sets it.
+// Tests of LL128 lines in the emulator: whole if the warp is converged, torn if it is not, or if splitLines is set.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,18 +18,18 @@ using simt::Vec16;
 constexpr int kSeeds = 400;
 constexpr int kRounds = 4;
 
-// Four lines, as one warp writes them at once.
+// The four lines that a warp writes at once.
 struct alignas(128) Lines {
   std::array<Vec16, 32> parts{};
 };
 
 struct Seen {
-  int torn = 0;        // runs in which a line with its flag held something else
-  uint64_t apart = 0;  // storeLine and loadLine that came apart
+  int torn = 0;        // runs in which a line with the right flag had other data
+  uint64_t apart = 0;  // calls of storeLine and loadLine whose lines came apart
 };
 
-// A warp writes rounds of lines, everything in a line of the number of its round, the last word as the flag; another
-// reads as LL128 does: until all flags are there, then once more, and that is what counts.
+// One warp writes lines in rounds: every word of a line is the number of the round, and the last word is the flag.
+// Another warp reads as LL128 does: it polls until all flags have arrived, then loads the lines again and uses these.
 Seen exchange(const Options& base, const std::function<void(unsigned round)>& beforeStore,
               const std::function<void(unsigned round)>& beforeLoad, unsigned threads = 32) {
   Seen seen;
@@ -84,7 +84,7 @@ TEST(EmulatorLines, ConvergedWarpsMoveWholeLines) {
   }
 }
 
-TEST(EmulatorLines, LinesComeApartWhenTheTestSetsIt) {
+TEST(EmulatorLines, LinesComeApartIfSplitLinesIsSet) {
   for (Options options : {kWeak, kStrong}) {
     options.splitLines = true;
     const Seen seen = exchange(options, kNothing, kNothing);
@@ -93,7 +93,7 @@ TEST(EmulatorLines, LinesComeApartWhenTheTestSetsIt) {
   }
 }
 
-// Lanes that each wait for something go on one by one.
+// Lanes that pause different numbers of times diverge.
 TEST(EmulatorLines, StoresOfADivergedWarpComeApart) {
   const auto diverge = [](unsigned round) {
     for (unsigned i = 0; i < (simt::laneIndex() + round) % 3; ++i) simt::pause();
@@ -108,7 +108,7 @@ TEST(EmulatorLines, LoadsOfADivergedWarpComeApart) {
   EXPECT_GT(exchange(kWeak, kNothing, diverge).torn, 0);
 }
 
-TEST(EmulatorLines, ALaneThatReadsAloneSetsItselfApart) {
+TEST(EmulatorLines, ALaneThatLoadsAloneDiverges) {
   uint64_t word = 0;
   const auto diverge = [&](unsigned) {
     if (simt::laneIndex() == 5) simt::loadUser<8>(&word);
@@ -116,7 +116,7 @@ TEST(EmulatorLines, ALaneThatReadsAloneSetsItselfApart) {
   EXPECT_GT(exchange(kWeak, diverge, kNothing).torn, 0);
 }
 
-TEST(EmulatorLines, SyncWarpMendsADivergedWarp) {
+TEST(EmulatorLines, SyncWarpConvergesADivergedWarp) {
   const auto mended = [](unsigned round) {
     for (unsigned i = 0; i < (simt::laneIndex() + round) % 3; ++i) simt::pause();
     simt::syncWarp();
@@ -128,7 +128,7 @@ TEST(EmulatorLines, SyncWarpMendsADivergedWarp) {
   }
 }
 
-// What all lanes do alike does not set them apart, votes and shuffles bring them together.
+// Lanes that make the same calls stay converged; votes and shuffles converge them.
 TEST(EmulatorLines, CommonPathsStayConverged) {
   std::array<uint64_t, 64> data{};
   const auto common = [&](unsigned round) {
@@ -141,8 +141,8 @@ TEST(EmulatorLines, CommonPathsStayConverged) {
   EXPECT_EQ(seen.apart, 0u);
 }
 
-// The two halves of a warp are two converged groups.
-TEST(EmulatorLines, PartsOfAWarpMoveLinesOfTheirOwn) {
+// Each half of the warp is a converged group.
+TEST(EmulatorLines, HalvesOfAWarpMoveTheirOwnLines) {
   for (int seed = 0; seed < kSeeds; ++seed) {
     Lines lines;
     Options options = kWeak;

@@ -1,4 +1,4 @@
-// Threads of the emulator: who they are and where they meet.
+// Tests of the emulator's threads: their indices, shuffles and barriers.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -35,7 +35,7 @@ JCCL_DEVICE uint64_t sumOfBlock(uint64_t value) {
   return sum;
 }
 
-TEST(EmulatorMeetings, ShufflesAndBarriersAddUpABlock) {
+TEST(EmulatorMeetings, ShufflesAndBarriersSumOverABlock) {
   for (const Schedule schedule : {Schedule::RoundRobin, Schedule::Random, Schedule::Bursty, Schedule::Starving}) {
     std::vector<uint64_t> sums(2 * 128);
     Machine machine({.schedule = schedule, .seed = 7});

@@ -1,5 +1,5 @@
-// The weak memory: what it must never show, and what it must be seen to show under some seed, or tests that rest on it
-// prove nothing.
+// Tests of the weak memory: effects that it must never show, and effects that it must show with some seed. Without the
+// latter, tests that use it would prove nothing.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -26,7 +26,7 @@ constexpr int kSeeds = 3000;
 
 Options weak(uint64_t seed) { return {.memory = Memory::Weak, .schedule = Schedule::BySeed, .seed = seed}; }
 
-// Runs `kernels`, a block of one thread each, under many seeds; `outcome` of each run.
+// Runs `kernels`, each a block of one thread, with many seeds. Returns the set of their outcomes.
 template <class T>
 std::set<T> outcomes(const std::function<void()>& reset, const std::vector<std::function<void()>>& kernels,
                      const std::function<T()>& outcome) {
@@ -43,7 +43,7 @@ std::set<T> outcomes(const std::function<void()>& reset, const std::vector<std::
   return all;
 }
 
-// Two places far apart.
+// Words in different cache lines.
 struct alignas(128) Places {
   uint64_t x = 0;
   alignas(128) uint64_t y = 0;
@@ -98,7 +98,7 @@ TEST(EmulatorMemory, MessagesGetLostWithoutAcquire) {
             (std::set<uint64_t>{0, 42}));
 }
 
-// Stores wait while later loads do not; nothing in these interfaces forbids that, a fence does not either.
+// A store can become visible after a later load of its thread. Nothing in memory.h forbids that, not even a fence.
 TEST(EmulatorMemory, StoresAreBuffered) {
   for (const bool fenced : {false, true}) {
     Places m;
@@ -157,7 +157,7 @@ TEST(EmulatorMemory, AThreadSeesItsOwnStores) {
   EXPECT_EQ(m.y, (100ull | 97ull << 16 | 98ull << 32 | 99ull << 48));
 }
 
-// Each half of 16 bytes is one of the values stored, but the two need not belong together.
+// Each half of a 16-byte load is one of the stored values, but the halves can be of different stores.
 TEST(EmulatorMemory, EightBytesAreWholeAndSixteenAreNot) {
   struct alignas(16) Pair {
     uint64_t low = 0, high = 0;
@@ -187,7 +187,7 @@ TEST(EmulatorMemory, EightBytesAreWholeAndSixteenAreNot) {
   EXPECT_TRUE(torn);
 }
 
-// Sub-granule stores of two threads do not disturb each other's bytes.
+// Stores of two threads to different bytes of a granule do not overwrite each other.
 TEST(EmulatorMemory, NeighbouringBytesAreIndependent) {
   Places m;
   const auto kernel = [&](unsigned from) {
@@ -202,7 +202,8 @@ TEST(EmulatorMemory, NeighbouringBytesAreIndependent) {
   EXPECT_EQ(all, std::set<uint64_t>{0x5756555453525150});
 }
 
-// Thread 1 of a block stores, both meet, thread 0 publishes: a release covers what was observed at the barrier.
+// Thread 1 of a block stores, both threads meet at a barrier if `meet`, and thread 0 publishes. Returns the values that
+// thread 1 of another block loads after thread 0 of that block has found the published word and both have met.
 std::set<uint64_t> throughBarrier(bool warp, void (*publish)(uint64_t*, uint64_t), bool acquire, bool meet = true) {
   std::set<uint64_t> all;
   for (int seed = 0; seed < kSeeds / 3; ++seed) {
@@ -247,14 +248,14 @@ const auto kFenced = [](uint64_t* p, uint64_t v) {
 };
 const auto kRelaxed = [](uint64_t* p, uint64_t v) { storeRelaxed(p, v); };
 
-TEST(EmulatorMemory, ReleasesCoverWhatBarriersBrought) {
+TEST(EmulatorMemory, AReleaseCoversStoresOfOtherThreadsBeforeABarrier) {
   for (const bool warp : {false, true}) {
     EXPECT_EQ(throughBarrier(warp, kRelease, true), std::set<uint64_t>{42}) << warp;
     EXPECT_EQ(throughBarrier(warp, kFenced, true), std::set<uint64_t>{42}) << warp;
   }
 }
 
-TEST(EmulatorMemory, BarriersPublishNothingToOthers) {
+TEST(EmulatorMemory, BarriersPublishNothingToOtherBlocks) {
   for (const bool warp : {false, true}) {
     EXPECT_EQ(throughBarrier(warp, kRelaxed, true), (std::set<uint64_t>{0, 42})) << warp;
     EXPECT_EQ(throughBarrier(warp, kRelease, false), (std::set<uint64_t>{0, 42})) << warp;
@@ -262,7 +263,7 @@ TEST(EmulatorMemory, BarriersPublishNothingToOthers) {
   }
 }
 
-TEST(EmulatorMemory, BarriersShowABlockItsOwnStores) {
+TEST(EmulatorMemory, AfterABarrierABlockSeesItsOwnStores) {
   for (int seed = 0; seed < kSeeds / 3; ++seed) {
     std::vector<uint64_t> values(64, 0), sums(64, 0);
     Machine machine(weak(seed));
@@ -281,7 +282,7 @@ TEST(EmulatorMemory, BarriersShowABlockItsOwnStores) {
   }
 }
 
-// Votes and shuffles bring lanes together but order no memory.
+// Lanes meet in votes and shuffles, but these order no memory.
 TEST(EmulatorMemory, ShufflesOrderNothing) {
   std::set<uint64_t> all;
   for (int seed = 0; seed < kSeeds; ++seed) {
@@ -298,8 +299,8 @@ TEST(EmulatorMemory, ShufflesOrderNothing) {
   EXPECT_EQ(all, (std::set<uint64_t>{0, 42}));
 }
 
-// A third thread sees all that the second had seen when it published.
-TEST(EmulatorMemory, OrderPassesOnThroughThirdParties) {
+// The third thread sees everything that the second had seen when it published.
+TEST(EmulatorMemory, ReleaseAndAcquireAreTransitive) {
   Places m;
   uint64_t found = 0;
   const auto all = outcomes<uint64_t>([&] { m = Places{}; },
@@ -319,7 +320,7 @@ TEST(EmulatorMemory, OrderPassesOnThroughThirdParties) {
   EXPECT_EQ(all, std::set<uint64_t>{42});
 }
 
-TEST(EmulatorMemory, ALaunchSeesAllOfTheOneBeforeIt) {
+TEST(EmulatorMemory, ALaunchSeesAllStoresOfTheLaunchBeforeIt) {
   for (int seed = 0; seed < kSeeds / 3; ++seed) {
     Places m;
     Machine machine(weak(seed));

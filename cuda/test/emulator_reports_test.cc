@@ -1,4 +1,4 @@
-// Runs that do not finish: each ends with a report that names what happened and where every thread is.
+// Tests of runs that do not finish: each ends with a report of what happened and where every thread is.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,7 +28,7 @@ void expectReport(const Report& report, Outcome outcome, const std::vector<std::
     EXPECT_NE(report.text.find(part), std::string::npos) << part << "\nin\n" << report.text;
 }
 
-TEST(EmulatorReports, BarrierThatTooFewReachIsADeadlock) {
+TEST(EmulatorReports, ABarrierThatTooFewThreadsReachIsADeadlock) {
   const Report report = runBlock(96, [] {
     if (threadIndex() < 32) simt::syncThreads(2, 64);
   });
@@ -38,7 +38,7 @@ TEST(EmulatorReports, BarrierThatTooFewReachIsADeadlock) {
        "threads 32-95: have left the kernel", "emulator_reports_test.cc:"});
 }
 
-TEST(EmulatorReports, WaitingForWhatNoThreadWritesIsADeadlock) {
+TEST(EmulatorReports, PollingMemoryThatNoThreadWritesIsADeadlock) {
   uint64_t flag = 0;
   for (const Memory memory : {Memory::Strong, Memory::Weak}) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -70,7 +70,7 @@ TEST(EmulatorReports, EndlessWorkExceedsTheBudget) {
   EXPECT_LE(report.steps, 1'100'000u);
 }
 
-// A bounded wait ends by the clock, long before the machine gives up, however long it is.
+// A wait with a time limit ends by the virtual clock, long before the machine reports a deadlock.
 TEST(EmulatorReports, BoundedWaitsTimeOut) {
   for (const Memory memory : {Memory::Strong, Memory::Weak}) {
     for (uint64_t seed = 0; seed < 50; ++seed) {
@@ -93,8 +93,8 @@ TEST(EmulatorReports, BoundedWaitsTimeOut) {
   }
 }
 
-// While any thread still works the clock is slow: waits do not end because others take many steps.
-TEST(EmulatorReports, TheClockIsSlowWhileWorkGoesOn) {
+// The clock is slow while any thread works, so that a wait does not time out because other threads take many steps.
+TEST(EmulatorReports, TheClockIsSlowWhileAThreadWorks) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     uint64_t flag = 0;
     bool early = false;
@@ -136,7 +136,7 @@ TEST(EmulatorReports, MisuseOfBarriersIsNamed) {
                {"no more threads than the block's 64"});
 }
 
-TEST(EmulatorReports, ThreadsThatLeaveOthersBehindAreNamed) {
+TEST(EmulatorReports, ThreadsThatLeaveWhileOthersWaitAreNamed) {
   expectReport(runBlock(64,
                         [] {
                           if (threadIndex() != 40) simt::syncBlock();
@@ -182,7 +182,7 @@ TEST(EmulatorReports, MisalignedAccessesAreNamed) {
   expectReport(runBlock(32, [&] { simt::storeLine(bytes + 8, {}, kFullMask); }), Outcome::Misuse, {"in storeLine"});
 }
 
-TEST(EmulatorReports, TwoLanesInOneLineAreNamed) {
+TEST(EmulatorReports, TwoLanesThatStoreToTheSamePlaceAreNamed) {
   for (const Memory memory : {Memory::Strong, Memory::Weak}) {
     alignas(128) unsigned char line[128] = {};
     expectReport(runBlock(32, [&] { simt::storeLine(line, {}, kFullMask); }, {.memory = memory}), Outcome::Misuse,
@@ -195,7 +195,7 @@ TEST(EmulatorReports, ExceptionsOfKernelsAreNamed) {
                {"the kernel has thrown: out of luck"});
 }
 
-TEST(EmulatorReports, LaunchesThatWaitForADeadlockedOneAreNamed) {
+TEST(EmulatorReports, LaunchesThatWaitForADeadlockedLaunchAreNamed) {
   uint64_t flag = 0;
   Machine machine;
   const int first = machine.launch(1, 1, [&] {

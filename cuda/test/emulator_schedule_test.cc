@@ -1,4 +1,5 @@
-// The scheduler: the same seed gives the same run, other seeds give others, and every schedule has its effect.
+// Tests of the emulator's scheduler: equal seeds lead to equal runs, different seeds to different runs, and unfair
+// schedules starve threads.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,7 +16,7 @@ namespace {
 constexpr Schedule kSchedules[] = {Schedule::RoundRobin, Schedule::Random, Schedule::Bursty, Schedule::Starving};
 
 struct Trace {
-  std::vector<uint32_t> order;  // in which threads came by
+  std::vector<uint32_t> order;  // numbers of threads, in the order in which they ran
   uint64_t steps = 0, switches = 0, nanos = 0;
   bool operator<(const Trace& other) const { return order < other.order; }
   bool operator==(const Trace& other) const {
@@ -23,7 +24,7 @@ struct Trace {
   }
 };
 
-// Threads of two launches come by several times, wait for each other across launches, and note when.
+// Runs two launches. Their threads record the order in which they run, and wait for the other launch in each round.
 Trace play(const Options& options) {
   Trace run;
   std::vector<uint64_t> flags(2, 0);
@@ -66,7 +67,7 @@ TEST(EmulatorSchedule, OtherSeedsGiveOtherRuns) {
   }
 }
 
-// One thread is left behind: others come by twice more before a starved thread has moved at all.
+// A thread is starved if another one finishes its work before all threads have begun.
 TEST(EmulatorSchedule, UnfairSchedulesStarveAThread) {
   for (const Schedule schedule : {Schedule::Random, Schedule::Bursty, Schedule::Starving}) {
     bool starved = false;
@@ -105,7 +106,7 @@ TEST(EmulatorSchedule, AHostThreadMayLaunch) {
   EXPECT_EQ(done, 2u);
 }
 
-TEST(EmulatorSchedule, AMachineRunsAgainAndAgain) {
+TEST(EmulatorSchedule, AMachineRunsSeveralTimes) {
   uint64_t count = 0;
   for (const Memory memory : {Memory::Strong, Memory::Weak}) {
     count = 0;

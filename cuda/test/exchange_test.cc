@@ -1,4 +1,5 @@
-// Sends and receives between pairs of ranks, and operations over each other's buffers.
+// Tests of the exchange kernel (sends and receives between pairs of ranks) and of the in-place kernel (operations that
+// use each other's buffers).
 #include <random>
 
 #include "cuda/test/compared_cases.h"
@@ -8,7 +9,8 @@
 namespace jccl::test::exchange_test {
 namespace {
 
-// Every pair of ranks exchanges `messages` messages of growing sizes, in both directions at once.
+// Every pair of ranks exchanges `messages` messages of different sizes, in both directions at once. If `mismatched`,
+// rank 0 uses wrong fingerprints, which a rank must report.
 void exchangeAll(int size, int channels, int messages, const emulator::Options& options, bool mismatched = false) {
   DeviceRanks ranks(size, channels);
   std::vector<ExchangeGroup> groups(size);
@@ -67,7 +69,7 @@ void exchangeAll(int size, int channels, int messages, const emulator::Options& 
   }
 }
 
-TEST(DeviceExchange, EveryPairInBothDirectionsAtOnce) {
+TEST(DeviceExchange, EveryPairExchangesInBothDirectionsAtOnce) {
   for (const int size : {1, 2, 3, 5}) {
     for (const int channels : {1, 3}) exchangeAll(size, channels, 9, {});
     if (HasFatalFailure()) return;
@@ -83,8 +85,8 @@ TEST(DeviceExchange, IsRightUnderWeakMemory) {
   }
 }
 
-// Rank 0 gets from rank 2 while rank 1 has not begun: it must not wait for rank 1 before each of rank 2's chunks.
-TEST(DeviceExchange, APeerThatIsLateHoldsUpNoOther) {
+// Rank 0 receives from rank 2 while rank 1 has not begun. Rank 0 must not wait for rank 1 before each chunk of rank 2.
+TEST(DeviceExchange, ALatePeerDelaysNoOtherPeer) {
   constexpr size_t kBytes = 100 * 4096;  // a hundred slots
   DeviceRanks ranks(3);
   std::vector<ExchangeGroup> groups(3);
@@ -123,9 +125,10 @@ TEST(DeviceExchange, APeerThatIsLateHoldsUpNoOther) {
   EXPECT_LE(report.transactions[0].polls, 200u);
 }
 
-TEST(DeviceExchange, FindsAMessageThatIsNotTheExpectedOne) { exchangeAll(2, 1, 3, {}, true); }
+TEST(DeviceExchange, AnUnexpectedMessageIsAMismatch) { exchangeAll(2, 1, 3, {}, true); }
 
-// In place, against the host's own implementation.
+// Runs an operation on the ranks' own buffers by the in-place kernel and on the host, and compares the results. If
+// `unreachable`, the last rank reports a buffer that its peers cannot reach, so that data is bounced.
 void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t count, bool overwrites,
              const emulator::Options& options, bool unreachable = false) {
   const int channels = 2;
@@ -197,12 +200,12 @@ TEST(DeviceInPlace, EqualsTheHostsBitForBit) {
   }
 }
 
-TEST(DeviceInPlace, LargeOnesAreTwoShot) {
+TEST(DeviceInPlace, LargeAllReducesAreTwoShot) {
   inPlace(2, DataType::Float32, ReduceOp::Sum, Collective::AllReduce, 70'001, false, {});
 }
 
-// Buffers that no peer reaches, of several times as much as is bounced at once.
-TEST(DeviceInPlace, RoundsOfBouncedDataFollowOneAnother) {
+// Peers cannot reach a buffer, so data is bounced: several times as much as fits into the bounce buffers at once.
+TEST(DeviceInPlace, LargeDataIsBouncedInSeveralRounds) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
       const size_t count = collective == Collective::AllReduce ? 600'001 : 200'001;

@@ -1,5 +1,6 @@
-// 8-bit floats on the device: the conversions against the definition of the formats, and every operation on every two
-// numbers against the host's kernels. In the emulator, numbers are narrowed by the software of GPUs without conversions.
+// Tests of 8-bit floats on the device: the conversions against the definition of the formats, and every operation on
+// every two numbers against the host's kernels. The emulator narrows numbers by the software of GPUs without FP8
+// conversions.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,6 +1,6 @@
-// Every collective x algorithm x protocol x type x operation x odd size, in place and out of place: the kernels under the
-// emulator against the host backend, bit for bit. Inputs are random bits, so that NaNs, infinities and subnormals are among
-// them.
+// Compares the results of kernels in the emulator with the host's communicators, bit for bit: for every combination of
+// collective, algorithm, protocol, type and operation, for odd sizes, in place and out of place. Inputs are random bits
+// and contain NaNs, infinities and subnormals.
 #include <algorithm>
 #include <random>
 #include <tuple>
@@ -17,7 +17,7 @@ struct Case {
   size_t count;
   int root;
   bool inPlace;
-  size_t skew;  // bytes by which buffers are not aligned
+  size_t skew;  // offset of the buffers from an aligned address, in bytes
 
   std::string text() const {
     return std::string(nameOf(code.collective)) + " " + nameOf(code.type) + " " + nameOf(code.op) +
@@ -26,7 +26,7 @@ struct Case {
   }
 };
 
-// What one rank has of one case.
+// The buffers of one rank for one case.
 struct Buffers {
   Guarded send, recv;
 
@@ -39,7 +39,7 @@ struct Buffers {
         recvBytes_(bytesOf(c, size, c.code.collective == Collective::AllGather)) {
     std::mt19937 random(seed * 977 + rank);
     for (size_t i = 0; i < sendBytes_; ++i) send.data()[i] = static_cast<uint8_t>(random());
-    // Mostly ordinary numbers, so that sums are not all NaN.
+    // Most numbers are ordinary, so that not all sums are NaN.
     if (c.code.type == DataType::Float32) tame<float>(random);
     if (c.code.type == DataType::Float64) tame<double>(random);
     original_.assign(send.data(), send.data() + sendBytes_);
@@ -54,7 +54,7 @@ struct Buffers {
     const size_t part = case_.count * sizeOf(case_.code.type);
     return case_.code.collective == Collective::ReduceScatter ? send.data() + rank_ * part : send.data();
   }
-  // Whether nothing was written where nothing should be: beside the buffers, and over the input.
+  // Returns true if the operation wrote neither outside the buffers nor over the input.
   bool intact() {
     return send.intact() && recv.intact() &&
            (case_.inPlace || std::equal(original_.begin(), original_.end(), send.data()));
@@ -86,7 +86,7 @@ using Parameter = std::tuple<int, Algorithm, Protocol, bool>;  // ranks, algorit
 
 class KernelMatrix : public ::testing::TestWithParam<Parameter> {
  protected:
-  // Runs the cases one after the other on one set of connections, on the host and on the device.
+  // Runs the cases in sequence over one set of connections, on the host and on the device, and compares the results.
   void compare(const std::vector<Case>& cases, int channels, unsigned threads, uint32_t chunkBytes = kChunkBytes,
                uint32_t ll128SlotBytes = 1024) {
     const auto [size, algorithm, protocol, twoShot] = GetParam();
@@ -181,7 +181,7 @@ TEST_P(KernelCopies, EqualTheHosts) {
 
 class KernelLines : public KernelMatrix {};
 
-// Slots for more lines than a warp moves in a pass, at every alignment.
+// The slots hold more lines than a warp moves in a pass. The cases have every alignment.
 TEST_P(KernelLines, EqualTheHostsBitForBit) {
   for (int type = 0; type < kDataTypeCount; ++type) {
     const size_t element = sizeOf(static_cast<DataType>(type));

@@ -1,5 +1,5 @@
-// What operations do to memory, counted by the emulator and held to transactions.txt, beside the least that is possible.
-// JCCL_RECORD_TRANSACTIONS=1 writes the file anew.
+// Compares the memory accesses of operations, which the emulator counts, with the upper bounds in transactions.txt. The
+// file also contains the least possible figures. JCCL_RECORD_TRANSACTIONS=1 rewrites it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ constexpr int kChannels = 2;
 constexpr unsigned kThreads = 128;
 constexpr size_t kSmallBytes = 1024, kLargeBytes = 256 * 1024;
 
-// The columns of the file; each is the sum of all ranks, but for `rounds`.
+// Columns of the file: sums over all ranks, except `rounds`, which is a maximum.
 constexpr const char* kColumns[] = {"wire",   "wire-min", "local",  "local-min", "data",     "words",
                                     "fences", "rounds",   "host-r", "host-w",    "polls-max"};
 constexpr size_t kColumnCount = std::size(kColumns);
@@ -62,8 +62,8 @@ std::vector<CountedCase> countedCases() {
   return cases;
 }
 
-// The payload that has to cross from rank to rank, and what has to be read and written where it is: inputs, outputs and,
-// where data goes through slots, the slots.
+// Computes the least possible numbers of bytes. `wire` is the payload that crosses between ranks. `local` is read and
+// written in a rank's own memory: inputs, outputs and, if data goes through slots, the slots.
 void leastOf(const CountedCase& c, uint64_t& wire, uint64_t& local) {
   const uint64_t n = kRanks, b = c.bytes;
   uint64_t buffers = 2 * n * b;
@@ -142,15 +142,16 @@ std::map<std::string, Row> recorded() {
 
 void record(const std::vector<std::pair<std::string, Row>>& rows) {
   std::ofstream file(JCCL_TRANSACTIONS);
-  file << "# What " << kRanks << " ranks on " << kRanks << " GPUs do together, " << kChannels << " channels of "
-       << kThreads
-       << " threads; written by JCCL_RECORD_TRANSACTIONS=1\n"
-          "# jccl_cuda_emulated_test --gtest_filter='Transactions.*'. A figure may become smaller, not larger.\n"
-          "#   wire, local         bytes read and written in other GPUs' memory, and in the own; -min: the least "
-          "possible\n"
+  file << "# Memory accesses of operations: sums over " << kRanks << " ranks on " << kRanks << " GPUs, with "
+       << kChannels << " channels of " << kThreads
+       << " threads. To rewrite this file, run\n"
+          "# JCCL_RECORD_TRANSACTIONS=1 jccl_cuda_emulated_test --gtest_filter='Transactions.*'. The figures are "
+          "upper bounds.\n"
+          "#   wire, local         bytes read and written in other GPUs' memory, and in a rank's own; -min: the "
+          "least possible\n"
           "#   data                accesses of threads to payload, flags and headers\n"
-          "#   words               accesses that are ordered, with the scope of the system\n"
-          "#   rounds              how often a thread waits for memory, of the thread that waits most often\n"
+          "#   words               relaxed, acquire and release accesses\n"
+          "#   rounds              number of times that a thread waits for memory; the maximum of all threads\n"
           "#   host-r, host-w      accesses to memory of the host, over PCIe\n"
           "#   polls-max           iterations of loops that wait\n"
           "# operation bytes";
@@ -228,8 +229,8 @@ TEST(Transactions, AreNoMoreThanRecorded) {
   if (records) record(rows);
 }
 
-// What waiting costs others: loads over PCIe by ranks that wait for one that is a millisecond late.
-TEST(Transactions, OfThoseWhoWait) {
+// Polls of host memory over PCIe slow others down. Ranks that wait for a rank a millisecond late must load little.
+TEST(Transactions, WaitingRanksRarelyLoadFromTheHost) {
   constexpr uint64_t kMaxLoads[] = {60, 24, 108};  // by protocol
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
     const Job job{.algorithm = Algorithm::Ring, .protocol = protocol, .skew = 0};
@@ -242,7 +243,7 @@ TEST(Transactions, OfThoseWhoWait) {
     const auto beLate = [&] {
       const uint64_t begin = simt::nanos();
       while (simt::nanos() - begin < 1'000'000) {
-        simt::storeRelaxed(&clock, simt::nanos());  // while memory changes time does not leap
+        simt::storeRelaxed(&clock, simt::nanos());  // time does not leap while memory changes
         simt::pause();
       }
     };

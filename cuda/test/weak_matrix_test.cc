@@ -1,5 +1,5 @@
-// Every kernel family x algorithm x protocol x collective under weak memory by seeds. A few in every run; a number in
-// JCCL_EMULATED_SEEDS sets more, and JCCL_EMULATED_FIRST_SEED for others.
+// Runs every combination of kernel family, algorithm, protocol and collective in weak memory, with several seeds.
+// JCCL_EMULATED_SEEDS sets the number of seeds, which is small by default, and JCCL_EMULATED_FIRST_SEED the first one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ uint64_t numberFrom(const char* variable, uint64_t otherwise) {
 
 class WeakMatrix : public ::testing::TestWithParam<Job> {};
 
-TEST_P(WeakMatrix, IsRightBySeeds) {
+TEST_P(WeakMatrix, IsRightWithEverySeed) {
   const uint64_t first = numberFrom("JCCL_EMULATED_FIRST_SEED", 1);
   const uint64_t seeds = numberFrom("JCCL_EMULATED_SEEDS", 12);
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
@@ -31,7 +31,7 @@ TEST_P(WeakMatrix, IsRightBySeeds) {
     const unsigned threads = random() % 4 == 0 ? 128 : random() % 2 == 0 ? 64 : 32;
     constexpr size_t kCounts[] = {0, 1, 2, 29, 61, 130, 700};
     const size_t count = kCounts[random() % std::size(kCounts)];
-    // Sometimes with slots for more lines than a warp moves at once.
+    // Some seeds use slots for more lines than a warp moves at once.
     const ConnectionShape shape = random() % 3 == 0 ? ConnectionShape(4096, 512, 4096) : ConnectionShape(256, 128, 256);
     StagedOperation staged(GetParam(), size, channels, count, shape);
     emulator::Machine machine(options);

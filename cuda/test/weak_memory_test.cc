@@ -1,5 +1,5 @@
-// The protocols under memory that does no more than it guarantees, by thousands of seeds: stores become visible late
-// and in any order, loads see old values, schedules are unfair. And what happens when the code does less than it must.
+// Runs the protocols in weak memory with thousands of seeds: stores become visible late and in any order, loads see old
+// values, and schedules are unfair. Also checks that these runs catch faults of the protocols' code.
 #include <cstring>
 #include <random>
 
@@ -30,7 +30,7 @@ struct Trial {
   Collective collective = Collective::AllReduce;  // or Reduce, to rank 0
   size_t count = 0;
   int operations = 3;
-  bool together = false;  // in one launch
+  bool together = false;  // all operations are in one launch
   unsigned threads = 64;
   emulator::Options options;
   ConnectionShape shape = ConnectionShape(256, 128, 256);
@@ -38,7 +38,7 @@ struct Trial {
 
 enum class Outcome { Right, Wrong, Stuck };
 
-// Runs all-reduces of int32 one after the other on new connections.
+// Runs operations on int32 in sequence, over new connections. Sets `text` to the trial's parameters and the report.
 template <Protocol P, class Faults = NoFaults>
 Outcome run(const Trial& trial, std::string& text) {
   const size_t count = trial.count;
@@ -121,11 +121,12 @@ void expectRight() {
   }
 }
 
-TEST(WeakMemory, LLIsRightByThousandSeeds) { expectRight<Protocol::LL>(); }
-TEST(WeakMemory, LL128IsRightByThousandSeeds) { expectRight<Protocol::LL128>(); }
-TEST(WeakMemory, SimpleIsRightByThousandSeeds) { expectRight<Protocol::Simple>(); }
+TEST(WeakMemory, LLIsRightWithAThousandSeeds) { expectRight<Protocol::LL>(); }
+TEST(WeakMemory, LL128IsRightWithAThousandSeeds) { expectRight<Protocol::LL128>(); }
+TEST(WeakMemory, SimpleIsRightWithAThousandSeeds) { expectRight<Protocol::Simple>(); }
 
-// A rank receives what a proxy of the host writes: a line word by word, its flag last (native/transport/recv_proxy.cc).
+// A rank receives LL128 lines from a proxy thread of the host, which writes a line word by word and its flag last
+// (native/transport/recv_proxy.cc).
 template <class Faults>
 Outcome receiveLinesOfProxy(uint64_t seed) {
   using Primitives = device::DevicePrimitives<Protocol::LL128, device::Integer<uint32_t>, Faults>;
@@ -137,7 +138,7 @@ Outcome receiveLinesOfProxy(uint64_t seed) {
   ranks.channel(1, 0).recvs[0].transport = TransportKind::Socket;
   std::vector<uint32_t> out(kSteps * kCount);
   emulator::Options options = trialOf(seed).options;
-  options.splitLines = true;  // as it writes them, and as they are read
+  options.splitLines = true;  // the proxy writes lines in parts, and they are read in parts
   emulator::Machine machine(options);
   machine.launch(
       1, 1,
@@ -198,7 +199,7 @@ TEST(WeakMemory, LL128LinesOfAProxyAreWhole) {
   for (uint64_t seed = 1; seed <= 200; ++seed) ASSERT_EQ(receiveLinesOfProxy<NoFaults>(seed), Outcome::Right) << seed;
 }
 
-TEST(Faults, AMissingFenceBehindAProxyIsCaught) {
+TEST(Faults, AMissingFenceOfAProxysReceiverIsCaught) {
   int wrong = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     wrong += receiveLinesOfProxy<MissingFence>(seed) == Outcome::Wrong ? 1 : 0;
@@ -206,7 +207,7 @@ TEST(Faults, AMissingFenceBehindAProxyIsCaught) {
   EXPECT_GT(wrong, 0);
 }
 
-// How many of the seeds show that something is wrong, and how.
+// Number of seeds with which a fault shows, for each kind of failure.
 struct Found {
   int wrong = 0;
   int stuck = 0;
@@ -259,7 +260,7 @@ TEST(Faults, LinesThatComeApartBreakLL128) {
   EXPECT_GT((find<Protocol::LL128, NoFaults>(split, 40).wrong), 0);
 }
 
-TEST(Faults, WithoutAnyTheSameTrialsAreRight) {
+TEST(Faults, TrialsWithoutFaultsAreRight) {
   const Found simple = find<Protocol::Simple, NoFaults>([](Trial& trial) { trial.count = 1; }, 10);
   const Found lines = find<Protocol::LL128, NoFaults>([](Trial&) {}, 40);
   const Found longer =
