@@ -11,7 +11,7 @@ namespace jccl::emulator {
 
 struct Chip {
   const char* name;
-  int capability;  // times ten
+  int capability;  // compute capability times ten
   int multiprocessors;
   int registers;               // of a multiprocessor
   int sharedBytes;             // largest shared memory of a multiprocessor

@@ -65,7 +65,7 @@ std::function<void()> bodyOf(const device::KernelEntry& entry, const void* argum
   return bodyOf<device::ExchangeLaunch>(argument, entry, test::exchangeKernel);
 }
 
-// Names a launch for reports. All launch structures but the exchange's begin with the same members.
+// Names a launch for reports. All launch structures except the exchange's begin with the same members.
 std::string nameOf(const device::KernelEntry& entry, const void* argument) {
   const bool exchange = std::strcmp(entry.family, "exchange") == 0;
   const int rank = exchange ? static_cast<const device::ExchangeLaunch*>(argument)->rank

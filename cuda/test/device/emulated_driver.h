@@ -112,8 +112,8 @@ class EmulatedDriver {
   // error, returns null and sets `result`.
   EmulatedGpu::Stream* streamOf(driver::Stream handle, Result& result);
 
-  // Devices that access pageable memory (HMM or ATS) can use any memory of the process, including memory that the
-  // driver does not know. They do by default.
+  // Sets whether devices can access pageable memory (HMM or ATS), that is, all memory of the process, including memory
+  // that the driver does not know. True by default.
   void setPageable(bool pageable) { pageable_ = pageable; }
   bool isPageable() const { return pageable_; }
   // Number of queries of pointer attributes.
@@ -142,7 +142,7 @@ class EmulatedDriver {
   int version_ = 0;
   int devices_ = 2;
   Chip chip_;
-  std::vector<std::unique_ptr<driver::ContextOpaque>> contexts_;  // by number; those of devices first, by ordinal
+  std::vector<std::unique_ptr<driver::ContextOpaque>> contexts_;  // by number; primary contexts first, by device
   std::vector<std::pair<std::string, KernelNeeds>> needs_;
   std::set<const void*> handles_;
 };
@@ -155,7 +155,7 @@ Status allocateFromPool(driver::Context context, size_t bytes, void*& memory);
 // Allocates like cuMemAllocManaged.
 Status allocateManaged(driver::Context context, size_t bytes, void*& memory);
 
-// Returns the driver's function for a CUDA version, or null if the driver or that version does not have it.
+// Returns the driver's function for a CUDA version, or null if the driver or that version lacks it.
 void* findCall(const char* name, int version);
 
 // The driver's functions, under their names in driver_api.h.

@@ -51,7 +51,7 @@ class EmulatedGpu {
   // Resources of its device that a kernel occupies.
   struct Footprint {
     double multiprocessors = 0;  // number that the kernel's blocks fill, with fractions
-    int carveout = 0;            // bytes of shared memory to which its multiprocessors must be set
+    int carveout = 0;            // shared-memory carve-out that its multiprocessors need, in bytes
     uint16_t user = 0xffff;      // the kernel's bit in the access map
   };
 
@@ -61,7 +61,7 @@ class EmulatedGpu {
   void setSchedule(Schedule schedule, uint64_t seed);
   // Sets the device's numbers of hardware queues and multiprocessors. Called before its first stream is created.
   void setDevice(int device, int queues, int multiprocessors);
-  // Sets the time after which a wait for kernels counts as a deadlock; long enough that slow kernels are none.
+  // Sets the time after which a wait for kernels counts as a deadlock. Slow kernels must take less.
   void setLongestWait(std::chrono::milliseconds longest);
   // Forgets a failure and all work, as the end of a process does; the streams stay. For tests of failures.
   void reset();
@@ -98,10 +98,10 @@ class EmulatedGpu {
   GpuFailure failure();
   std::string whyFailed();
 
-  // Keeps what is put on the stream from now on; a replay puts all of it on a stream.
+  // From now on, items put on the stream are kept instead of run. A replay puts all of them on a stream.
   void beginCapture(Stream* stream);
-  // Appends what is put on the stream from now on to the capture of `origin`: a driver may run branches of a graph one
-  // by one.
+  // From now on, items put on the stream are appended to the capture of `origin`: a driver may run branches of a graph
+  // one by one.
   void joinCapture(Stream* stream, Stream* origin);
   int endCapture(Stream* stream);  // returns the graph's number
   Status replay(int graph, Stream* stream);

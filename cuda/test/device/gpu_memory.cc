@@ -16,7 +16,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr size_t kAddresses = size_t{16} << 30;  // no more, because an emulator of another processor records each page
+constexpr size_t kAddresses = size_t{16} << 30;  // limited, because an emulator of another processor records each page
 constexpr int kUninitialised = 0xa5;
 
 // Content of a legacy handle.

@@ -22,7 +22,7 @@
 
 namespace jccl::emulator {
 
-// Name in /proc of the descriptors and mappings that processes share. Tests count those that are left by it.
+// Name in /proc of the descriptors and mappings that processes share. Tests use the name to count leaked ones.
 constexpr const char* kEmulatedMemoryName = "jccl-emulated-gpu";
 constexpr size_t kGpuPageBytes = size_t{2} << 20;  // unit in which a driver maps memory
 

@@ -40,7 +40,7 @@ class MulticastObjects {
 
   driver::Result create(const driver::MulticastProperties& properties, int& fd);
   bool isObject(int fd) const;
-  // Called when this process obtains and before it closes a handle.
+  // Called after this process has obtained a handle, and before it closes one.
   void gained(int fd);
   void released(int fd);
   driver::Result addDevice(int fd, int device);

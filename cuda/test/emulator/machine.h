@@ -30,8 +30,8 @@ enum class Memory : uint8_t {
 // Order in which threads run if several can.
 enum class Schedule : uint8_t {
   RoundRobin,  // in rotation; a thread runs until it has to wait, or for 4096 calls
-  Random,      // any thread is next, and threads are interrupted anywhere
-  Bursty,      // threads that became ready last, for a while; then any other
+  Random,      // a random thread is next, and threads are interrupted anywhere
+  Bursty,      // for a while the threads that became ready last, then a random one
   Starving,    // a launch, block, warp or thread hardly runs; after a while another one is the victim
   BySeed,      // the seed chooses one of the above
 };

@@ -86,7 +86,7 @@ class Machine::Implementation {
   uint64_t idleRounds_ = 0, idleSince_ = 0, leap_ = 0;
 };
 
-// Breaks up the line meetings that wait for the thread: all of them if `always`, otherwise those that it has missed.
+// Breaks up the line meetings that wait for the thread: all if `always`, otherwise those that it can no longer join.
 void partFromLine(Thread& thread, bool always);
 // Called when the thread leaves the kernel. Reports misuse if other threads still wait for it.
 void leaveMeetings(Thread& thread);

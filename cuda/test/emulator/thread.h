@@ -68,7 +68,7 @@ struct Thread {
   // The last call, and a hash of all calls since the lanes in `mates` met in the warp's meeting number `meeting`.
   Operation operation = Operation::Begin;
   std::source_location place;
-  std::source_location looked;  // of the last load: for a thread that polls, the load of its loop
+  std::source_location looked;  // of the last load, which a report names if the thread polls
   uint32_t mates = 0;
   uint64_t meeting = 0;
   uint64_t path = 0;

@@ -276,7 +276,7 @@ void WeakMemory::notice(WeakThread& weak, const Cell& cell, const Version& versi
   moved = std::max(moved, version.belongs);
 }
 
-// Returns `value` overwritten by the pending stores that the thread knows.
+// Returns `value` after applying the pending stores that the thread knows.
 uint64_t WeakMemory::overlay(const Thread& thread, const Cell& cell, uint64_t value) const {
   for (const PendingStore* store = cell.oldest; store != nullptr; store = store->newer) {
     if (knows(thread, store->block->number, store->thread, store->number)) {
