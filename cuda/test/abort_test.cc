@@ -1,5 +1,6 @@
-// Whatever a kernel of whatever family waits for, the abort word and the deadline end it on every thread and soon; the
-// progress records say where, and nothing in slots and outputs is what it must never be.
+// Tests that the abort word and the deadline soon end every thread of a waiting kernel, for all families of kernels and
+// all kinds of waits. The progress records must say where the kernel waited, and slots and outputs must contain no
+// wrong data.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,15 +14,16 @@ namespace jccl::test::abort_test {
 namespace {
 
 constexpr uint64_t kDeadlineNanos = 4'000'000;
-// A thread reads clock and abort word within a hundred rounds of its loop. In each round it calls a few functions, and
-// the others may run between them, 10 ns each; and the scheduler holds a thread back for a while.
+// A thread reads the clock and the abort word within a hundred rounds of its loop. A round calls a few functions, and
+// all other threads may run between these, 10 ns each. The scheduler may also hold a thread back for a while.
 constexpr uint64_t kMaxNanosPerThread = 10'000;
 constexpr uint64_t kMaxNanosHeldBack = 2'000'000;
 
 // Slots so small that senders run out of credit.
 const ConnectionShape kShape(1024, 1024, 1024);
 
-// What goes wrong: a rank never comes, or ends amid its work. The others then wait, until an abort or their deadline.
+// A failure: one rank, the victim, never starts or is aborted during its work. The others wait until they are aborted
+// or their deadline passes.
 struct Trial {
   int ranks;
   int channels;
@@ -41,7 +43,7 @@ Trial trialOf(uint64_t seed) {
   trial.ranks = 2 + static_cast<int>(random() % 3);
   trial.channels = 1 + static_cast<int>(random() % 2);
   trial.threads = random() % 3 == 0 ? 128 : random() % 2 == 0 ? 64 : 32;
-  // Few steps, each slot used once at most, or so many that senders run out of credit.
+  // Either so few steps that each slot is used at most once, or so many that senders run out of credit.
   trial.count = random() % 2 == 0 ? 150 : 6000;
   trial.victim = static_cast<int>(random() % trial.ranks);
   trial.absent = random() % 3 == 0;
@@ -54,7 +56,7 @@ Trial trialOf(uint64_t seed) {
   return trial;
 }
 
-// Runs it; `took` says how long the threads needed to leave once they had reason to.
+// Runs the trial. Sets `took` to the time in ns between the abort or the deadline and the end of all threads.
 emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took) {
   emulator::Machine machine(trial.options);
   int running = 0;
@@ -86,7 +88,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
           for (int rank = 0; rank < trial.ranks; ++rank) abort(rank);
         }
         const uint64_t from = simt::nanos();
-        // Memory that changes keeps the clock from leaping.
+        // The clock does not leap while memory changes.
         while (running > 0) {
           simt::storeRelaxed(&rounds, rounds + 1);
           simt::pause();
@@ -99,7 +101,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
 
 using Place = std::tuple<WaitFor, Protocol>;
 
-// What the records of failed ranks show.
+// Summary of the progress records of failed ranks.
 struct Summary {
   std::set<Place> places;
   int channels = 0;
@@ -133,7 +135,8 @@ void readRecords(const Trial& trial, StagedOperation& staged, int rank, Code cod
   summary.silent += silent;
 }
 
-// Where no slot is used twice, it holds what it would hold at the end, or still nothing; published ones are whole.
+// Expects that every word of a slot is either zero or equal to its final value in `whole`, and that published slots are
+// complete. The trial must use no slot twice.
 void expectSlotsIntact(const DeviceRanks& found, const DeviceRanks& whole, int channels) {
   const ConnectionShape& shape = found.shape();
   for (int rank = 0; rank < found.size(); ++rank) {

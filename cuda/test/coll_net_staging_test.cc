@@ -1,5 +1,5 @@
-// Ranks on GPUs of hosts whose network reduces: kernels, slots in the host's memory, the leaders' threads, a plug-in of the tests,
-// and a process that simulates its switch.
+// Tests of ranks on GPUs of hosts whose network reduces (CollNet). They cover kernels, slots in host memory and the
+// leaders' threads, with a plug-in of the tests and a process that simulates the plug-in's switch.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -49,8 +49,8 @@ TEST_P(CollNetStaging, SumsOfAllSizesAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, CollNetStaging, ::testing::Values(6, 8, 12));
 
-// What each rank has after an operation of `count` elements on small whole numbers, exact in any order; a byte each where types are
-// integers. `inPlace`: a rank's part is in the buffer of all parts.
+// Runs an operation on `count` elements and returns each rank's results. Integers are small, and reductions of other
+// types get zeros, so that results are exact in any order. If `inPlace`, a rank's part is in the buffer of all parts.
 std::vector<std::vector<uint8_t>> resultsOf(StagedRanks& ranks, OperationCode code, const Choice& choice, size_t count,
                                             bool inPlace = false) {
   const auto size = static_cast<size_t>(ranks.size());
@@ -83,7 +83,7 @@ std::vector<std::vector<uint8_t>> resultsOf(StagedRanks& ranks, OperationCode co
 
 Choice ring() { return choiceOf(Algorithm::Ring, Protocol::Simple, kChannels); }
 
-TEST(CollNetStaged, EveryOperationOfEveryTypeThatTheNetworkHas) {
+TEST(CollNetStaged, EveryOperationAndTypeOfTheNetworkEqualsARing) {
   CollNetStagedRanks all(2, 2);
   std::array<int, kCollectiveCount> done{};
   for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
@@ -104,8 +104,8 @@ TEST(CollNetStaged, EveryOperationOfEveryTypeThatTheNetworkHas) {
 
 class CollNetTrees : public ::testing::TestWithParam<int> {};
 
-// With 4 ranks the tree of a host has two levels; then emulated GPUs have room for one block of each rank.
-TEST_P(CollNetTrees, SumUpWhatAChainDoes) {
+// With 4 ranks, the tree of a host has two levels. The emulated GPU then has room for only one block of each rank.
+TEST_P(CollNetTrees, ReductionsEqualThoseOfAChain) {
   CollNetStagedRanks all(2, GetParam());
   const int channels = GetParam() < 4 ? kChannels : 1;
   std::mt19937_64 random(4);
@@ -142,7 +142,7 @@ TEST_P(CollNetParts, OfAllSizesAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(RanksOfHost, CollNetParts, ::testing::Values(1, 2, 3));
 
-TEST(CollNetStaged, WhatItDoesNotReduceGoesByARing) {
+TEST(CollNetStaged, OperationsThatTheNetworkDoesNotReduceUseARing) {
   CollNetStagedRanks all(2, 1), old(2, 1, 6);
   const auto algorithmOf = [](CollNetStagedRanks& network, Collective collective, ReduceOp op) {
     return network.ranks[0].adjustChoice(chain(), OperationCode{collective, DataType::Int32, op}).algorithm;
@@ -166,7 +166,7 @@ TEST(CollNetStaged, TheTreeOfAHostBeginsAtTheLeader) {
   EXPECT_TRUE(all.ranks[1].setHostTree(0, 0, {}).isOk());
 }
 
-// The network sees the same sum, so only the leaders' own messages show it.
+// The network sees the same sum on both hosts, so only the leaders' own messages show the mismatch.
 TEST(CollNetStaged, AnotherOperationOnAHostIsAMismatch) {
   CollNetStagedRanks all(2, 1);
   std::vector<std::vector<float>> buffers(2, std::vector<float>(100, 1));
@@ -189,7 +189,8 @@ TEST(CollNetStaged, ALatePlugInIsWaitedFor) {
   for (int round = 0; round < 4 && !HasFatalFailure(); ++round) sumUp(all.ranks, chain(), random);
 }
 
-// Whether a rank's kernels end with the network's failure, in a few operations.
+// Expects that within 100 operations a rank's kernels end with the network's failure, and that an error contains
+// `text`.
 void expectFailure(const char* name, const char* text) {
   const Fault fault(name);
   CollNetStagedRanks all(2, 1);

@@ -1,4 +1,5 @@
-// Device memory behind file descriptors: what is made, exported, imported and mapped is gone in the end, whatever was refused.
+// Tests of device memory that is shared by file descriptors. All allocations, descriptors and mappings must be gone at
+// the end, even after refusals.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,14 +25,14 @@ using device::PeerMemory;
 
 constexpr size_t kBytes = 100'000;
 
-// What the emulated driver supports, for as long as this lives.
+// Sets what the emulated driver supports, until the object is destroyed.
 class Sharing {
  public:
   explicit Sharing(const char* words) { ::setenv("JCCL_EMULATED_SHARING", words, 1); }
   ~Sharing() { ::unsetenv("JCCL_EMULATED_SHARING"); }
 };
 
-TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
+TEST(DescriptorMemory, ADescriptorMapsTheSameMemoryAndNothingIsLeft) {
   const Sharing sharing("descriptors");
   const device::DeviceGuard guard(0);
   {
@@ -61,7 +62,7 @@ TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
   expectNothingLeft();
 }
 
-TEST(DescriptorMemory, WhatIsRefusedLeavesNothing) {
+TEST(DescriptorMemory, ARefusalLeavesNothing) {
   const device::DeviceGuard guard(0);
   {
     const Sharing sharing("handles");
@@ -95,7 +96,7 @@ TEST(DescriptorMemory, WhatIsRefusedLeavesNothing) {
   expectNothingLeft();
 }
 
-// Ranks of one process use the pointers, whatever the memory is behind.
+// Two ranks of one process. They use each other's pointers, whether or not the memory has descriptors.
 class Ranks {
  public:
   explicit Ranks(bool descriptors) {
@@ -151,10 +152,10 @@ class Ranks {
     }
   }
 
-  // What another process would see in the introduction of rank 0.
+  // Returns the information of rank 0 as if rank 0 were a rank of another process.
   std::vector<uint8_t> ofAnotherProcess() {
     std::vector<uint8_t> info = infos_[0];
-    info[16] ^= 1;  // magic, base, then the process
+    info[16] ^= 1;  // the process number, after magic and base
     return info;
   }
 
@@ -165,7 +166,7 @@ class Ranks {
   std::vector<uint8_t> infos_[2];
 };
 
-TEST(DescriptorMemory, CommunicatorsHaveItAndGiveItBack) {
+TEST(DescriptorMemory, CommunicatorsUseItAndReleaseIt) {
   const Sharing sharing("descriptors");
   for (int round = 0; round < 3; ++round) {
     Ranks ranks(true);
@@ -179,8 +180,8 @@ TEST(DescriptorMemory, CommunicatorsHaveItAndGiveItBack) {
   expectNothingLeft();
 }
 
-// Slots that are forwarded for others are part of the segment, and an adapter uses them.
-TEST(DescriptorMemory, IsForAdaptersToo) {
+// The slots of forwarded connections are part of the segment, and network adapters use them.
+TEST(DescriptorMemory, AdaptersUseIt) {
   const Sharing sharing("descriptors");
   device::DeviceCommunicatorConfig config;
   config.size = 2;
@@ -199,7 +200,7 @@ TEST(DescriptorMemory, IsForAdaptersToo) {
   ASSERT_TRUE(communicator->forwardedSlots(slots).isOk());
   EXPECT_GE(slots->dmabuf(), 0);
   EXPECT_EQ(slots->bytes() % 65536, 0u);
-  // Its owner closes it, and it stays until the adapter's side does.
+  // The slots outlive the communicator, until the adapter's side releases them.
   std::memset(slots->base(), 1, slots->bytes());
   communicator.reset();
   EXPECT_EQ(slots->base()[slots->bytes() - 1], 1);
@@ -218,7 +219,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
               without.message().find("rank=0: the descriptor of its device memory: it was not received"));
     EXPECT_TRUE(ranks[1].refusedDescriptor());
     ::close(descriptor);
-    // All begin again.
+    // All ranks start again, without descriptors.
     for (int rank = 0; rank < 2; ++rank) ranks[rank].renounceDescriptors("rank 1 was refused one");
     EXPECT_EQ(0, left().mappings);
     ranks.introduce();
@@ -235,7 +236,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
   expectNothingLeft();
 }
 
-// Lengths from the wire are checked.
+// Lengths that other ranks send are checked.
 TEST(DescriptorMemory, AShortDescriptorIsRefused) {
   const Sharing sharing("descriptors");
   Ranks ranks(true);

@@ -1,4 +1,4 @@
-// What staged operations put on streams: order, signals and waits, on emulated GPUs.
+// Tests of host staging on emulated GPUs: the order of operations, stream signals and stream waits.
 #include "cuda/runtime/device_staging.h"
 
 #include <gtest/gtest.h>
@@ -53,13 +53,13 @@ class Staging : public testing::Test {
     return reached;
   }
 
-  const DeviceGuard guard_{0};  // the application's thread has the device's context, too
+  const DeviceGuard guard_{0};  // as on the application's thread, where the device's context is current
   DeviceStaging::Config config_;
   std::unique_ptr<DeviceStaging> staging_;
   Stream streams_[2] = {};
 };
 
-TEST_F(Staging, AStreamWaitHoldsWhatComesLaterUntilItIsOpened) {
+TEST_F(Staging, AStreamWaitHoldsLaterWorkUntilItIsOpened) {
   const std::vector<int> sent(1000, 7);
   std::vector<int> staged(1000, 0), received(1000, 0), later(1000, 0);
   put({copy(staged, sent), signal(kFirst), wait(kFirst), copy(received, staged), signal(kFirst + 1)}, streams_[0]);
@@ -68,7 +68,7 @@ TEST_F(Staging, AStreamWaitHoldsWhatComesLaterUntilItIsOpened) {
   EXPECT_EQ(staged, sent);
   EXPECT_FALSE(reaches(kFirst + 1, kMomentNanos));
   EXPECT_EQ(received[0], 0);
-  for (int& value : staged) value *= 2;  // the collective
+  for (int& value : staged) value *= 2;  // stands for the collective
   staging_->open(kFirst);
   EXPECT_TRUE(reaches(kFirst + 1));
   EXPECT_EQ(received, staged);
@@ -76,17 +76,17 @@ TEST_F(Staging, AStreamWaitHoldsWhatComesLaterUntilItIsOpened) {
   EXPECT_EQ(later, staged);
 }
 
-TEST_F(Staging, OpeningAWaitOpensThoseBeforeAndNoneBehind) {
+TEST_F(Staging, OpeningAWaitOpensEarlierWaitsAndNoLaterOnes) {
   put({wait(kFirst), signal(kFirst), wait(kFirst + 1), signal(kFirst + 1), wait(kFirst + 2), signal(kFirst + 2)},
       streams_[0]);
   EXPECT_FALSE(reaches(kFirst, kMomentNanos));
   staging_->open(kFirst + 1);
-  staging_->open(kFirst);  // takes nothing back
+  staging_->open(kFirst);  // closes no wait again
   EXPECT_TRUE(reaches(kFirst + 1));
   EXPECT_FALSE(reaches(kFirst + 2, kMomentNanos));
 }
 
-TEST_F(Staging, OperationsOnDifferentStreamsFollowOneAnother) {
+TEST_F(Staging, OperationsOnDifferentStreamsRunInTheirOrder) {
   const std::vector<int> sent(1000, 7);
   std::vector<int> first(1000, 0), second(1000, 0);
   put({wait(kFirst), copy(first, sent), signal(kFirst)}, streams_[0]);
@@ -97,7 +97,7 @@ TEST_F(Staging, OperationsOnDifferentStreamsFollowOneAnother) {
   EXPECT_EQ(second, sent);
 }
 
-TEST_F(Staging, TheEndLetsStreamsGoOn) {
+TEST_F(Staging, TheEndOfTheStagingOpensAllWaits) {
   put({wait(kFirst), signal(kFirst)}, streams_[0]);
   const int64_t start = monotonicNanos();
   staging_.reset();
@@ -116,7 +116,7 @@ TEST_F(Staging, NumbersWrap) {
   }
 }
 
-TEST_F(Staging, AStreamThatIsCapturedIsRefusedAndNothingIsThere) {
+TEST_F(Staging, ACapturedStreamIsRefusedAndNothingIsPutOnIt) {
   ASSERT_TRUE(beginCapture(streams_[0]));
   const StagingStep step = signal(kFirst);
   size_t done = 0;

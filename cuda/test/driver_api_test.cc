@@ -1,4 +1,4 @@
-// driver_api.h has the numbers and layouts of cuda.h, where a toolkit is installed.
+// Compares driver_api.h with the numbers and layouts of cuda.h, if a CUDA toolkit is installed.
 #include "cuda/driver/driver_api.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr bool sameSizes(std::index_sequence<I...>) {
   return ((sizeof(std::tuple_element_t<I, Ours>) == sizeof(std::tuple_element_t<I, Theirs>)) && ...);
 }
 
-// As many parameters, of the same sizes.
+// Returns true if both functions have the same number of parameters, of the same sizes.
 template <class Ours, class Theirs>
 constexpr bool same() {
   using A = typename Parameters<Ours>::Types;

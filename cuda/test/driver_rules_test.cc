@@ -1,4 +1,5 @@
-// The emulated driver is as strict as a real one may be: each of its rules ends or holds up what breaks it.
+// Tests that the emulated driver is as strict as a real one can be. Calls that break one of its rules fail or deadlock,
+// and work waits as the rules say.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,13 +29,13 @@ using emulator::GpuFailure;
 constexpr auto kMoment = std::chrono::milliseconds(30);
 constexpr int64_t kLongTimeout = 60'000'000'000;
 
-// One block of 64 threads.
+// Launches one block of 64 threads.
 Result launchOn(driver::Stream stream, driver::Function function, void** arguments) {
   const driver::LaunchConfig config{1, 1, 1, 64, 1, 1, 0, stream, nullptr, 0};
   return driver().launch(&config, function, arguments, nullptr);
 }
 
-// An application's thread, with the primary context of device 0 current, as cudaSetDevice makes it.
+// Tests on a thread of an application: the primary context of device 0 is current, as after cudaSetDevice.
 class DriverRules : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -69,7 +70,7 @@ class DriverRules : public ::testing::Test {
   }
 };
 
-// A kernel that waits for another rank's until it is aborted.
+// A kernel that waits for another rank until it is aborted.
 class Spinning {
  public:
   explicit Spinning(driver::Stream stream, int channels = 1) : ranks_(2, channels, 2), buffer_(64, 1.0f) {
@@ -96,7 +97,7 @@ class Spinning {
   device::Issued issued_;
 };
 
-// Deadlocks are over with the test.
+// Tests that end in a deadlock, which is reset after each test.
 class Deadlocks : public DriverRules {
  protected:
   void TearDown() override {
@@ -104,7 +105,7 @@ class Deadlocks : public DriverRules {
     DriverRules::TearDown();
   }
 
-  // A call that waits for a kernel that does not end.
+  // Expects that the call reports a deadlock, because it waits for a kernel that does not end.
   template <class Call>
   static void expectDeadlock(const std::string& name, Call&& call) {
     EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::milliseconds(200));
@@ -122,7 +123,7 @@ class Deadlocks : public DriverRules {
   }
 };
 
-TEST_F(DriverRules, WhatMayBreakACaptureIsForbiddenWhileOneIsUnderWay) {
+TEST_F(DriverRules, PotentiallyUnsafeCallsAreForbiddenDuringACapture) {
   const driver::Stream stream = newStream(), other = newStream();
   const driver::Event event = recordedOn(other);
   ASSERT_TRUE(comes(event));
@@ -184,8 +185,8 @@ TEST_F(DriverRules, WhatMayBreakACaptureIsForbiddenWhileOneIsUnderWay) {
   }
 }
 
-// As a driver for CUDA 13.0 has it, in all modes and from all threads.
-TEST_F(DriverRules, ACapturedStreamTellsItsContextOnly) {
+// A driver for CUDA 13.0 behaves so in all modes and for calls from all threads.
+TEST_F(DriverRules, OnlyTheContextOfACapturedStreamCanBeQueried) {
   const driver::Stream stream = newStream();
   unsigned long long id = 0;  // NOLINT(google-runtime-int): as the driver has it
   unsigned flags = 0;
@@ -224,7 +225,7 @@ TEST_F(DriverRules, ACaptureIsEndedByItsThreadAndIsolated) {
   EXPECT_EQ(driver().streamBeginCapture(nullptr, CaptureMode::Relaxed), Result::StreamCaptureUnsupported);
 }
 
-TEST_F(DriverRules, AStreamJoinsACaptureByAnEventAndHasToComeBack) {
+TEST_F(DriverRules, AStreamJoinsACaptureByAnEventAndMustBeWaitedFor) {
   const driver::Stream origin = newStream(), joined = newStream();
   std::vector<uint32_t> words(2);
   driver::Address places[] = {reinterpret_cast<uintptr_t>(words.data()), reinterpret_cast<uintptr_t>(&words[1])};
@@ -265,7 +266,7 @@ TEST_F(DriverRules, AStreamJoinsACaptureByAnEventAndHasToComeBack) {
 
 TEST_F(DriverRules, StreamsOfOneHardwareQueueBeginInTheirOrder) {
   const int queues = driver().hardwareQueues;
-  ASSERT_EQ(queues, 32) << "the library sets CUDA_DEVICE_MAX_CONNECTIONS where nobody has";
+  ASSERT_EQ(queues, 32) << "the library sets CUDA_DEVICE_MAX_CONNECTIONS unless it is set";
   std::vector<driver::Stream> streams;
   for (int i = 0; i <= queues; ++i) streams.push_back(newStream());
   Spinning kernel(streams.front());
@@ -279,7 +280,7 @@ TEST_F(DriverRules, StreamsOfOneHardwareQueueBeginInTheirOrder) {
 TEST_F(DriverRules, TheDefaultStreamWaitsForBlockingStreamsOnly) {
   const driver::Stream blocking = newStream(0);
   Spinning kernel(blocking);
-  // In this order: the default stream may share a hardware queue with the other.
+  // The other stream's event comes first, because the two streams may share a hardware queue.
   const driver::Event onOther = recordedOn(newStream()), onDefault = recordedOn(nullptr);
   EXPECT_TRUE(comes(onOther));
   EXPECT_FALSE(comes(onDefault, kMoment));
@@ -324,7 +325,7 @@ TEST_F(Deadlocks, LoadingAModuleWaitsForKernels) {
                  [&] { return driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)); });
 }
 
-// A function that nobody has loaded is loaded by its first launch.
+// The first launch of a function loads it, unless an earlier call has loaded it.
 TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
   driver::Module module = nullptr;
   ASSERT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Success);
@@ -332,7 +333,7 @@ TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
   ASSERT_EQ(driver().moduleFunction(&loaded, module, "jccl_collective_ll_int8"), Result::Success);
   ASSERT_EQ(driver().moduleFunction(&lazy, module, "jccl_collective_ll_int32"), Result::Success);
   int registers = 0;
-  // By what drivers before 12.4 have, too: an attribute is one of a function that is loaded.
+  // A query of an attribute loads the function. Drivers before 12.4 have this call, but no cuFuncLoad.
   ASSERT_EQ(driver().functionAttribute(&registers, driver::FunctionAttribute::Registers, loaded), Result::Success);
   Spinning kernel(newStream());
   EXPECT_EQ(driver().functionAttribute(&registers, driver::FunctionAttribute::Registers, loaded), Result::Success);
@@ -345,10 +346,10 @@ TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
                  [&] { return launchOn(newStream(), lazy, arguments); });
 }
 
-// What a kernel may not access ends it, and everything after it.
+// An access to memory that a kernel may not access ends the kernel, and all later calls fail.
 class IllegalAccess : public Deadlocks {
  protected:
-  // A rank alone copies from one place to the other.
+  // A communicator of one rank copies from one place to the other.
   static Code copies(const void* from, void* to) {
     DeviceRuntimeRanks ranks(1);
     Choice choice;
@@ -367,7 +368,7 @@ class IllegalAccess : public Deadlocks {
   }
 };
 
-TEST_F(IllegalAccess, MemoryThatIsThereIsUsed) {
+TEST_F(IllegalAccess, AllocatedMemoryIsLegal) {
   driver::Address from = 0, to = 0;
   ASSERT_EQ(driver().memoryAllocate(&from, 4000), Result::Success);
   ASSERT_EQ(driver().memoryAllocate(&to, 4000), Result::Success);
@@ -376,7 +377,7 @@ TEST_F(IllegalAccess, MemoryThatIsThereIsUsed) {
   EXPECT_EQ(driver().memoryFree(to), Result::Success);
 }
 
-TEST_F(IllegalAccess, EndsAtFreedMemory) {
+TEST_F(IllegalAccess, FreedMemoryIsIllegal) {
   driver::Address from = 0, to = 0;
   ASSERT_EQ(driver().memoryAllocate(&from, 4000), Result::Success);
   ASSERT_EQ(driver().memoryAllocate(&to, 4000), Result::Success);
@@ -384,7 +385,7 @@ TEST_F(IllegalAccess, EndsAtFreedMemory) {
   expectIllegal(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to));
 }
 
-TEST_F(IllegalAccess, EndsAtMemoryOfAPoolOfAnotherDevice) {
+TEST_F(IllegalAccess, MemoryOfAnotherDevicesPoolIsIllegal) {
   driver::Context other = nullptr;
   ASSERT_EQ(driver().primaryContext(&other, 1), Result::Success);
   const Result enabled = driver().enablePeerAccess(other, 0);
@@ -397,7 +398,7 @@ TEST_F(IllegalAccess, EndsAtMemoryOfAPoolOfAnotherDevice) {
   expectIllegal(pool, to);
 }
 
-TEST_F(IllegalAccess, EndsAtMappedMemoryWithoutAccess) {
+TEST_F(IllegalAccess, MappedMemoryWithoutAccessIsIllegal) {
   const driver::AllocationProperties properties{1, 0, {1, 0}, nullptr, 0, 0, 0, {}};
   size_t unit = 0;
   ASSERT_EQ(driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity), Result::Success);
@@ -418,7 +419,7 @@ TEST_F(IllegalAccess, EndsAtMappedMemoryWithoutAccess) {
   EXPECT_EQ(driver().allocationRelease(allocation), Result::Success);
 }
 
-// Numbers from the occupancy tables of the CUDA C Programming Guide, by hand.
+// The expected numbers were computed by hand from the occupancy tables of the CUDA C Programming Guide.
 TEST(Chips, HaveAsManyBlocksAsTheirResourcesAllow) {
   struct Row {
     const char* chip;
@@ -426,13 +427,13 @@ TEST(Chips, HaveAsManyBlocksAsTheirResourcesAllow) {
     int threads, carveout, blocks;
   };
   const Row rows[] = {
-      {"T4", {168, 16896}, 256, 32 << 10, 1},    // 8 warps of 5376 registers: one block of 43 008 of 65 536
-      {"T4", {64, 1024}, 256, 64 << 10, 4},      // 1024 threads
+      {"T4", {168, 16896}, 256, 32 << 10, 1},    // registers: 8 warps of 5376, 43 008 of 65 536 for one block
+      {"T4", {64, 1024}, 256, 64 << 10, 4},      // limit of 1024 threads
       {"T4", {16, 16896}, 64, 32 << 10, 1},      // shared memory
       {"A100", {64, 0}, 256, 164 << 10, 4},      // registers: 32 warps
-      {"A100", {32, 1024}, 32, 164 << 10, 32},   // blocks
-      {"A100", {16, 40960}, 128, 164 << 10, 4},  // 41 984 bytes of 167 936
-      {"L4", {32, 0}, 256, 100 << 10, 6},        // 1536 threads
+      {"A100", {32, 1024}, 32, 164 << 10, 32},   // limit of 32 blocks
+      {"A100", {16, 40960}, 128, 164 << 10, 4},  // shared memory: 41 984 bytes of 167 936
+      {"L4", {32, 0}, 256, 100 << 10, 6},        // limit of 1536 threads
       {"H100", {168, 16864}, 384, 228 << 10, 1}, {"B200", {168, 16864}, 384, 228 << 10, 1},
   };
   for (const Row& row : rows) {
@@ -444,7 +445,7 @@ TEST(Chips, HaveAsManyBlocksAsTheirResourcesAllow) {
   }
 }
 
-// A kernel of one block, of a rank that has failed: it ends when it begins. It is launched once, which loads it.
+// A kernel of one block that ends at once, because its rank has failed. The constructor launches it once to load it.
 class Short {
  public:
   Short(driver::Stream stream, int carveoutPercent) : stream_(stream) {
@@ -476,9 +477,9 @@ class Short {
   device::DeviceChannel channel_{};
 };
 
-constexpr int kCarveout = 50;  // of the library's kernels
+constexpr int kCarveout = 50;  // preference of the library's kernels, in percent
 
-// Where blocks of a kernel have all places, another one begins when they have ended.
+// If blocks of a kernel fill the device, another kernel begins only after they have ended.
 TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {
   int resident = 0;
   {
@@ -486,7 +487,7 @@ TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {
     ASSERT_TRUE(device::residentBlocks(64, resident).isOk());
   }
   const int slots = resident * EmulatedDriver::ofThisProcess().chip().multiprocessors;
-  if (slots > 32) GTEST_SKIP() << "slots=" << slots << ": only a small chip is filled; Chips has the numbers of others";
+  if (slots > 32) GTEST_SKIP() << "slots=" << slots << ", expected at most 32: this test fills small chips only";
   const driver::Stream stream = newStream();
   Short other(stream, kCarveout);
   for (const bool fits : {true, false}) {
@@ -499,7 +500,7 @@ TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {
   }
 }
 
-// While a kernel runs its multiprocessors keep their carve-out, and one that needs another waits.
+// Multiprocessors keep their carve-out while a kernel runs. A kernel that needs a different carve-out waits.
 TEST_F(DriverRules, KernelsOfDifferentCarveoutsDoNotRunTogether) {
   const driver::Stream stream = newStream();
   Short other(stream, 2 * kCarveout);
@@ -521,7 +522,7 @@ TEST_F(DriverRules, StreamsAndEventsBelongToTheirContext) {
   driver::Event event = nullptr;
   ASSERT_EQ(driver().eventCreate(&event, driver::kEventDisableTiming), Result::Success);
   EXPECT_EQ(driver().eventRecord(event, stream), Result::InvalidHandle);
-  // The library says what is expected.
+  // The library's message says what is expected.
   DeviceRuntimeRanks ranks(1);
   std::vector<float> buffer(8);
   const device::Issued issued = ranks.rank(0).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, Choice(),
@@ -531,7 +532,7 @@ TEST_F(DriverRules, StreamsAndEventsBelongToTheirContext) {
   EmulatedDriver::ofThisProcess().destroyContext(own);
 }
 
-// A thread whose current context is another one keeps it, and the library works in the device's own.
+// The library works in the device's primary context, and the thread keeps the other context that is current.
 TEST_F(DriverRules, TheLibraryWorksFromAThreadWithAnotherContext) {
   driver::Context own = EmulatedDriver::ofThisProcess().makeContext(0);
   ASSERT_NE(own, nullptr);

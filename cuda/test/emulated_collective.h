@@ -13,7 +13,7 @@ void collectiveKernelOf(const device::Launch& launch) {
   Kernel::run(launch, shared);
 }
 
-// Calls body with a null pointer to the element type of a class.
+// Calls `body` with a null pointer to the element type of a class.
 template <class Body>
 void withElement(device::ElementClass element, Body&& body) {
   using device::ElementClass;

@@ -202,8 +202,8 @@ TEST(EmulatorMemory, NeighbouringBytesAreIndependent) {
   EXPECT_EQ(all, std::set<uint64_t>{0x5756555453525150});
 }
 
-// Thread 1 of a block stores, both threads meet at a barrier if `meet`, and thread 0 publishes. Returns the values that
-// thread 1 of another block loads after thread 0 of that block has found the published word and both have met.
+// Thread 1 of a block stores, both threads meet at a barrier if `meet`, and thread 0 publishes. In another block,
+// thread 0 waits for the publication, both threads meet, and thread 1 loads. Returns the set of loaded values.
 std::set<uint64_t> throughBarrier(bool warp, void (*publish)(uint64_t*, uint64_t), bool acquire, bool meet = true) {
   std::set<uint64_t> all;
   for (int seed = 0; seed < kSeeds / 3; ++seed) {

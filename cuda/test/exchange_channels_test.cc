@@ -1,4 +1,4 @@
-// Messages that go by several channels, and the connections that only they use.
+// Tests of messages that are divided among several channels, and of the connections that only exchanges use.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -41,7 +41,8 @@ TEST(ExchangeChannels, EachPartOfAMessageHasOneChannelThatBothEndsKnow) {
   }
 }
 
-// Six ranks have neighbours and others, four channels open ones and compact ones.
+// Some pairs of the six ranks are neighbours in rings and trees, and some are not. So there are full and compact
+// connections.
 TEST(ExchangeChannels, AllToAllsOfAnySizeArrive) {
   constexpr int kSize = 6;
   DeviceRuntimeRanks ranks(kSize, 4, 2);

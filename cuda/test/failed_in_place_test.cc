@@ -1,4 +1,5 @@
-// A rank whose operation in place has failed has its buffers back: no peer's kernel touches them any more.
+// Tests that a rank gets its buffers back when its in-place operation has failed: no peer's kernel accesses them
+// afterwards.
 #include <algorithm>
 #include <atomic>
 
@@ -12,15 +13,16 @@ namespace {
 using device::Issued;
 using emulator::EmulatedGpu;
 
-// In an all-gather in place of which rank 1 contributes all, rank 0 only waits while rank 1 writes into its buffer.
+// Runs in-place all-gathers in which rank 1 contributes all data: rank 0 only waits while rank 1 writes into its
+// buffer.
 class FailedInPlace : public ::testing::Test {
  protected:
   static constexpr size_t kCount = 1'000'000;
   static constexpr float kRefill = -7;
   static constexpr int64_t kLongTimeout = 5'000'000'000;
-  static constexpr int64_t kAmidTheMove = 1'000'000;  // the emulator takes tens of times as long to move so much
+  static constexpr int64_t kAmidTheMove = 1'000'000;  // ns; moving kCount elements takes tens of times as long
 
-  // Threads that wait poll again while others move.
+  // With this schedule, waiting threads poll again while others move data.
   void SetUp() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::Random, 1); }
   void TearDown() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::RoundRobin, 1); }
 
@@ -32,8 +34,9 @@ class FailedInPlace : public ::testing::Test {
   }
   device::Stream stream(int rank) { return ranks_.rank(rank).ownStream(); }
 
-  // Rank 0 uses its buffer again, and rank 1's kernels end.
+  // Rank 0 uses its buffer again.
   void refill() { std::fill(recvs_[0].begin(), recvs_[0].end(), kRefill); }
+  // Expects that the kernels of rank 1, after they have ended, have not written into the buffer since refill().
   void expectRefilled() {
     Application().synchronize(stream(1));
     const auto wrong = std::count_if(recvs_[0].begin(), recvs_[0].end(), [](float found) { return found != kRefill; });
@@ -89,7 +92,7 @@ TEST_F(FailedInPlace, KeepsOutAPeerThatReplaysAGraph) {
   expectRefilled();
 }
 
-TEST_F(FailedInPlace, IsOverWhenTheRankIsClosed) {
+TEST_F(FailedInPlace, ClosingTheRankReturnsItsBuffers) {
   (void)allGather(1);
   (void)allGather(0, kAmidTheMove);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -102,8 +105,8 @@ TEST_F(FailedInPlace, IsOverWhenTheRankIsClosed) {
   expectRefilled();
 }
 
-// Rank 0 has the minimum to move and waits for the others, so its deadline passes in all places.
-TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
+// Rank 0 moves the least data and waits for the others, so its deadline passes at all places of its kernel.
+TEST_F(FailedInPlace, ReturnsTheBuffersWheneverTheDeadlinePasses) {
   constexpr int kRounds = 40;
   constexpr int kSize = 3;
   const Choice inPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);

@@ -1,4 +1,4 @@
-// Kernels that wait: aborted, timed out, meeting another operation; and LL flags that wrap.
+// Tests of waiting kernels that are aborted, time out or meet a different operation, and of LL flags that wrap.
 #include "cuda/test/compared_cases.h"
 #include "cuda/test/device_ranks.h"
 #include "cuda/test/emulated_collective.h"
@@ -7,7 +7,7 @@
 namespace jccl::test::failures_test {
 namespace {
 
-// Blocks that fail with different codes at the same time: what one of them has seen as the result stays that.
+// Blocks fail with different codes at the same time. The result that one of them has seen never changes.
 TEST(FailingBlocks, TheFirstCodeStays) {
   constexpr unsigned kBlocks = 4, kThreads = 64;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -54,7 +54,7 @@ class WaitingKernels : public ::testing::TestWithParam<Protocol> {
   std::vector<std::vector<float>> buffers_;
 };
 
-TEST_P(WaitingKernels, TimeOutAndReportWhomTheyWaitedFor) {
+TEST_P(WaitingKernels, TimeOutAndReportThePeerTheyWaitedFor) {
   DeviceRanks ranks(3);
   ranks.timeoutNanos = 40'000'000;
   emulator::Machine machine;
@@ -73,7 +73,7 @@ TEST_P(WaitingKernels, TimeOutAndReportWhomTheyWaitedFor) {
   EXPECT_EQ(place.waitFor, WaitFor::Data);
   EXPECT_EQ(place.protocol, GetParam());
   EXPECT_EQ(place.step, 0u);
-  // What was issued behind the failure ends at once, and no counter has moved.
+  // An operation that was issued after the failed one ends at once, and no counter has changed.
   emulator::Machine later;
   later.launch(
       1, 128, [&] { collectiveKernel(launch); }, "behind");
@@ -103,7 +103,7 @@ TEST_P(WaitingKernels, EndWhenTheyAreAborted) {
   EXPECT_LT(report.nanos, ranks.timeoutNanos);
 }
 
-TEST_P(WaitingKernels, FindThatAPeerRunsTheSameWithAnotherCount) {
+TEST_P(WaitingKernels, ReportAMismatchIfAPeerHasAnotherCount) {
   for (const size_t other : {size_t{299}, size_t{10}}) {
     DeviceRanks ranks(2);
     ranks.timeoutNanos = 100'000'000;
@@ -122,7 +122,7 @@ TEST_P(WaitingKernels, FindThatAPeerRunsTheSameWithAnotherCount) {
   }
 }
 
-TEST_P(WaitingKernels, FindThatAPeerRunsAnotherOperation) {
+TEST_P(WaitingKernels, ReportAMismatchIfAPeerRunsAnotherOperation) {
   DeviceRanks ranks(2);
   ranks.timeoutNanos = 100'000'000;
   emulator::Machine machine;
@@ -144,8 +144,8 @@ INSTANTIATE_TEST_SUITE_P(Protocols, WaitingKernels, ::testing::Values(Protocol::
                            return std::string(nameOf(info.param));
                          });
 
-// Messages from rank 0 to rank 1 with flags of 6 bits, which wrap every 64 steps. Long ones are rare, at every phase of the
-// wrap: most cells of a slot keep an old flag for several rounds.
+// Rank 0 sends messages to rank 1 with flags of 6 bits, which wrap every 64 steps. Long messages are rare and occur at
+// every phase of the wrap, so most cells of a slot keep an old flag for several rounds.
 TEST(DeviceFlagWrap, StaleCellsNeverCountAsCurrent) {
   using Primitives = device::DevicePrimitives<Protocol::LL, device::Integer<uint8_t>, device::NoFaults, 6>;
   constexpr int kSteps = 3000;

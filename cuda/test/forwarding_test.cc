@@ -1,5 +1,5 @@
-// PXN: ranks on GPUs send to other hosts through the GPU of another rank of theirs. The whole path from kernel to kernel, over a
-// network of faults that takes only data which has been registered.
+// Tests of PXN: ranks on GPUs send to other hosts through the GPU of another rank of their host. They cover the whole
+// path from kernel to kernel, over a simulated network with faults. With even seeds it accepts only registered memory.
 #include <chrono>
 #include <random>
 #include <string>
@@ -18,7 +18,7 @@ std::string takeLog() {
   return log;
 }
 
-// Everybody sends something to everybody else.
+// Every rank sends a message to every other rank.
 void exchange(StagedRanks& ranks, size_t count) {
   const int size = ranks.size();
   const auto valueOf = [](int from, int to, size_t i) { return static_cast<int32_t>(i) * 31 + from * 100 + to; };
@@ -66,20 +66,21 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
   }
 }
 
-// Each of two ranks sends 4 KiB of ints to three ranks of the other host, and nothing else leaves through the first.
+// On each host, two ranks send 4 KiB to each of three ranks of the other host. The host's first rank forwards only
+// these.
 TEST(Forwarding, ManyRanksSendThroughOne) {
   StagedRanks ranks(6, deviceFaultsOf(2), Slots::OnDevice, 3);
   exchange(ranks, 1024);
   for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).forwardedBytes(), 2u * 3 * 4096);
 }
 
-// One message of so many bytes of ranks that are not beside their adapters.
+// Sends or receives one message of a rank whose adapter is near another GPU.
 Issued sendOne(StagedRanks& ranks, int rank, PointToPointTask::Kind kind, int peer, std::vector<uint8_t>& data) {
   return ranks[rank].runPointToPoint({}, {{kind, peer, data.data(), data.size(), 5}}, kLimitNanos,
                                      ranks[rank].ownStream());
 }
 
-TEST(Forwarding, AForwarderThatTakesPartInNothingMovesTheDataOfOthers) {
+TEST(Forwarding, AForwarderMovesDataOfOperationsInWhichItTakesNoPart) {
   StagedRanks ranks(4, deviceFaultsOf(3), Slots::OnDevice, 2);
   std::vector<uint8_t> out(100'000, 7), in(out.size());
   const std::vector<Issued> issued = {sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out),
@@ -91,7 +92,7 @@ TEST(Forwarding, AForwarderThatTakesPartInNothingMovesTheDataOfOthers) {
   EXPECT_EQ(ranks.host(2).forwardedBytes(), 0u);
 }
 
-TEST(Forwarding, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
+TEST(Forwarding, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
   takeLog();
   StagedRanks ranks(4, faultsOf(5), Slots::OnDevice, 2);
   const std::string log = takeLog();
@@ -107,7 +108,7 @@ TEST(Forwarding, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
   EXPECT_EQ(ranks.host(0).forwardedBytes(), 0u);
 }
 
-TEST(Forwarding, AForwarderKnowsWhoStillSendsThroughIt) {
+TEST(Forwarding, AForwarderKnowsIfRanksStillSendThroughIt) {
   StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
   EXPECT_EQ(ranks.host(0).senders(), HostCommunicator::Senders::Here);
   EXPECT_EQ(ranks.host(1).senders(), HostCommunicator::Senders::None);
@@ -129,8 +130,9 @@ TEST(Forwarding, SendsThroughARankThatHasEndedFailAndNameIt) {
   EXPECT_EQ(ranks[2].failure(), Code::Ok);
 }
 
-// The forwarder takes part in nothing; its connection breaks before the message of many slots is over.
-TEST(Forwarding, ABrokenNetworkOfTheForwarderIsTheSendersFailure) {
+// The forwarder takes no part in the operation. Its connection breaks before the message, which needs many slots, is
+// complete.
+TEST(Forwarding, ABrokenNetworkOfTheForwarderFailsTheSender) {
   int named = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));

@@ -1,4 +1,4 @@
-// Communicators whose kernels do not fit on a device together.
+// Tests of communicators whose kernels do not fit on a device together.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -15,8 +15,7 @@ namespace {
 using device::Issued;
 using emulator::EmulatedGpu;
 
-// Of the 12 blocks that are on a device at once.
-constexpr int kChannels = 8;
+constexpr int kChannels = 8;  // one block each, of the 12 that a device can hold at once
 constexpr int kSize = 2;
 constexpr int64_t kShortTimeout = 3'000'000'000;
 
@@ -26,7 +25,7 @@ class FullDevice : public ::testing::Test {
   void SetUp() override {
     const emulator::Chip& chip = emulator::EmulatedDriver::ofThisProcess().chip();
     if (chip.blocks != emulator::kChips[0].blocks)
-      GTEST_SKIP() << "chip=" << chip.name << ": channels here fill the emulator's own";
+      GTEST_SKIP() << "chip=" << chip.name << ", expected \"Emulated GPU\", which these tests fill";
   }
   void make(int channels, int devices) {
     for (int c = 0; c < 2; ++c) {
@@ -52,7 +51,7 @@ class FullDevice : public ::testing::Test {
     for (const Buffers& buffers : buffers_) buffers.expectSum(times);
   }
 
-  // Work of the application on a stream, until release().
+  // Keeps a stream busy until release(), like work of the application.
   void hold(device::Stream stream) {
     auto* held = static_cast<EmulatedGpu::Stream*>(stream);
     ASSERT_TRUE(EmulatedGpu::ofThisProcess().hold(held, [this] { return goes_.load(); }).isOk());
@@ -67,8 +66,8 @@ class FullDevice : public ::testing::Test {
   std::atomic<bool> goes_{false};
 };
 
-// The first to be issued begins late on one device, where the other would take its place.
-TEST_F(FullDevice, WhatDoesNotFitFollowsInTheOrderOfIssue) {
+// On one device, the operation that was issued first begins late, and the other one must not take its place.
+TEST_F(FullDevice, KernelsThatDoNotFitTogetherRunInTheOrderOfIssue) {
   make(kChannels, kSize);
   hold(rank(0, 0).ownStream());
   Issued issued[2][kSize];
@@ -82,7 +81,7 @@ TEST_F(FullDevice, WhatDoesNotFitFollowsInTheOrderOfIssue) {
   expectSums(1);
 }
 
-TEST_F(FullDevice, WhatFitsWaitsForNothing) {
+TEST_F(FullDevice, KernelsThatFitTogetherDoNotWait) {
   make(kChannels, kSize);
   hold(rank(0, 0).ownStream());
   Issued issued[2][kSize];
@@ -95,7 +94,7 @@ TEST_F(FullDevice, WhatFitsWaitsForNothing) {
   expectSums(1);
 }
 
-TEST_F(FullDevice, ReplaysAndOperationsFollowInTheOrderOfIssue) {
+TEST_F(FullDevice, ReplaysAndOperationsRunInTheOrderOfIssue) {
   make(kChannels, kSize);
   std::vector<device::Stream> streams[2];
   std::vector<device::Graph> graphs[2];
@@ -141,7 +140,8 @@ TEST_F(FullDevice, CapturesOnSeveralStreamsAreRefused) {
   EXPECT_NE(rank(1, 0).lastError().find("on one stream"), std::string::npos) << rank(1, 0).lastError();
 }
 
-// Whose kernels wait for each other: one may not wait behind the other communicator, which waits for the second.
+// Ranks of a communicator that share a device must run together. None of their kernels may be queued behind a kernel of
+// the other communicator, which could itself wait for its other rank.
 TEST_F(FullDevice, RanksOfOneDeviceWaitForOtherCommunicatorsOrAreRefused) {
   make(4, 1);
   const Application application(0);
@@ -169,7 +169,7 @@ TEST_F(FullDevice, RanksOfOneDeviceWaitForOtherCommunicatorsOrAreRefused) {
   buffers_[1].expectSum(1);
 }
 
-TEST_F(FullDevice, NewCommunicatorsLearnWhatOthersLeave) {
+TEST_F(FullDevice, TheBlockBudgetShowsWhatOtherCommunicatorsLeave) {
   int blocks = 0, free = 0;
   const auto ask = [&] { ASSERT_TRUE(device::DeviceCommunicator::blockBudget(1, 64, blocks, free).isOk()); };
   ask();

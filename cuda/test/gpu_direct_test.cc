@@ -1,5 +1,5 @@
-// SIMPLE slots in memory of GPUs, which adapters write into and read from: the whole path from kernel to kernel, over a
-// network of faults that keeps garbage bytes in such memory until it has been flushed.
+// Tests of SIMPLE slots in GPU memory, which adapters read and write (GPUDirect RDMA). They cover the whole path from
+// kernel to kernel, over a simulated network that leaves garbage bytes in such memory until it is flushed.
 #include <chrono>
 #include <random>
 #include <string>
@@ -18,7 +18,7 @@ TEST(GpuDirectOverANetwork, EveryAlgorithmAndProtocolBySeed) {
     std::mt19937_64 random(seed);
     StagedRanks ranks(2 + static_cast<int>(seed % 2), deviceFaultsOf(seed), Slots::OnDevice);
     for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
-    // What remains in the slots of one protocol has no meaning to another.
+    // Data that one protocol leaves in the slots must not disturb another protocol.
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
       if (!HasFatalFailure()) sumUp(ranks, choiceOf(algorithm, Protocol::Simple, kChannels), random);
     }
@@ -31,8 +31,9 @@ TEST(GpuDirectOverANetwork, AGroupOfSendsAndCollectives) {
   EXPECT_GT(ranks.network.flushed(), 0u);
 }
 
-// 2000 elements on 2 channels of slots of 4096 bytes: every message of more than nothing is flushed, and none of LL.
-TEST(GpuDirectOverANetwork, OnlyWhatHasArrivedInMemoryOfAGpuIsFlushed) {
+// All-reduces of 2000 elements on 2 channels with slots of 4096 bytes. Every non-empty message into GPU memory is
+// flushed, and no message of LL.
+TEST(GpuDirectOverANetwork, OnlyMessagesIntoGpuMemoryAreFlushed) {
   StagedRanks ranks(2, deviceFaultsOf(4), Slots::OnDevice);
   const auto sum = [&](Protocol protocol) {
     std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(2000, 1));
@@ -52,7 +53,7 @@ TEST(GpuDirectOverANetwork, OnlyWhatHasArrivedInMemoryOfAGpuIsFlushed) {
   EXPECT_GT(2 * ranks.network.flushed(), sent);
 }
 
-TEST(GpuDirectOverANetwork, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
+TEST(GpuDirectOverANetwork, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
   for (LogRecord record; takeLogRecord(&record);) {
   }
   StagedRanks ranks(2, faultsOf(5), Slots::OnDevice);
@@ -66,7 +67,7 @@ TEST(GpuDirectOverANetwork, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
   EXPECT_EQ(ranks.network.flushed(), 0u);
 }
 
-// Data that cannot be made visible is never published: the operation ends with an error that states this.
+// Data whose flush has failed is never published. The operation ends with an error that names the flush.
 TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));

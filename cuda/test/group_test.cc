@@ -1,4 +1,5 @@
-// Groups of operations: how many launches they take, and that nothing else about them changes.
+// Tests of groups of operations: the number of launches that they take, and that their results are those of single
+// operations.
 #include <cstring>
 #include <functional>
 #include <random>
@@ -20,7 +21,7 @@ constexpr uint32_t kChunkBytes = 700;
 
 uint64_t launches() { return EmulatedGpu::ofThisProcess().launches(); }
 
-// One operation of a group, whose buffers are its own.
+// One operation of a group. Each has its own buffers.
 struct Member {
   OperationCode code;
   Choice choice;
@@ -32,7 +33,8 @@ Member member(Collective collective, DataType type, ReduceOp op, Algorithm algor
   return {{collective, type, op}, choiceOf(algorithm, protocol, channels, kChunkBytes, flags), count};
 }
 
-// What a rank sends and receives in each of them; one rank's seed makes the same numbers on host and device.
+// A rank's send and receive buffers of all members. The numbers depend on the rank only, so host and device get equal
+// ones.
 class Memory {
  public:
   Memory(const std::vector<Member>& members, int rank, int size) {
@@ -69,8 +71,8 @@ class Groups : public ::testing::Test {
     }
   }
 
-  // All members as one group on every rank but those below `alone`, which issue them one by one; the results are the host's.
-  // Returns how many launches a rank with a group needed.
+  // Runs all members as one group on every rank, except on ranks below `alone`, which issue them one by one. Expects
+  // the host's results. Returns the number of launches that a rank with a group needed.
   uint64_t compare(const std::vector<Member>& members, int alone = 0) {
     std::vector<Memory> device, host;
     for (int rank = 0; rank < size_; ++rank) {
@@ -117,7 +119,7 @@ class Groups : public ::testing::Test {
   DeviceRuntimeRanks ranks_;
 };
 
-// Every algorithm, and counts and channels that differ, in one launch of each protocol.
+// Returns reductions of every algorithm, with different counts and channels, that share a launch of the protocol.
 std::vector<Member> reductions(Protocol protocol) {
   std::vector<Member> members;
   for (const size_t count : {size_t{1}, size_t{0}, size_t{1999}, size_t{37}}) {
@@ -134,7 +136,7 @@ std::vector<Member> reductions(Protocol protocol) {
   return members;
 }
 
-// The counts of an odd number of ranks, as many as fit into a launch and some more.
+// Launches contain the counts of an odd number of ranks. The largest groups have more than fit into one launch.
 TEST_F(Groups, CountsByRankFitIntoTheirLaunch) {
   const std::vector<int64_t> counts = {1, 2, 3, 0, 1, 3};
   const std::vector<int32_t> expected = {0, 10, 11, 20, 21, 22};
@@ -164,9 +166,9 @@ TEST_F(Groups, ReductionsOfOneKernelAreOneLaunchWithTheHostsBits) {
   }
 }
 
-TEST_F(Groups, RanksNeedNotCutThemAlike) { EXPECT_EQ(compare(reductions(Protocol::Simple), 2), 1u); }
+TEST_F(Groups, RanksMayGroupOperationsDifferently) { EXPECT_EQ(compare(reductions(Protocol::Simple), 2), 1u); }
 
-TEST_F(Groups, WhatMovesBytesSharesALaunchWhateverItsType) {
+TEST_F(Groups, OperationsThatOnlyMoveBytesShareALaunchForAllTypes) {
   const auto moving = [](Collective collective, DataType type, size_t count) {
     return member(collective, type, ReduceOp::Sum, Algorithm::Ring, Protocol::Simple, 2, count);
   };
@@ -176,7 +178,7 @@ TEST_F(Groups, WhatMovesBytesSharesALaunchWhateverItsType) {
             1u);
 }
 
-TEST_F(Groups, AnotherKernelIsAnotherLaunch) {
+TEST_F(Groups, EachKernelNeedsItsOwnLaunch) {
   const auto sum = [](DataType type, Protocol protocol) {
     return member(Collective::AllReduce, type, ReduceOp::Sum, Algorithm::Ring, protocol, 2, 500);
   };
@@ -197,7 +199,7 @@ TEST_F(Groups, OperationsOverPeersBuffersAreOneLaunch) {
   EXPECT_EQ(compare(members), 1u);
 }
 
-// Sends and receives in both directions, and the collectives that consist of them, all at once: none can hold up
+// Sends and receives in both directions, and the collectives that consist of them, run at once, so that none can block
 // another.
 TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
   constexpr size_t kBytes = 20'000;  // more than the slots hold
@@ -228,7 +230,7 @@ TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
     communicator.beginGroup();
     std::vector<PointToPointTask> tasks;
     for (int i = 0; i < size_; ++i) {
-      // Sends first on some ranks, receives first on others.
+      // Some ranks list their sends first, others their receives.
       const auto send = [&] { tasks.push_back({PointToPointTask::Kind::Send, i, messages[rank].data(), kBytes, 77}); };
       if (rank % 2 == 0) send();
       tasks.push_back({PointToPointTask::Kind::Recv, i, received[rank].data() + i * kBytes, kBytes, 77});
@@ -258,8 +260,8 @@ TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
   }
 }
 
-// Members happen in their order: what one wrote is what a later one reads, and then they do not share a launch.
-TEST_F(Groups, AnOperationOnAnothersResultComesAfterIt) {
+// Members run in their order. A member that reads what an earlier one wrote does not share a launch with it.
+TEST_F(Groups, AnOperationOnAnothersResultRunsAfterIt) {
   const Member sum =
       member(Collective::AllReduce, DataType::Int32, ReduceOp::Sum, Algorithm::Ring, Protocol::Simple, 2, 3000);
   std::vector<std::vector<int32_t>> buffers(size_, std::vector<int32_t>(sum.count, 1));
@@ -307,7 +309,8 @@ TEST_F(Groups, ACapturedGroupIsReplayed) {
   }
 }
 
-// Rank 0 goes on to a second operation that no other rank joins: the first is done, and the failure is the second's.
+// Rank 0 continues with a second operation that no other rank issues. The first operation succeeds and the second one
+// fails.
 TEST_F(Groups, AFailureNamesTheMemberThatFailed) {
   const auto sum = [](size_t count) {
     return member(Collective::AllReduce, DataType::Int32, ReduceOp::Sum, Algorithm::Ring, Protocol::LL, 2, count);
@@ -332,7 +335,7 @@ TEST_F(Groups, AFailureNamesTheMemberThatFailed) {
   for (int rank = 1; rank < size_; ++rank) EXPECT_EQ(ranks_.await(rank, issued[rank]), Code::Ok);
 }
 
-TEST_F(Groups, OfWhichAMemberIsRefusedIssuesNothing) {
+TEST_F(Groups, AGroupWithARefusedMemberIssuesNothing) {
   const Member sum =
       member(Collective::AllReduce, DataType::Int32, ReduceOp::Sum, Algorithm::Ring, Protocol::LL, 1, 10);
   std::vector<int32_t> buffer(10, 1);
@@ -345,7 +348,7 @@ TEST_F(Groups, OfWhichAMemberIsRefusedIssuesNothing) {
   EXPECT_EQ(compare({sum}), 1u);
 }
 
-TEST_F(Groups, LargeOnesTakeSeveralLaunches) {
+TEST_F(Groups, LargeGroupsTakeSeveralLaunches) {
   std::vector<Member> members(
       300, member(Collective::AllReduce, DataType::Float32, ReduceOp::Sum, Algorithm::Ring, Protocol::LL, 1, 3));
   const uint64_t launches = compare(members);

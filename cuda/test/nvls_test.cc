@@ -1,4 +1,5 @@
-// NVLS over emulated multicast objects, ranks as threads: results, failures, captures, and what a driver forbids.
+// Tests of NVLS on emulated multicast objects, with ranks of one process: results, failures, captures, and rules of a
+// driver.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +23,7 @@ constexpr int64_t kTimeoutNanos = 60'000'000'000;
 constexpr int kChannels = 2;
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
-// A device for each rank; before the driver is first called.
+// A device for each rank. The variable is set before the first call of the driver.
 [[maybe_unused]] const int devices = ::setenv("JCCL_EMULATED_GPUS", "8", 0);
 
 Choice nvls() {
@@ -39,7 +40,7 @@ struct NvlsRanks : DeviceRuntimeRanks {
   }
 };
 
-// Small whole numbers, which all types hold exactly, and the sums of 8 of them, too.
+// Stores a small whole number. All types represent these numbers, and sums of 8 of them, exactly.
 void put(DataType type, uint8_t* at, int value) {
   const auto as = [&](auto typed) { std::memcpy(at, &typed, sizeof typed); };
   switch (sizeOf(type)) {
@@ -88,7 +89,8 @@ int expected(ReduceOp op, int ranks, size_t i) {
   return op == ReduceOp::Avg ? result / ranks : result;
 }
 
-// Runs one operation on all ranks, from buffers that begin `skip` elements behind an aligned address, and compares it.
+// Runs one operation on all ranks, with buffers that begin `skip` elements after an aligned address, and checks the
+// results.
 void check(NvlsRanks& ranks, OperationCode code, size_t count, size_t skip) {
   const size_t n = static_cast<size_t>(ranks.size()), element = sizeOf(code.type);
   const bool gathers = code.collective == Collective::AllGather,
@@ -122,7 +124,7 @@ void check(NvlsRanks& ranks, OperationCode code, size_t count, size_t skip) {
   }
 }
 
-// On chips and by drivers that have multicast objects: JCCL_EMULATED_CHIP and JCCL_EMULATED_DRIVER name others.
+// Skips tests if the chip (JCCL_EMULATED_CHIP) or the driver (JCCL_EMULATED_DRIVER) has no multicast objects.
 template <class Base>
 class WithMulticast : public Base {
  protected:
@@ -145,7 +147,7 @@ TEST_P(NvlsMatrix, EveryOperationGivesTheExactResultOnAllRanks) {
       for (int op = 0; op < kReduceOpCount; ++op) {
         const OperationCode code{collective, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
         if (!code.valid() || !device::nvlsExecutes(code)) continue;
-        if (code.op == ReduceOp::Avg && isFloat(code.type)) continue;  // quotients: compared with the host's from Java
+        if (code.op == ReduceOp::Avg && isFloat(code.type)) continue;  // Java's tests compare quotients with the host's
         if (collective == Collective::AllGather && (op != 0 || sizeOf(code.type) == 1)) continue;
         constexpr size_t kCounts[] = {0, 1, 77, 1003, 5000};
         check(ranks, code, kCounts[cases % std::size(kCounts)], cases / std::size(kCounts) % 2);
@@ -157,7 +159,7 @@ TEST_P(NvlsMatrix, EveryOperationGivesTheExactResultOnAllRanks) {
   EXPECT_GT(cases, size_t{40});
 }
 
-TEST_F(Nvls, WhatASwitchDoesNotReduceGoesByARing) {
+TEST_F(Nvls, OperationsThatTheSwitchDoesNotReduceUseARing) {
   NvlsRanks ranks(2);
   for (const OperationCode code : {OperationCode{Collective::AllReduce, DataType::Float32, ReduceOp::Max},
                                    OperationCode{Collective::AllReduce, DataType::Int64, ReduceOp::Prod},
@@ -177,7 +179,7 @@ Issued allReduce(NvlsRanks& ranks, int rank, std::vector<float>& buffer, size_t 
                  stream == nullptr ? one.ownStream() : stream);
 }
 
-TEST_F(Nvls, ARankThatDoesNotComeIsNamedAndTheOthersEnd) {
+TEST_F(Nvls, AnAbsentRankIsNamedAndTheOthersEnd) {
   NvlsRanks ranks(3);
   std::vector<std::vector<float>> buffers(3, std::vector<float>(5000, 1));
   std::vector<Issued> issued;
@@ -190,7 +192,7 @@ TEST_F(Nvls, ARankThatDoesNotComeIsNamedAndTheOthersEnd) {
   }
 }
 
-TEST_F(Nvls, AnAbortEndsIt) {
+TEST_F(Nvls, AnAbortEndsTheKernel) {
   NvlsRanks ranks(2);
   std::vector<float> buffer(5000, 1);
   const Issued issued = allReduce(ranks, 0, buffer, 5000, kTimeoutNanos);
@@ -198,7 +200,7 @@ TEST_F(Nvls, AnAbortEndsIt) {
   EXPECT_EQ(ranks.await(0, issued), Code::Aborted);
 }
 
-TEST_F(Nvls, RanksWithOtherArgumentsAreFound) {
+TEST_F(Nvls, DifferentCountsAreAMismatch) {
   NvlsRanks ranks(2);
   std::vector<std::vector<float>> buffers(2, std::vector<float>(5000, 1));
   const Issued first = allReduce(ranks, 0, buffers[0], 5000, 2'000'000'000);
@@ -236,15 +238,15 @@ TEST_F(Nvls, GraphsAreReplayed) {
   }
 }
 
-TEST_F(Nvls, IsDroppedWhereARankCannotJoin) {
-  DeviceRuntimeRanks ranks(2, kChannels, 1);  // both on one device, which can be in a team once
+TEST_F(Nvls, IsDroppedIfARankCannotJoin) {
+  DeviceRuntimeRanks ranks(2, kChannels, 1);  // both on one device, which can join a team only once
   const Status status = ranks.connectNvls();
   EXPECT_NE(status.message().find("cuMulticastAddDevice: device=0"), std::string::npos) << status.message();
   for (int rank = 0; rank < 2; ++rank) ranks.rank(rank).dropMulticast();
   EXPECT_EQ(ranks.rank(0).adjustChoice(nvls(), kSum).algorithm, Algorithm::Ring);
 }
 
-// What the emulated driver refuses as a real one does.
+// The emulated driver refuses the calls that a real driver refuses.
 TEST_F(MulticastRules, AreThoseOfADriver) {
   const device::DeviceGuard guard(0);
   ASSERT_TRUE(guard.status().isOk());
@@ -266,12 +268,12 @@ TEST_F(MulticastRules, AreThoseOfADriver) {
 
   ASSERT_EQ(calls.multicastAddDevice(object, 0), Result::Success);
   EXPECT_EQ(calls.multicastAddDevice(object, 0), Result::InvalidValue);              // twice
-  EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Unknown);  // a driver waits
+  EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Unknown);  // a driver would wait
   EXPECT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::InvalidValue);   // before all are added
   ASSERT_EQ(calls.multicastAddDevice(object, 1), Result::Success);
-  EXPECT_EQ(calls.multicastAddDevice(object, 2), Result::InvalidValue);                      // more than it is for
+  EXPECT_EQ(calls.multicastAddDevice(object, 2), Result::InvalidValue);                      // a third device of two
   EXPECT_EQ(calls.multicastBind(object, 0, foreign, 0, kBytes, 0), Result::InvalidValue);    // of no device of the team
-  EXPECT_EQ(calls.multicastBind(object, 4096, memory, 0, kBytes, 0), Result::InvalidValue);  // no whole pages
+  EXPECT_EQ(calls.multicastBind(object, 4096, memory, 0, kBytes, 0), Result::InvalidValue);  // not whole pages
   EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, 2 * kBytes, 0), Result::InvalidValue);
   EXPECT_EQ(calls.multicastBind(object, 0, object, 0, kBytes, 0), Result::InvalidValue);  // not of cuMemCreate
   EXPECT_EQ(calls.multicastUnbind(object, 0, 0, kBytes), Result::InvalidValue);           // nothing is bound
@@ -286,7 +288,7 @@ TEST_F(MulticastRules, AreThoseOfADriver) {
   driver::Allocation shareable = 0;
   ASSERT_EQ(calls.multicastCreate(&shareable, &properties), Result::Success);
   ASSERT_EQ(calls.multicastAddDevice(shareable, 0), Result::Success);
-  EXPECT_EQ(calls.multicastBind(shareable, 0, memory, 0, kBytes, 0), Result::InvalidValue);  // memory that is not
+  EXPECT_EQ(calls.multicastBind(shareable, 0, memory, 0, kBytes, 0), Result::InvalidValue);  // memory is not shareable
   EXPECT_EQ(calls.addressFree(address, kBytes), Result::Success);
   for (const driver::Allocation one : {object, shareable, memory, foreign}) {
     EXPECT_EQ(calls.allocationRelease(one), Result::Success);

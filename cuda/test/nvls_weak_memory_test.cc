@@ -1,4 +1,4 @@
-// NVLS under memory that does no more than it guarantees: its flags, by hundreds of seeds, and what happens without their release.
+// Tests of the flags of NVLS in weak memory, with hundreds of seeds, and that a missing release is caught.
 #include "cuda/kernels/nvls_kernel.h"
 #include "cuda/test/device_ranks.h"
 
@@ -19,7 +19,8 @@ struct MissingRelease : NoFaults {
   static constexpr bool kSkipsFence = true;
 };
 
-// What the ranks have bound; a multicast address is one of `all`, which nothing else touches.
+// Memory that the ranks have bound to a multicast object. The addresses of `all`, which is never accessed, serve as
+// multicast addresses.
 struct Team {
   Team() { active = this; }
   ~Team() {
@@ -41,7 +42,7 @@ struct Team {
   decltype(emulator::multicastPlaces) before = std::exchange(emulator::multicastPlaces, find);
 };
 
-// Whether all-reduces and all-gathers, one after the other on the same slots, give what they must.
+// Returns true if all-reduces and all-gathers, in sequence on the same slots, have the right results.
 template <class Faults>
 bool isRight(uint64_t seed) {
   Team team;
@@ -111,7 +112,7 @@ bool isRight(uint64_t seed) {
   return true;
 }
 
-TEST(NvlsInWeakMemory, FlagsPublishWhatIsBeforeThem) {
+TEST(NvlsInWeakMemory, FlagsPublishTheStoresBeforeThem) {
   for (uint64_t seed = 1; seed <= 200; ++seed) ASSERT_TRUE(isRight<NoFaults>(seed)) << "seed=" << seed;
 }
 

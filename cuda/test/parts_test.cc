@@ -1,5 +1,5 @@
-// The v-forms, where every rank has a part of its own size: the kernels under the emulator against the host backend, bit
-// for bit. Parts have holes between them, one may be empty, and buffers are anywhere.
+// Compares the results of v-forms by kernels in the emulator with the host's communicators, bit for bit. The parts have
+// gaps between them, a part may be empty, and buffers have any alignment.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -15,7 +15,7 @@ namespace {
 // Counts by rank, then displacements by rank, as Communicator::runV takes them.
 struct Parts {
   std::vector<int64_t> numbers;
-  size_t end = 0;  // of the large buffer, in elements
+  size_t end = 0;  // elements of the buffer of all parts
 
   Parts(int size, size_t base, int shape) : numbers(2 * size) {
     std::mt19937 random(static_cast<unsigned>(size * 1000 + base * 10 + shape));
@@ -45,7 +45,7 @@ struct Case {
   }
 };
 
-// What one rank has of one case: the buffer of all parts, and the one of its own.
+// The buffers of one rank for one case: one for all parts, and one for the rank's own part.
 struct Buffers {
   Guarded large, own;
 
@@ -167,7 +167,7 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
   const int size = GetParam();
   for (int type = 0; type < kDataTypeCount; ++type) {
     const int channels = 1 + type % 2;
-    // Others read the send buffer until all are done: in place is not for reduce-scatter here.
+    // Peers read a rank's send buffer until all ranks are done, so no output overwrites an input here.
     const std::vector<Case> cases = casesOf(static_cast<DataType>(type), size, false);
     AllBuffers host = buffersOf(cases, size), device = buffersOf(cases, size);
     runHost(cases, choiceOf(Algorithm::Direct, Protocol::Simple, 1), 1, host);
@@ -180,7 +180,7 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
         inputs.push_back(device[rank][i].input());
         outputs.push_back(device[rank][i].output());
       }
-      // A communicator has one set of buffer-exchange descriptors; here all cases are operation 1 on sets of their own.
+      // A communicator has one set of buffer-exchange descriptors. Here each case has its own set and is operation 1.
       descriptors.push_back(std::make_unique<InPlaceDescriptors>(channels, inputs, outputs));
     }
     for (size_t i = 0; i < cases.size(); ++i) {
@@ -202,7 +202,8 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, InPlaceParts, ::testing::Values(1, 2, 3, 5), ::testing::PrintToStringParamName());
 
-// All-to-all with messages of different sizes: counts and displacements of what is sent, then of what is received.
+// Returns the numbers of an all-to-all with messages of different sizes: counts and displacements of the sent messages,
+// then of the received ones.
 std::vector<int64_t> messagesOf(int size, int rank, size_t base, size_t& sendEnd, size_t& recvEnd) {
   std::vector<int64_t> numbers(4 * size);
   const auto message = [&](int from, int to) { return static_cast<int64_t>(base * ((from + 2 * to) % 4) + from + to); };

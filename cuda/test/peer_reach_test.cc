@@ -1,4 +1,4 @@
-// Operations in place on memory that peers' contexts do not reach.
+// Tests of in-place operations on memory that the contexts of peers cannot access.
 #include <cstring>
 
 #include "cuda/driver/driver.h"
@@ -19,7 +19,7 @@ const Choice kInPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choic
 // Ranks alternate between two devices that reach each other's memory.
 class PeerReach : public ::testing::Test {
  protected:
-  static constexpr size_t kCount = 60'001;  // two rounds of bounce buffers, and more than is reduced in one shot
+  static constexpr size_t kCount = 60'001;  // two rounds of bounce buffers, and too large for one-shot
 
   void TearDown() override {
     EmulatedDriver::ofThisProcess().setPageable(true);
@@ -56,9 +56,9 @@ class PeerReach : public ::testing::Test {
   std::vector<void*> taken_;
 };
 
-// One rank has such memory, which the others learn only from its kernel. The bits are those of a communicator in which all
-// have memory that everybody reaches.
-TEST_F(PeerReach, MemoryThatPeersDoNotReachIsExchangedThroughTheLibrarys) {
+// Some ranks have buffers that peers cannot access. The other ranks learn this only from the kernels of these ranks.
+// The results must equal, bit for bit, those of a communicator whose buffers all ranks can access.
+TEST_F(PeerReach, DataThatPeersCannotReachGoesThroughTheLibrarysMemory) {
   for (const Memory kind : {Memory::Pool, Memory::Managed}) {
     for (const int size : {2, 3, 8}) {
       for (const bool overwrites : {false, true}) {
@@ -102,8 +102,8 @@ TEST_F(PeerReach, MemoryThatPeersDoNotReachIsExchangedThroughTheLibrarys) {
   }
 }
 
-// What no peer touches may be anybody's: the input of an all-gather, the output of a reduce-scatter.
-TEST_F(PeerReach, GathersAndScattersFromAndToSuchMemory) {
+// Peers access neither the input of an all-gather nor the output of a reduce-scatter, so these may be in such memory.
+TEST_F(PeerReach, AllGatherAndReduceScatterUseMemoryThatPeersCannotReach) {
   constexpr int kSize = 3;
   constexpr size_t kPart = kCount / kSize;
   for (const bool byPeers : {false, true}) {
@@ -139,7 +139,7 @@ TEST_F(PeerReach, GathersAndScattersFromAndToSuchMemory) {
   }
 }
 
-TEST_F(PeerReach, ACapturedOperationUsesSuchMemory) {
+TEST_F(PeerReach, ACapturedOperationUsesMemoryThatPeersCannotReach) {
   DeviceRuntimeRanks ranks(2, 2, 2);
   float* buffers[] = {take(Memory::Plain, 0), take(Memory::Pool, 1)};
   device::Graph graphs[2];
@@ -159,8 +159,8 @@ TEST_F(PeerReach, ACapturedOperationUsesSuchMemory) {
   }
 }
 
-// One question for each buffer, once the driver has said what it is.
-TEST_F(PeerReach, KnownMemoryIsAskedForOnce) {
+// The first operation queries all facts of a buffer; each later operation makes one query for each buffer.
+TEST_F(PeerReach, KnownMemoryTakesOneQueryForEachBuffer) {
   DeviceRuntimeRanks ranks(1);
   const float* send = take(Memory::Plain, 0);
   float* recv = take(Memory::Plain, 0);
@@ -174,7 +174,7 @@ TEST_F(PeerReach, KnownMemoryIsAskedForOnce) {
   EXPECT_EQ(ask(kCount), 2u);
 }
 
-// Addresses come again: what was known of one is no longer so.
+// The driver reuses addresses, so the library must forget what it knew of freed memory.
 TEST_F(PeerReach, MemoryThatWasFreedIsForgotten) {
   EmulatedDriver::ofThisProcess().setPageable(false);
   DeviceRuntimeRanks ranks(2, 2, 2);
@@ -196,7 +196,7 @@ TEST_F(PeerReach, MemoryThatWasFreedIsForgotten) {
   EXPECT_EQ(ranks.rank(0).failure(), Code::Ok) << "nothing was issued";
 }
 
-TEST_F(PeerReach, OfMemoryThatTheDriverDoesNotKnowNothingIsIssued) {
+TEST_F(PeerReach, OperationsOnMemoryUnknownToTheDriverAreRefused) {
   EmulatedDriver::ofThisProcess().setPageable(false);
   DeviceRuntimeRanks ranks(1);
   std::vector<float> unknown(100);

@@ -1,6 +1,6 @@
-// Operations in place on registered buffers, between ranks that take each other for ranks of other processes. What a rank maps of
-// another's is its memory at another address, to which its device alone has access; no device has access to that of another
-// "process" under the owner's address.
+// Tests of in-place operations on registered buffers, between ranks that treat each other as ranks of other processes.
+// A rank maps another rank's memory at a different address, which only the mapping rank's device may access. No device
+// may access the memory of another "process" at the owner's address.
 #include <cstring>
 #include <memory>
 
@@ -30,7 +30,7 @@ struct Layout {
   static int deviceOf(int rank) { return rank % 2; }
 };
 
-// Memory as an application makes it by cuMemCreate, for the devices of the ranks of its process.
+// Memory that an application allocates by cuMemCreate. The devices of all ranks of its process may access it.
 class Memory {
  public:
   Memory(const Layout& layout, int rank, size_t bytes, bool shareable = true)
@@ -55,7 +55,7 @@ class Memory {
     Application(device_).here([&] { return device::unmapAllocation(device::pointerOf(address_), bytes_); });
   }
 
-  // Frees it, and allocates other memory at the same address.
+  // Frees the memory and allocates other memory at the same address.
   void replace() {
     Application(device_).here([&] {
       EXPECT_EQ(driver().memoryUnmap(address_, bytes_), Result::Success);
@@ -88,12 +88,12 @@ class Memory {
   driver::Address address_ = 0;
 };
 
-// Ranks in a layout, and what all of them do together.
+// Ranks in a layout, and calls that all of them make together.
 class Ranks : public DeviceRuntimeRanks {
  public:
   explicit Ranks(const Layout& layout) : DeviceRuntimeRanks(layout.size(), 2, 2, layout.processes) {}
 
-  // The first failure, after which all have dropped it.
+  // Registers a buffer of each rank. Returns the first failure; all ranks have then dropped their buffers.
   Status registerAll(const std::vector<void*>& buffers, size_t bytes, std::vector<uint64_t>& numbers) {
     const size_t n = buffers.size();
     std::vector<std::vector<uint8_t>> infos(n);
@@ -174,7 +174,7 @@ size_t wholeOf(const Case& one, int size) {
   return one.code.collective == Collective::AllReduce ? one.count : one.count * static_cast<size_t>(size);
 }
 
-// What ranks in threads of one process get.
+// Returns the results of ranks that are threads of one process.
 std::vector<std::vector<float>> expectedOf(const Case& one, int size, void (*fill)(float*, int, size_t)) {
   const size_t whole = wholeOf(one, size);
   DeviceRuntimeRanks ranks(size, 2, 2);
@@ -190,9 +190,10 @@ std::vector<std::vector<float>> expectedOf(const Case& one, int size, void (*fil
   return one.overwrites ? sends : recvs;
 }
 
-// Every rank has its buffers at other offsets of one registered buffer, or one of them in memory of its own. The bits are those
-// of ranks that all reach each other's memory under its own address.
-TEST_F(RegisteredBuffers, EveryCollectiveInPlaceHasTheBitsOfThreads) {
+// Each rank uses parts of its registered buffer, at different offsets; in the second pass, one buffer of the last rank
+// is not registered. The results must equal, bit for bit, those of ranks that reach each other's memory at its own
+// address.
+TEST_F(RegisteredBuffers, EveryInPlaceCollectiveEqualsThatOfThreadsBitForBit) {
   constexpr size_t kBytes = size_t{4} << 20;
   for (const Layout& layout : kLayouts) {
     const int size = layout.size();
@@ -252,10 +253,10 @@ TEST_F(RegisteredBuffers, EveryCollectiveInPlaceHasTheBitsOfThreads) {
   }
 }
 
-// Two ranks in two processes, and what each of them has registered.
+// Two ranks in two processes, and the memory that each of them registers.
 class TwoProcesses : public RegisteredBuffers {
  protected:
-  static constexpr size_t kCount = 100'000;  // two-shot
+  static constexpr size_t kCount = 100'000;  // large enough for two-shot
 
   void SetUp() override {
     RegisteredBuffers::SetUp();
@@ -288,8 +289,8 @@ class TwoProcesses : public RegisteredBuffers {
   std::vector<std::unique_ptr<Memory>> memories_;
 };
 
-// What peers have mapped is the memory that was freed.
-TEST_F(TwoProcesses, MemoryThatIsAllocatedAtTheSameAddressIsNotTakenForTheRegistered) {
+// Peers still map the memory that was freed.
+TEST_F(TwoProcesses, NewMemoryAtTheSameAddressIsNotTakenForRegisteredMemory) {
   std::vector<uint64_t> numbers;
   ASSERT_TRUE(registerBoth(numbers).isOk());
   for (const bool replaced : {false, true}) {
@@ -331,7 +332,7 @@ TEST_F(TwoProcesses, AnAllocationIsOpenedOnceAndClosedWithItsLastBuffer) {
       std::string::npos);
 }
 
-// Nothing is unmapped under a kernel; the operation, and others, go on.
+// Memory is not unmapped while a kernel uses it. The operation and others continue.
 TEST_F(TwoProcesses, ABufferThatIsClosedInFlightStaysMapped) {
   const int before = left().mappings;
   std::vector<uint64_t> numbers;
@@ -375,10 +376,10 @@ TEST_F(TwoProcesses, CapturedAndGroupedOperationsUseRegisteredBuffers) {
   ranks_->closeAll(numbers);
 }
 
-TEST_F(TwoProcesses, FormsWithCountsUseRegisteredBuffers) {
+TEST_F(TwoProcesses, VFormsUseRegisteredBuffers) {
   std::vector<uint64_t> numbers;
   ASSERT_TRUE(registerBoth(numbers).isOk());
-  const std::vector<int64_t> counts{10, 90'000, 0, 10};  // then displacements
+  const std::vector<int64_t> counts{10, 90'000, 0, 10};  // two counts, then two displacements
   std::vector<Issued> issued;
   for (int rank = 0; rank < 2; ++rank) {
     float* buffer = memories_[rank]->at();
@@ -395,7 +396,7 @@ TEST_F(TwoProcesses, FormsWithCountsUseRegisteredBuffers) {
   ranks_->closeAll(numbers);
 }
 
-TEST_F(TwoProcesses, WhatPeersCannotOpenIsRefusedWithTheRemedy) {
+TEST_F(TwoProcesses, MemoryThatPeersCannotOpenIsRefusedWithARemedy) {
   const int before = left().mappings;
   const Memory own(kPair, 1, kUnit, false), foreign(kPair, 0, kUnit);
   void *pool = nullptr, *managed = nullptr, *plain = nullptr, *pinned = nullptr;
@@ -437,7 +438,7 @@ TEST_F(TwoProcesses, WhatPeersCannotOpenIsRefusedWithTheRemedy) {
   Application(1).here([&] { return device::releasePinned(pinned); });
 }
 
-TEST_F(TwoProcesses, WhatOneRankCannotOpenIsDroppedByAll) {
+TEST_F(TwoProcesses, ABufferThatOneRankCannotOpenIsDroppedByAll) {
   const int before = left().mappings;
   std::vector<uint64_t> numbers;
   ::setenv("JCCL_EMULATED_SHARING", "descriptors,no-import", 1);
@@ -451,7 +452,7 @@ TEST_F(TwoProcesses, WhatOneRankCannotOpenIsDroppedByAll) {
   ranks_->closeAll(numbers);
 }
 
-// Nothing is believed of the wire.
+// Descriptions come from other ranks and are not trusted.
 TEST_F(TwoProcesses, DescriptionsAreChecked) {
   std::vector<uint8_t> info, own;
   DeviceCommunicator &one = ranks_->rank(0), &other = ranks_->rank(1);
@@ -469,7 +470,7 @@ TEST_F(TwoProcesses, DescriptionsAreChecked) {
   changed[0] ^= 1;
   EXPECT_NE(open(changed).find("magic="), std::string::npos);
   changed = info;
-  changed[24 + 5] = 1;  // bytes, behind magic, rank, byDescriptor and address
+  changed[24 + 5] = 1;  // in `bytes`, which follows magic, rank, byDescriptor and address
   EXPECT_NE(open(changed).find("allocationBytes="), std::string::npos);
   uint64_t number = 0;
   EXPECT_FALSE(one.useBuffer({0}, number).isOk());
@@ -485,7 +486,7 @@ TEST(RegisteredBuffersOfThreads, AreRefused) {
             std::string::npos);
 }
 
-TEST(AccessPage, IsAnsweredOrItsProcessHasEnded) {
+TEST(AccessPage, IsReleasedByAnAnswerOrTheEndOfItsProcess) {
   const uint64_t token[2] = {1, 2}, other[2] = {1, 3};
   device::AccessPage own, seen, wrong;
   UniqueFd descriptor;

@@ -1,4 +1,4 @@
-// The runtime over emulated GPUs: what Java calls, without Java.
+// Tests of the device runtime on emulated GPUs, by the calls that Java makes.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -52,7 +52,7 @@ TEST(DeviceRuntime, EveryConnectionPassesItsSelfTest) {
   }
 }
 
-TEST(DeviceRuntime, KernelsAreInTheDomainOfRemoteMemoryWhereTheGpuHasOne) {
+TEST(DeviceRuntime, KernelsRunInTheDomainOfRemoteMemoryIfTheGpuHasOne) {
   const emulator::EmulatedDriver& driver = emulator::EmulatedDriver::ofThisProcess();
   const bool remote = driver.chip().capability >= 90;
   const uint64_t before = driver.launches(remote), others = driver.launches(!remote);
@@ -69,7 +69,7 @@ TEST(DeviceRuntime, KernelsAreInTheDomainOfRemoteMemoryWhereTheGpuHasOne) {
   EXPECT_EQ(driver.launches(!remote), others);
 }
 
-TEST(DeviceRuntime, AdjustsWhatDoesNotFit) {
+TEST(DeviceRuntime, ChoicesThatDoNotFitTheCollectiveAreAdjusted) {
   DeviceRuntimeRanks ranks(2);
   device::DeviceCommunicator& rank = ranks.rank(0);
   const Choice direct = onTwoChannels(Algorithm::Direct, Protocol::LL, Choice::kTryZeroCopy);
@@ -82,7 +82,7 @@ TEST(DeviceRuntime, AdjustsWhatDoesNotFit) {
             Algorithm::Direct);
 }
 
-// Operations on several streams follow one another, because they share the communicator's connections.
+// Operations on several streams run one after another, because they share the communicator's connections.
 TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
   constexpr int kSize = 2;
   DeviceRuntimeRanks ranks(kSize);
@@ -100,12 +100,12 @@ TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
   for (int rank = 0; rank < kSize; ++rank) {
     ASSERT_EQ(ranks.await(rank, last[rank]), Code::Ok) << ranks.rank(rank).lastError();
   }
-  buffers.expectSum(32);  // all further sums double
+  buffers.expectSum(32);  // each of the five later sums doubles the result
   for (device::Stream stream : streams) application.destroyStream(stream);
 }
 
-// Communicators know nothing of each other: on streams of their own their kernels run side by side, in whatever order the
-// ranks issue them.
+// Communicators are independent: on streams of their own, their kernels run concurrently, in whatever order the ranks
+// issue them.
 TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
   constexpr int kSize = 2, kCommunicators = 3, kRounds = 5;
   const Application application;
@@ -153,7 +153,7 @@ TEST(DeviceRuntime, TwoRanksOnOneStreamAreRefused) {
   application.destroyStream(stream);
 }
 
-TEST(DeviceRuntime, AnotherRankMayUseAStreamThatHasTheHandleOfADestroyedOne) {
+TEST(DeviceRuntime, AnotherRankMayUseANewStreamWithTheHandleOfADestroyedOne) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 8);
   const Application application;
@@ -173,7 +173,7 @@ TEST(DeviceRuntime, AnotherRankMayUseAStreamThatHasTheHandleOfADestroyedOne) {
   application.destroyStream(second);
 }
 
-// Counters advance on the device, so a captured launch can run any number of times, before and after others.
+// Counters advance on the device, so a captured launch can run any number of times, before and after other operations.
 TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
   constexpr int kSize = 2;
   DeviceRuntimeRanks ranks(kSize);
@@ -184,7 +184,7 @@ TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
     std::vector<device::Stream> streams;
     std::vector<device::Graph> graphs;
     for (int rank = 0; rank < kSize; ++rank) {
-      // The stream that the other choice was captured on is gone: a communicator is captured on one.
+      // Both choices are captured on the same stream, because a communicator can be captured on one stream only.
       streams.push_back(ranks.rank(rank).ownStream());
       application.beginCapture(streams[rank]);
       const Issued issued = allReduce(ranks, rank, buffers, choice, streams[rank]);
@@ -202,7 +202,7 @@ TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
   buffers.expectSum(8);
 }
 
-// A capture that the application began on a stream of its own goes over the library's, and over two communicators.
+// The application begins a capture on its own stream. The library's streams of two communicators join it.
 TEST(DeviceRuntime, StreamsThatJoinACaptureAreCaptured) {
   constexpr int kSize = 2;
   std::vector<std::unique_ptr<DeviceRuntimeRanks>> communicators;
@@ -230,7 +230,7 @@ TEST(DeviceRuntime, StreamsThatJoinACaptureAreCaptured) {
       const size_t c = ranks == communicators[0] ? 0 : 1;
       EXPECT_EQ(allReduce(*ranks, rank, buffers[c], ring, own).code, Code::Ok) << ranks->rank(rank).lastError();
     }
-    // One communicator on two streams of a graph.
+    // A communicator cannot be captured on two streams of a graph.
     EXPECT_EQ(allReduce(*communicators[0], rank, buffers[0], ring, streams[rank]).code, Code::Invalid);
     EXPECT_NE(communicators[0]->rank(rank).lastError().find("on one stream"), std::string::npos);
     for (auto& ranks : communicators) join(streams[rank], ranks->rank(rank).ownStream());
@@ -239,7 +239,7 @@ TEST(DeviceRuntime, StreamsThatJoinACaptureAreCaptured) {
   for (int replay = 0; replay < 2; ++replay) {
     for (int rank = 0; rank < kSize; ++rank) application.replay(graphs[rank], streams[rank]);
   }
-  // What is issued then follows the replays.
+  // Operations that are issued now run after the replays.
   std::vector<Issued> last(kSize);
   for (int rank = 0; rank < kSize; ++rank) {
     last[rank] = allReduce(*communicators[0], rank, buffers[0], ring, communicators[0]->rank(rank).ownStream());
@@ -252,7 +252,8 @@ TEST(DeviceRuntime, StreamsThatJoinACaptureAreCaptured) {
   buffers[1].expectSum(2);
 }
 
-// What the library calls, on the capturing thread and on one that looks after its operations, ends no capture.
+// The library's calls invalidate no capture: neither those on the capturing thread, nor those on a thread that watches
+// operations.
 TEST(DeviceRuntime, ACaptureLastsWhileOperationsAreWatched) {
   constexpr int kSize = 2;
   DeviceRuntimeRanks ranks(kSize);
@@ -292,7 +293,7 @@ TEST(DeviceRuntime, ACaptureLastsWhileOperationsAreWatched) {
   buffers.expectSum(1 << 20);
 }
 
-// Replays on a stream of their own and operations on another use the same connections.
+// Replays and operations use the same connections, so they run one after another even on different streams.
 TEST(DeviceRuntime, ReplaysAndOperationsOnDifferentStreamsFollowOneAnother) {
   constexpr int kSize = 2, kRounds = 6;
   DeviceRuntimeRanks ranks(kSize);
@@ -325,7 +326,8 @@ TEST(DeviceRuntime, ReplaysAndOperationsOnDifferentStreamsFollowOneAnother) {
   buffers.expectSum(1 << (2 * kRounds - 1));
 }
 
-// A graph has the arguments of its kernels: any number of operations can be captured while the kernels of others run.
+// A graph contains the arguments of its kernels. So any number of operations can be captured while kernels of other
+// communicators run.
 TEST(DeviceRuntime, CapturesAnyNumberOfOperationsOfEveryKind) {
   constexpr int kSize = 2, kOperations = 50;
   DeviceRuntimeRanks ranks(kSize);
@@ -375,7 +377,7 @@ TEST(DeviceRuntime, CapturesAnyNumberOfOperationsOfEveryKind) {
   EXPECT_EQ(others.await(0, alone), Code::Aborted);
 }
 
-// More large groups than have areas wait for the first ones, and wait for nothing that waits for them.
+// If large groups occupy all argument areas, a later group waits for the earliest ones, which never wait for it.
 TEST(DeviceRuntime, LargeGroupsReuseTheirAreas) {
   constexpr int kSize = 2, kGroups = 80, kMembers = 40;
   DeviceRuntimeRanks ranks(kSize);
@@ -401,7 +403,7 @@ TEST(DeviceRuntime, LargeGroupsReuseTheirAreas) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A rank that closes a communicator waits for no kernel of another one, which may wait for this rank.
+// A rank that closes a communicator waits for no kernel of other communicators, because these may wait for this rank.
 TEST(DeviceRuntime, ClosingWaitsForNoOtherCommunicatorsKernels) {
   ::setenv("JCCL_EMULATED_SHARING", "descriptors", 1);
   DeviceRuntimeRanks spins(2);
@@ -437,7 +439,7 @@ TEST(DeviceRuntime, ADefaultStreamAndABlockingOneAreRefused) {
   application.destroyStream(blocking);
 }
 
-TEST(DeviceRuntime, MoreStreamsThanHardwareQueuesAreToldOf) {
+TEST(DeviceRuntime, MoreStreamsThanHardwareQueuesAreReported) {
   DeviceRuntimeRanks ranks(1);
   Buffers buffers(1, 8);
   const Application application;
@@ -455,9 +457,9 @@ TEST(DeviceRuntime, MoreStreamsThanHardwareQueuesAreToldOf) {
   for (device::Stream stream : streams) application.destroyStream(stream);
 }
 
-// A driver gives none to a thread while another one's copy to pageable memory waits for kernels, which may wait for what this
-// thread issues.
-TEST(DeviceRuntime, OperationsUseEventsThatWereMadeBefore) {
+// A driver creates no event while another thread's copy to pageable memory waits for kernels, and these may wait for an
+// operation of this thread. So operations must not create events.
+TEST(DeviceRuntime, OperationsUseEventsThatWereCreatedBefore) {
   constexpr int kOperations = 100;
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 8);
@@ -496,7 +498,8 @@ TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
   EXPECT_EQ(allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream()).code, Code::Aborted);
 }
 
-// Behind work of the application the kernel begins when its Work has long ended, and the buffers are the application's again.
+// Work of the application on the stream delays the kernel. When the kernel begins, its Work has long ended, and its
+// buffers belong to the application again.
 TEST(DeviceRuntime, AKernelThatBeginsAfterTheAbortTouchesNothing) {
   DeviceRuntimeRanks ranks(1);
   std::vector<float> send(1000, 1), recv(1000, -7);
@@ -512,7 +515,7 @@ TEST(DeviceRuntime, AKernelThatBeginsAfterTheAbortTouchesNothing) {
   EXPECT_EQ(recv, std::vector<float>(1000, -7));
 }
 
-TEST(DeviceRuntime, TheTimeOutPassesOnTheDevice) {
+TEST(DeviceRuntime, OperationsTimeOutOnTheDevice) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100);
   const Issued alone =
@@ -533,7 +536,7 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
   EXPECT_TRUE(codes[0] == Code::Mismatch || codes[1] == Code::Mismatch);
 }
 
-// A rank that is refused after it reports which operation it was.
+// A rank must know which operation has failed before it queries it: the next operation, which is refused, reports it.
 TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnyQuery) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);

@@ -1,4 +1,4 @@
-// The rules by which the emulated driver shares memory between processes: each is one of a real driver's.
+// Tests of the rules by which the emulated driver shares memory between processes. They are rules of a real driver.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ class SharingRules : public ::testing::Test {
   }
 };
 
-// Another process, which waits between its steps.
+// A child process that waits for its parent after each step.
 class Child {
  public:
   template <class Body>
@@ -43,13 +43,13 @@ class Child {
     if (pid_ != 0) return;
     ::_exit(body(*this) ? 0 : 1);
   }
-  // The child's: has come to a step, and waits.
+  // Called by the child after a step: waits for the parent's goOn().
   void step() {
     char byte = 0;
     (void)!::write(toParent_[1], &byte, 1);
     (void)!::read(toChild_[0], &byte, 1);
   }
-  // The parent's.
+  // The parent calls these.
   void awaitStep() {
     char byte = 0;
     ASSERT_EQ(::read(toParent_[0], &byte, 1), 1);
@@ -115,14 +115,14 @@ TEST_F(SharingRules, AHandleOpensAWholeAllocationOnceForEachContext) {
   child.goOn();
   child.awaitStep();
   EXPECT_EQ(free(), Result::Success);
-  // Other memory has the number of the descriptor now.
+  // Now other memory has the number of the descriptor.
   Application().here([&] { return device::allocate(kUnit, memory); });
   child.goOn();
   EXPECT_EQ(child.awaitEnd(), 0);
   EXPECT_EQ(free(), Result::Success);
 }
 
-TEST_F(SharingRules, HandlesAreOfMemoryOfCuMemAllocAlone) {
+TEST_F(SharingRules, OnlyMemoryOfCuMemAllocHasHandles) {
   device::DescriptorMemory memory;
   Application().here([&] { return device::allocateForDescriptors(kUnit, memory); });
   driver::IpcHandle handle{};
@@ -133,8 +133,9 @@ TEST_F(SharingRules, HandlesAreOfMemoryOfCuMemAllocAlone) {
   Application().here([&] { return device::unmapMemory(memory); });
 }
 
-// Mapped memory names its allocation, whoever has released it, and by a number of its own.
-TEST_F(SharingRules, AnAllocationIsFoundByAnAddressAndExportedIfItWasMadeSo) {
+// An address of mapped memory leads to its allocation, even if the handle was released. Every mapping has its own
+// buffer id.
+TEST_F(SharingRules, AnAllocationIsFoundByAnAddressAndExportedIfShareable) {
   uint64_t lastNumber = 0;
   for (const bool shareable : {true, false}) {
     void* memory = nullptr;

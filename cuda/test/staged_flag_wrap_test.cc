@@ -1,5 +1,5 @@
-// LL flags that wrap between kernels with a network in between: connections that begin just before the step at which a slot
-// is scrubbed.
+// Tests of LL flags that wrap between kernels that a network connects. The connections begin just before the step at
+// which slots are scrubbed.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -17,7 +17,7 @@ constexpr uint64_t kScrubbed = uint64_t{1} << 31;
 constexpr uint64_t kLater = kScrubbed + kSlots;
 constexpr size_t kBytes = 400;
 
-// A sender and a receiver, their proxies, and a thread that polls these.
+// A sender and a receiver, their proxies, and a thread that polls the proxies.
 class StagedPair {
  public:
   StagedPair() {
@@ -50,7 +50,7 @@ class StagedPair {
   uint8_t* received(uint64_t step) const { return blocks_[1].memory().llSlot(step); }
   uint32_t llSlotBytes() const { return ranks_.shape().llSlotBytes(); }
 
-  // Moves so many bytes in each of so many steps.
+  // Moves `bytes` bytes in each of `steps` steps, and checks them.
   template <Protocol P>
   void move(uint64_t steps, size_t bytes) {
     emulator::Options options;
@@ -144,7 +144,7 @@ void testStaleCells() {
 
 TEST(StagedFlagWrap, StaleCellsNeverCountAsCurrent) { testStaleCells<Protocol::LL>(); }
 
-TEST(StagedFlagWrap, NorWhereOtherProtocolsRan) {
+TEST(StagedFlagWrap, StaleCellsNeverCountAsCurrentAfterOtherProtocols) {
   testStaleCells<Protocol::LL128>();
   testStaleCells<Protocol::Simple>();
 }

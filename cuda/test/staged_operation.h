@@ -25,7 +25,7 @@ struct Job {
   bool parts = false;               // ranks have parts of different sizes (the v-forms)
   bool overwrites = false;          // the output replaces the input
   int skew = -1;                    // offset of all buffers from a multiple of 16 bytes; below 0: depends on the rank
-  DataType type = DataType::Int32;  // with other types, buffers keep their bytes, and results cannot be checked
+  DataType type = DataType::Int32;  // buffers of other types have as many bytes, but wrong() cannot check them
 
   std::string name() const {
     std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);

@@ -1,6 +1,7 @@
-// GPUs that do not reach each other's memory, over a network that is late, delivers in parts and out of order, and breaks:
-// kernels, slots in the host's memory, the proxy thread, and the proxies of the host's engines. The network is of the
-// kind that takes receives before sends, as verbs do, or streams, as sockets do, by the seed.
+// Tests of GPUs that do not reach each other's memory and communicate over a simulated network, which delays, splits,
+// reorders and breaks. They cover kernels, slots in host memory, the proxy thread, and the proxies of the host's
+// engines. The seed decides which connections wait for posted receives, like verbs, and which are streams, like
+// sockets.
 #include <sys/mman.h>
 
 #include <chrono>
@@ -26,13 +27,13 @@ TEST(StagedOverANetwork, EveryAlgorithmAndProtocolBySeed) {
   }
 }
 
-// Groups go over the network as anything else.
+// Groups use the network like single operations.
 TEST(StagedOverANetwork, AGroupOfSendsAndCollectives) {
   StagedRanks ranks(2, faultsOf(99));
   exchangeAndSumUp(ranks);
 }
 
-// A rank that stays away is waited for until the abort, which ends the kernel soon.
+// A kernel waits for an absent rank until the abort, which soon ends the kernel.
 TEST(StagedOverANetwork, AbortEndsAKernelThatWaits) {
   StagedRanks ranks(2, faultsOf(3));
   std::vector<int32_t> buffer(1000, 1);
@@ -47,8 +48,8 @@ TEST(StagedOverANetwork, AbortEndsAKernelThatWaits) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// The driver unregisters memory when every kernel has ended, and so when one has that waits for the rank which closes; until then
-// the memory stays where it is.
+// To unregister memory, the driver waits for every kernel, including kernels that wait for the rank that closes. So
+// closing leaves the memory mapped until all kernels have ended.
 TEST(StagedOverANetwork, ClosingWaitsForNoOtherCommunicatorsKernels) {
   const auto isMapped = [](void* page) {
     unsigned char resident = 0;
@@ -72,7 +73,7 @@ TEST(StagedOverANetwork, ClosingWaitsForNoOtherCommunicatorsKernels) {
   EXPECT_EQ(spins.await(1, spins.allReduce(1, ring, buffers[1])), Code::Ok);
   EXPECT_EQ(spins.await(0, alone), Code::Ok);
   EXPECT_EQ(buffers[0], std::vector<int32_t>(1000, 2));
-  // Unless another test has left a kernel for good.
+  // The memory is unmapped now, unless another test has left a kernel that never ends.
   std::weak_ptr<int> other;
   {
     auto retired = std::make_shared<int>();
@@ -83,7 +84,7 @@ TEST(StagedOverANetwork, ClosingWaitsForNoOtherCommunicatorsKernels) {
   EXPECT_EQ(isMapped(ends[0].recvBlock), !other.expired());
 }
 
-// Connections of one rank break amid an operation: every rank's kernels end, with an error that names the cause.
+// Connections of one rank break during an operation. The kernels of all ranks end, with an error that names the cause.
 TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
   int broken = 0, reported = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
@@ -105,7 +106,7 @@ TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
     }
     if (ends[0] == Code::Ok && ends[1] == Code::Ok) continue;
     ++broken;
-    // A rank that was done may learn of it as well.
+    // A rank that had already finished may notice the failure as well.
     const Code failures[] = {ranks[0].failure(), ranks[1].failure()};
     if (failures[0] == Code::Transport || failures[1] == Code::Transport) {
       ++reported;
@@ -113,7 +114,7 @@ TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
       EXPECT_TRUE(failures[0] == Code::Timeout || failures[1] == Code::Timeout)
           << static_cast<int>(failures[0]) << " " << static_cast<int>(failures[1]);
     }
-    // Nothing begins any more.
+    // No further operation begins.
     const int failed = ends[0] == Code::Ok ? 1 : 0;
     EXPECT_NE(ranks.allReduce(failed, choiceOf(Algorithm::Ring, Protocol::Simple), buffers[failed]).code, Code::Ok);
   }

@@ -150,7 +150,7 @@ void record(const std::vector<std::pair<std::string, Row>>& rows) {
           "#   wire, local         bytes read and written in other GPUs' memory, and in a rank's own; -min: the "
           "least possible\n"
           "#   data                accesses of threads to payload, flags and headers\n"
-          "#   words               relaxed, acquire and release accesses\n"
+          "#   words               relaxed, acquire and release accesses, which have the scope of the system\n"
           "#   rounds              number of times that a thread waits for memory; the maximum of all threads\n"
           "#   host-r, host-w      accesses to memory of the host, over PCIe\n"
           "#   polls-max           iterations of loops that wait\n"
@@ -229,7 +229,7 @@ TEST(Transactions, AreNoMoreThanRecorded) {
   if (records) record(rows);
 }
 
-// Polls of host memory over PCIe slow others down. Ranks that wait for a rank a millisecond late must load little.
+// One rank is late by a millisecond. The ranks that wait for it must load little over PCIe, to disturb others little.
 TEST(Transactions, WaitingRanksRarelyLoadFromTheHost) {
   constexpr uint64_t kMaxLoads[] = {60, 24, 108};  // by protocol
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {

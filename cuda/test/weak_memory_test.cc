@@ -234,7 +234,7 @@ TEST(Faults, AMissingFenceIsCaught) {
 }
 
 TEST(Faults, ACreditOffByOneIsCaught) {
-  // Many steps in one direction, so that the sender can overtake.
+  // Many steps go in one direction, so that the sender can overtake the receiver.
   const auto longer = [](Trial& trial) {
     trial.count = 1200;
     trial.ranks = 2;

@@ -60,8 +60,8 @@ std::set<std::string> namesIn(const std::string& text) {
   return names;
 }
 
-TEST(DriverLevel, TooOldOnesAreRefusedByTheirVersion) {
-  if (!isTooOld()) GTEST_SKIP() << "one that is new enough";
+TEST(DriverLevel, ATooOldDriverIsRefusedByItsVersion) {
+  if (!isTooOld()) GTEST_SKIP() << "this driver is new enough";
   int count = -1;
   EXPECT_EQ(device::countDevices(count).message(),
             "libcuda.so.1 is of NVIDIA's driver for CUDA 11.4 (driver 470), expected one for CUDA 12.0 (driver 525) or "
@@ -71,7 +71,7 @@ TEST(DriverLevel, TooOldOnesAreRefusedByTheirVersion) {
   EXPECT_EQ(guard.status().code(), Code::System);
 }
 
-TEST(DriverLevel, HasWhatItsRowOfTheDocumentationSays) {
+TEST(DriverLevel, MatchesItsRowOfTheDocumentation) {
   const std::vector<std::string> row = documented();
   ASSERT_GE(row.size(), size_t{kCells}) << "no row of driver " << levelOfThisProcess();
   if (isTooOld()) {
@@ -94,8 +94,8 @@ TEST(DriverLevel, HasWhatItsRowOfTheDocumentationSays) {
   EXPECT_EQ(row[kKernelsOf13], versionOfLevel() < 13000 ? "refused" : "yes");
 }
 
-TEST(DriverLevel, FindsAllOtherCallsInTheFormsThatItDeclares) {
-  if (isTooOld()) GTEST_SKIP() << "has none";
+TEST(DriverLevel, FindsAllCallsThatTheDriverDoesNotLack) {
+  if (isTooOld()) GTEST_SKIP() << "this driver is refused";
   const auto lacks = [](const char* name) {
     return std::any_of(driver().lacks.begin(), driver().lacks.end(),
                        [&](const auto& lack) { return std::string(lack.name) == name; });
@@ -107,7 +107,7 @@ TEST(DriverLevel, FindsAllOtherCallsInTheFormsThatItDeclares) {
 }
 
 TEST(DriverLevel, RefusesKernelsOfALaterMajorVersionBeforeItTouchesADevice) {
-  if (isTooOld()) GTEST_SKIP() << "refused before that";
+  if (isTooOld()) GTEST_SKIP() << "this driver is refused before its kernels are checked";
   int count = 0;
   const Status status = device::countDevices(count);
   if (!isTooOldForKernels()) {
@@ -128,8 +128,8 @@ TEST(DriverLevel, RefusesKernelsOfALaterMajorVersionBeforeItTouchesADevice) {
   EXPECT_EQ(active, 0);
 }
 
-TEST(DriverLevel, SaysWhatItDoesWithout) {
-  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "is refused";
+TEST(DriverLevel, DescribesWhatItLacks) {
+  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "this driver is refused";
   const std::string text = device::describeDriver();
   EXPECT_EQ(text.rfind("driver for CUDA " + driver::describeVersion(versionOfLevel()) + ", kernels of CUDA ", 0), 0U)
       << text;
@@ -137,8 +137,8 @@ TEST(DriverLevel, SaysWhatItDoesWithout) {
   EXPECT_EQ(text.find("without") == std::string::npos, driver().lacks.empty()) << text;
 }
 
-TEST(DriverLevel, RecognisesAnMpsServerWhereTheDriverTells) {
-  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "is refused";
+TEST(DriverLevel, RecognisesAnMpsServerIfTheDriverReportsIt) {
+  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "this driver is refused";
   device::DeviceProperties properties;
   const Status status = device::describeDevice(0, properties);
   ASSERT_TRUE(status.isOk()) << status.message();
@@ -146,7 +146,7 @@ TEST(DriverLevel, RecognisesAnMpsServerWhereTheDriverTells) {
 }
 
 TEST(DriverLevel, LoadsLaunchesAndReplaysKernels) {
-  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "is refused";
+  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "this driver is refused";
   DeviceRuntimeRanks ranks(2, 2, 2);
   if (HasFailure()) return;
   const std::vector<device::Stream> streams = {Application(0).createStream(), Application(1).createStream()};

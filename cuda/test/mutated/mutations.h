@@ -12,7 +12,7 @@ struct Mutations : NoFaults {
   static constexpr bool kSwitched = true;
   static constexpr unsigned kLosesElements = 96;        // the self-test of connections must notice this
   static constexpr unsigned kLosesElementsOfMax = 160;  // the self-test cannot notice this, because it sums
-  static constexpr unsigned kDropsFlagsOfMax = 224;     // nor this; the receiver waits for ever
+  static constexpr unsigned kDropsFlagsOfMax = 224;     // nor can it notice this: the receiver waits for ever
 
   // Returns true if the kernel does not move the last element of a slice.
   JCCL_DEVICE static bool losesElement(const Reduction& reduction) {
