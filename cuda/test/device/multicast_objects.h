@@ -68,7 +68,7 @@ class MulticastObjects {
     size_t bytes = 0;
     ino_t object = 0;
     uint16_t users = 0;
-    std::vector<std::pair<uint8_t*, bool>> members;  // addresses by device; true if mapped only for this object
+    std::vector<std::pair<uint8_t*, bool>> members;  // by device: address, and true if the mapping is this object's own
   };
 
   Object* objectOf(int fd);
