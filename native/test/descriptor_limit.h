@@ -1,4 +1,4 @@
-// A process of a test that has no file descriptor left.
+// Leaves the process of a test without a free file descriptor.
 #pragma once
 
 #include <sys/resource.h>
@@ -8,14 +8,14 @@
 
 namespace jccl::test {
 
-// The undefined-behaviour sanitizer opens a pipe to look at an object, and takes it for one of a wrong type if it cannot.
+// The undefined-behaviour sanitizer opens a pipe to inspect an object. If it cannot, it reports a wrong type.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kSanitizerNeedsDescriptors = true;
 #else
 constexpr bool kSanitizerNeedsDescriptors = false;
 #endif
 
-// While one is there, calls that make a descriptor fail with EMFILE, unless one that was open is closed first.
+// While an instance exists, calls that open a descriptor fail with EMFILE, unless an open one is closed first.
 class NoMoreDescriptors {
  public:
   NoMoreDescriptors() {
@@ -27,7 +27,7 @@ class NoMoreDescriptors {
     ::setrlimit(RLIMIT_NOFILE, &none);
   }
   ~NoMoreDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  // As messages have it.
+  // The limit as messages print it.
   std::string text() const { return "RLIMIT_NOFILE=" + std::to_string(limit_); }
   rlim_t limit() const { return limit_; }
   NoMoreDescriptors(const NoMoreDescriptors&) = delete;

@@ -1,5 +1,5 @@
-// A folder of a test's own with a copy of a plug-in, which reads what it is to do beside it and writes there what it was called
-// with.
+// A temporary folder with a copy of a plug-in. The plug-in reads its configuration from a file of this folder and logs
+// its calls to another.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class PluginFolder {
 
   std::string library() const { return folder_ + "/libplugin.so"; }
 
-  // The lines of the file that is called as the library with this behind.
+  // Returns the lines of the file whose name is that of the library followed by `suffix`.
   std::vector<std::string> lines(const std::string& suffix) const {
     std::ifstream file(library() + suffix);
     std::vector<std::string> lines;
@@ -42,7 +42,7 @@ class PluginFolder {
 
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// How many lines begin so.
+// Returns the number of lines that begin with `begin`.
 inline long count(const std::vector<std::string>& lines, const std::string& begin) {
   return std::count_if(lines.begin(), lines.end(), [&](const std::string& line) { return line.rfind(begin, 0) == 0; });
 }

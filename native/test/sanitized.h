@@ -1,4 +1,5 @@
-// Whether the tests run under a sanitizer, where everything takes ten times as long: repetitions and sizes are smaller there.
+// kSanitized: true if the tests run under a sanitizer, which makes everything ten times slower. Tests then use fewer
+// repetitions and smaller sizes.
 #pragma once
 
 namespace jccl::test {

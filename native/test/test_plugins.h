@@ -1,4 +1,4 @@
-// The network plug-ins of the tests: one for each version of their interface (plugin/socket_plugin.cc).
+// Paths of the network plug-ins for tests: one library for each version of the interface (plugin/socket_plugin.cc).
 #pragma once
 
 #include <array>

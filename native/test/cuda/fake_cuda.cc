@@ -1,5 +1,5 @@
-// As much of NVIDIA's driver as finding devices needs, with two GPUs of its own. FAKE_CUDA in the environment: `none`, no
-// device; `broken`, the second cannot be used.
+// A fake CUDA driver library with two GPUs. Contains only the functions by which devices are found. The environment
+// variable FAKE_CUDA changes it: with `none` no device exists; with `broken` the second GPU cannot be used.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

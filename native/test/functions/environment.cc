@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-// The addresses of a name and of its value, both ended by a zero; value 0 removes the variable.
+// `name` and `value` are the addresses of zero-terminated strings. A value of 0 removes the variable.
 extern "C" __attribute__((visibility("default"))) void Java_io_jccl_integration_NativeFunctions_setVariable(
     void*, void*, int64_t name, int64_t value) {
   const char* const text = reinterpret_cast<const char*>(static_cast<intptr_t>(name));

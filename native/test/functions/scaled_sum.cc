@@ -1,4 +1,5 @@
-// A reduction that an application could bring along; io.jccl.integration.NativeFunctions gives Java its address.
+// A user-defined reduction, as an application could contain. Java's tests get its address from
+// io.jccl.integration.NativeFunctions.
 #include <cstdint>
 
 namespace {

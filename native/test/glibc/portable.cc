@@ -1,6 +1,6 @@
-// A library that is linked as those of the jar are (cmake/SharedLibraries.cmake): it contains the C++ library and native/glibc.
-// portable_library_test.cc loads it into a program that has a C++ library of its own, as a JVM does. Its names are those that
-// such a library may export.
+// A test library that is linked like the libraries of the jar (cmake/SharedLibraries.cmake): it contains the C++
+// library and native/glibc. portable_library_test.cc loads it into a program that has another C++ library, as a JVM
+// has. The names of its functions begin with Java_ because libraries of the jar export no others.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Counts its ends.
+// Counts how often its destructor runs.
 class Counted {
  public:
   explicit Counted(int* ends) : ends_(ends) {}
@@ -37,7 +37,8 @@ class Counted {
 
 }  // namespace
 
-// Throws an exception and catches it `frames` frames above; how many of them were unwound.
+// Throws an exception and catches it `frames` frames above. Returns the number of frames that were unwound, -1 if the
+// exception is not the expected one.
 JCCL_EXPORT int Java_unwind(int frames) {
   int unwound = 0;
   try {
@@ -48,7 +49,8 @@ JCCL_EXPORT int Java_unwind(int frames) {
   return -1;
 }
 
-// Threads copy and drop a shared pointer `rounds` times each: its uses afterwards, and in `ends` how often its object ended.
+// Each thread copies and drops a shared pointer `rounds` times. Returns the use count afterwards, and in `ends` how
+// often the object was destroyed.
 JCCL_EXPORT long Java_share(int threads, int rounds, int* ends) {
   const auto object = std::make_shared<Counted>(ends);
   std::vector<std::thread> users;
@@ -64,7 +66,8 @@ JCCL_EXPORT long Java_share(int threads, int rounds, int* ends) {
   return object.use_count();
 }
 
-// How many of `count` random numbers differ. Of this function: std::random_device may ask the processor.
+// Returns the number of distinct values among `count` random numbers. Calls arc4random itself, because
+// std::random_device may ask the processor instead.
 extern "C" uint32_t arc4random() noexcept;
 JCCL_EXPORT size_t Java_random(int count) {
   std::set<uint32_t> numbers;
@@ -72,7 +75,8 @@ JCCL_EXPORT size_t Java_random(int count) {
   return numbers.size();
 }
 
-// The size of a file, by its path and by its descriptor; -1 if these differ, -2 if there is none.
+// Returns the size of a file, -1 if its path and its descriptor report different files or sizes, -2 if it does not
+// exist.
 JCCL_EXPORT int64_t Java_fileBytes(const char* path) {
   struct stat byPath;
   struct stat byDescriptor;
@@ -86,7 +90,7 @@ JCCL_EXPORT int64_t Java_fileBytes(const char* path) {
              : -1;
 }
 
-// What headers of glibc 2.38 call for sscanf and for strtoull in base 0.
+// The headers of glibc 2.38 redirect sscanf, and strtoull in base 0, to these functions.
 extern "C" int __isoc23_sscanf(const char* text, const char* format, ...);
 extern "C" unsigned long long __isoc23_strtoull(const char* text, char** end, int base);
 JCCL_EXPORT uint64_t Java_parse(const char* text) {

@@ -1,16 +1,17 @@
-// A management library of the tests' own. It simulates what the file beside it describes, whose name is its own with
-// ".txt" behind: a copy of this library with another file is another host. Lines, with everything after # left out:
+// A fake NVML (NVIDIA's management library) that simulates the host that a text file describes. The file's name is that
+// of the library followed by ".txt": a copy of this library with another file is another host. Lines of the file, in
+// which # begins a comment:
 //
-//   gpu BUSID MAJOR MINOR             a GPU; they are numbered as they come
-//   mig GPU MODE                      else the GPU has no MIG
-//   link GPU LINK UP TYPE BUSID       an NVLink; type 0 GPU, 1 processor, 2 switch, 255 not known
-//   weak GPU LINK                     that NVLink supports no memory traffic
-//   c2c GPU COUNT UP MBPS             of so many links to the processor so many are up
-//   p2p GPU GPU STATUS                peer access between two GPUs in both directions, else 0
-//   claim COUNT                       how many GPUs it says there are
-//   fail FUNCTION CODE                what this function returns, always
+//   gpu BUSID MAJOR MINOR             adds a GPU; GPUs are numbered in the order of these lines
+//   mig GPU MODE                      the GPU's MIG mode; without this line it does not support MIG
+//   link GPU LINK UP TYPE BUSID       an NVLink; TYPE of its other end: 0 GPU, 1 processor, 2 switch, 255 unknown
+//   weak GPU LINK                     this NVLink supports no memory traffic
+//   c2c GPU COUNT UP MBPS             COUNT links to the processor, of which UP are up, each with MBPS MB/s
+//   p2p GPU GPU STATUS                status of peer access between two GPUs in both directions; 0 without this line
+//   claim COUNT                       the number of GPUs that the library reports
+//   fail FUNCTION CODE                this function always returns CODE
 //
-// FAKE_NVML_OLD leaves out what libraries lacked before fields and types of link ends were known.
+// FAKE_NVML_OLD leaves out the functions that older libraries lack: field values and the types of remote devices.
 #include <dlfcn.h>
 
 #include <cstring>

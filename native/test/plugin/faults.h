@@ -1,20 +1,25 @@
-// What makes the plug-in of the tests another: JCCL_TEST_PLUGIN_FAULT=KIND or KIND=CALL, read by init and devices.
+// Faults of the network plug-in for tests. init and devices read the chosen one from JCCL_TEST_PLUGIN_FAULT=KIND or
+// KIND=CALL.
 //
-//     blocks=CALL    the call does not return until jccl_test_plugin_release() is called
-//     fails=CALL     the call returns an internal error
-//     handlers=CALL  the call replaces handlers of signals by one that ends the process; `load`: when the library is loaded
-//     crashes=CALL   the call writes where nothing is
-//     never=CALL     connect, accept: no communicator; isend, irecv: no request; test: not done; always "not yet"
-//     properties=P   getProperties has an absurd P: noname, speed, maxcomms, maxrecvs, latency, maxbytes; nodevices, devices: so many
-//     size=S         test says S bytes have come: huge, negative, zero, short
-//     early          test says done before anything has moved
-//     twice          isend sends, and says that it had no space for the request
-//     handle         listen fills its handle with garbage;  nocomm: it returns success and no communicator
-//     breaks=N       the Nth isend or irecv of the process and all later ones fail, until the fault is read again
-//     late           has no space for every second request and answers every third question only
+//     blocks=CALL    CALL does not return until jccl_test_plugin_release() is called
+//     fails=CALL     CALL returns an internal error
+//     handlers=CALL  CALL replaces signal handlers by one that ends the process; `load`: when the library is loaded
+//     crashes=CALL   CALL writes to the null address
+//     never=CALL     CALL always answers "not yet": connect and accept return no communicator, isend and irecv no
+//                    request, and test reports that the request is not done
+//     properties=P   getProperties reports an absurd P: noname, speed, maxcomms, maxrecvs, latency or maxbytes;
+//                    nodevices, devices: the plug-in reports no devices, or INT_MAX of them
+//     size=S         test reports a wrong number of received bytes: huge, negative, zero or short
+//     early          test reports done before any byte has moved
+//     twice          isend sends the message, but reports that it had no space for the request
+//     handle         listen fills its handle with garbage
+//     nocomm         listen returns success, but no communicator
+//     breaks=N       after N calls of isend and irecv in the process, all later ones fail until the fault is read again
+//     late           has no space for every second request, on average, and answers only every third call of test
 //     partial        moves a few bytes at a time
 //
-// Calls that move messages do so only after some that were good.
+// Faults of isend, irecv and test begin after kGoodMessages messages of a communicator; `late`, `breaks` and `partial`
+// at once.
 #pragma once
 
 #include <signal.h>
@@ -33,14 +38,14 @@ namespace jccl::plugin {
 struct Fault {
   std::string kind;
   std::string call;
-  const Fault* before = nullptr;  // none is deleted: a call may still look at it
+  const Fault* before = nullptr;  // the fault chosen earlier; never deleted, because a call may still read it
 };
 
 class Faults {
  public:
   static constexpr uint64_t kGoodMessages = 20;
 
-  // Allocates nothing: a library that is closed before init would lose it.
+  // Must not allocate: a library that is closed before init would leak the memory.
   static void load() {
     if (wanted() == "handlers=load") replaceHandlers();
   }
@@ -58,7 +63,7 @@ class Faults {
   }
   static bool has(const char* kind, const char* call) { return has(kind) && chosen.load()->call == call; }
 
-  // What every call begins with: false if it is to fail.
+  // Must be called first by every call of the plug-in. Executes the faults of `call`; returns false if it must fail.
   static bool enter(const char* call) {
     if (has("blocks", call)) {
       const uint64_t before = releases.load();
@@ -70,7 +75,7 @@ class Faults {
     return !has("fails", call);
   }
 
-  // Whether what moves messages has failed for good.
+  // Counts a call of isend or irecv. Returns true if the fault `breaks` makes it fail.
   static bool isBroken() {
     return has("breaks") && posts.fetch_add(1) >= std::strtoull(chosen.load()->call.c_str(), nullptr, 10);
   }

@@ -1,10 +1,11 @@
-// A profiler plug-in for tests: written to the interface of NCCL's plug-ins, as others are. It has a table for each version, and
-// a library of the tests exports one of them. Each call is a line of the file LIBRARY.PID.events: processes that share the
-// library have a file each.
+// A profiler plug-in for tests. Implements the interface of NCCL's plug-ins like any other plug-in. This file has a
+// table for each version of the interface; each test library exports that of one version. The plug-in appends a line
+// for each call to the file LIBRARY.PID.events: processes that share the library write to different files.
 //
-// JCCL_TEST_PROFILER, or else the file with ".conf" behind, says what it does: a number is its activation mask (all that it
-// knows, where it says nothing); "init" refuses; "fails" fails at each event; "hangs" does not return from init, "stays" not
-// from finalize.
+// The environment variable JCCL_TEST_PROFILER configures the plug-in, or else the file LIBRARY.conf. A number is the
+// activation mask; without one the plug-in activates all events that it knows. Other values: "init" makes
+// initialisation fail; "fails" makes each start of an event fail; "hangs" never returns from init; "stays" never
+// returns from finalize.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ void note(const std::string& line) {
   std::ofstream(ownFile() + "." + std::to_string(::getpid()) + ".events", std::ios::app) << line << "\n";
 }
 
-// The name that an event has in the file; what a parent is called there. An event that was stopped may still be a parent.
+// An event by its name in the file. Lives until finalize, because a stopped event can still be a parent.
 struct Event {
   std::string name;
 };

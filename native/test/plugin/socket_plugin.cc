@@ -1,8 +1,9 @@
-// A network plug-in over TCP, for tests: written to the interface of NCCL's plug-ins, as others are. It has a table for each
-// version, and a library of the tests exports one of them. Every buffer must be in memory that was registered with its
-// communicator: the plug-in refuses others.
-// With JCCL_TEST_PLUGIN_GPUS=cuda or dmabuf it reaches memory of emulated GPUs, registered in the one way or the other; what has
-// arrived is there once it has been flushed. faults.h makes it a bad one.
+// A network plug-in over TCP, for tests. Implements the interface of NCCL's plug-ins like any other plug-in. This file
+// has a table for each version of the interface; each test library exports that of one version. The plug-in refuses
+// buffers outside the memory that was registered with their communicator.
+// With JCCL_TEST_PLUGIN_GPUS=cuda or dmabuf the plug-in can use memory of emulated GPUs, registered by its address or
+// as a DMA-BUF. Received data becomes visible in GPU memory when it is flushed. faults.h lists the faults that tests
+// can inject.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -42,7 +43,7 @@ constexpr Result kRemoteError = 6;
 constexpr size_t kMaxRequests = 32;
 constexpr size_t kMaxRequestsOfV6 = 8;
 constexpr size_t kMaxMessageBytes = size_t{1} << 30;
-// What is sent stays in the cache until it is received.
+// Small enough that sent data stays in the cache until it is received.
 constexpr int kSendBufferBytes = 256 * 1024;
 
 struct Comm;
@@ -50,12 +51,12 @@ struct Comm;
 enum class Kind : uint8_t { Message, Flush };
 
 struct Request {
-  Comm* comm = nullptr;  // null: free
+  Comm* comm = nullptr;  // null if this request is free
   Kind kind = Kind::Message;
   uint8_t* data = nullptr;
-  uint64_t bytes = 0;  // to send, or that can be received; then those that came
+  uint64_t bytes = 0;  // to send; of a receive the capacity, and once the header has arrived the message's size
   uint64_t header = 0;
-  size_t moved = 0;  // of header and data
+  size_t moved = 0;  // bytes, of header and data
   bool done = false;
 };
 
@@ -63,7 +64,7 @@ struct Region {
   Comm* comm;
   uintptr_t begin;
   uintptr_t end;
-  int type;  // of pointer
+  int type;  // of the pointer: kPointerHost or kPointerCuda
 };
 
 struct Comm {
@@ -78,15 +79,15 @@ struct Comm {
   const bool sends;
   std::array<Request, kMaxRequests> requests;
   std::deque<Request*> queue;
-  uint64_t nextHeader = 0;     // of the message behind the first one,
-  size_t nextHeaderBytes = 0;  // as far as it has come with that one
-  bool full = false;           // the kernel has not taken everything
+  uint64_t nextHeader = 0;     // header of the message after the first request's
+  size_t nextHeaderBytes = 0;  // bytes of nextHeader that arrived together with the first request's data
+  bool full = false;           // true while the kernel's send buffer is full
   uint64_t messages = 0;
   int regions = 0;
-  std::map<void*, std::vector<uint8_t>> unflushed;  // by where it belongs
+  std::map<void*, std::vector<uint8_t>> unflushed;  // received data, by its address in GPU memory
 };
 
-// In a handle: where to connect to, and, while that goes on, the socket.
+// Contents of a handle: the address of the listener, and the socket of a connection that is being made (-1 if none).
 struct Handle {
   uint64_t magic;
   sockaddr_in address;
@@ -95,12 +96,12 @@ struct Handle {
 static_assert(sizeof(Handle) <= kHandleBytes);
 constexpr uint64_t kMagic = 0x706c7567696e;
 
-std::atomic<Logger> logger{nullptr};            // set by each communicator
-std::atomic<size_t> maxRequests{kMaxRequests};  // of a communicator, in the version that was initialised
+std::atomic<Logger> logger{nullptr};            // set when a communicator is initialised
+std::atomic<size_t> maxRequests{kMaxRequests};  // of each Comm; depends on the interface's version
 
 std::atomic<uint64_t> calls{0};
-// In no order: a caller that asks in rounds would find the same one refused each time.
-bool everyOther(uint64_t n) {
+// Pseudo-random: in a fixed order, a caller that polls its requests in turn would find the same one refused each time.
+bool allButOneOf(uint64_t n) {
   const uint64_t drawn = (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
   return ((drawn ^ drawn >> 29) * 0xbf58476d1ce4e5b9U >> 33) % n != 0;
 }
@@ -111,7 +112,7 @@ Result fail(Result result, const char* what) {
   return result;
 }
 
-// The first address of this host that leads anywhere else; else the loopback's.
+// Returns the first IPv4 address of this host that is not the loopback's, or else the loopback's.
 in_addr ownAddress() {
   in_addr found{htonl(INADDR_LOOPBACK)};
   ifaddrs* all = nullptr;
@@ -138,7 +139,7 @@ Result begin(Logger log) {
   return kSuccess;
 }
 
-// How memory of GPUs is registered; empty: not at all.
+// Returns how memory of GPUs is registered: "cuda" or "dmabuf"; empty if the plug-in does not support it.
 std::string gpus() {
   const char* way = std::getenv("JCCL_TEST_PLUGIN_GPUS");  // NOLINT(concurrency-mt-unsafe): set before
   return way == nullptr ? "" : way;
@@ -215,7 +216,7 @@ Result connectTo(void* rawHandle, void** sendComm) {
   if (!Faults::enter("connect")) return kInternalError;
   if (Faults::has("never", "connect")) return kSuccess;
   if (handle.magic != kMagic) return kInvalidArgument;
-  if (Faults::has("late") && everyOther(3)) return kSuccess;
+  if (Faults::has("late") && allButOneOf(3)) return kSuccess;
   if (handle.socket < 0) {
     handle.socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (handle.socket < 0) return fail(kSystemError, "socket");
@@ -278,7 +279,7 @@ Result deregMr(void* comm, void* memory) {
   return kSuccess;
 }
 
-// Null: all are in use.
+// Returns null if all requests are in use.
 Request* freeRequest(Comm& comm) {
   auto* const end = comm.requests.begin() + maxRequests;
   auto* const free = std::find_if(comm.requests.begin(), end, [](const Request& one) { return one.comm == nullptr; });
@@ -294,7 +295,7 @@ Result post(void* rawComm, void* data, size_t bytes, void* memory, void** reques
     return fail(kInvalidArgument, "memory that is not registered");
   }
   *request = nullptr;
-  if (Faults::has("late") && everyOther(2)) return kSuccess;
+  if (Faults::has("late") && allButOneOf(2)) return kSuccess;
   if (Faults::isBroken()) return kRemoteError;
   const char* call = comm->sends ? "isend" : "irecv";
   if (++comm->messages > Faults::kGoodMessages) {
@@ -331,7 +332,7 @@ Result iflush(void* rawComm, int n, void** data, int* sizes, void** memory, void
   return kSuccess;
 }
 
-// Done when it is asked for the second time.
+// Completes a flush at the second call of test.
 void flush(Request& request) {
   if (request.moved++ == 0) return;
   const auto arrived = request.comm->unflushed.find(request.data);
@@ -340,7 +341,7 @@ void flush(Request& request) {
   request.done = true;
 }
 
-// The header of a message has come. False: it is none.
+// Applies the complete header of a message to its receive. Returns false if the message is longer than the buffer.
 bool takeHeader(Request& request, Result* result) {
   if (request.header > request.bytes) {
     errno = EMSGSIZE;
@@ -352,10 +353,11 @@ bool takeHeader(Request& request, Result* result) {
   return true;
 }
 
-// Moves what the kernel takes, or has, of the first request; false: nothing.
+// Moves as many bytes of the first request as the kernel accepts or has. Returns false if progress must stop: no byte
+// moved, the send buffer is full, or an error is in `result`.
 bool move(Request& request, Result* result) {
   Comm& comm = *request.comm;
-  // Not at each byte that becomes free, but when the kernel finds that there is enough.
+  // Sends only when poll reports enough space, not whenever a byte becomes free.
   if (pollfd waited{comm.socket, POLLOUT, 0}; comm.full && ::poll(&waited, 1, 0) == 0) return false;
   constexpr size_t kHeaderBytes = sizeof request.header;
   if (!comm.sends && request.moved == 0 && comm.nextHeaderBytes > 0) {
@@ -369,7 +371,7 @@ bool move(Request& request, Result* result) {
     parts[count++] = {reinterpret_cast<uint8_t*>(&request.header) + request.moved, kHeaderBytes - request.moved};
   }
   const size_t inData = request.moved < kHeaderBytes ? 0 : request.moved - kHeaderBytes;
-  // What follows the header of a message that comes is only known with it.
+  // A receive learns the size of its data from the header.
   const size_t missing = request.bytes - inData;
   if (comm.sends || count == 0) parts[count++] = {request.data + inData, missing};
   if (!comm.sends && count == 1 && request.moved >= kHeaderBytes) {
@@ -435,7 +437,7 @@ Result test(void* rawRequest, int* done, int* sizes) {
   Comm* comm = request->comm;
   if (comm == nullptr) return kInvalidArgument;
   *done = 0;
-  if (Faults::has("late") && everyOther(3)) return kSuccess;
+  if (Faults::has("late") && allButOneOf(3)) return kSuccess;
   const bool good = comm->messages <= Faults::kGoodMessages;
   if (!good && !Faults::enter("test")) return kInternalError;
   if (!good && Faults::has("never", "test")) return kSuccess;
@@ -472,7 +474,7 @@ Result closeListen(void* listenComm) {
   return good ? kSuccess : kInternalError;
 }
 
-// The functions whose signatures differ, by version.
+// Returns the table of one version of the interface.
 template <int Version>
 NetTable<Version> table() {
   NetTable<Version> made{};
@@ -539,12 +541,12 @@ NetTable<Version> table() {
 }  // namespace
 }  // namespace jccl::plugin
 
-// How many requests communicators of this process had when they were closed, since the last call.
+// Returns the number of unfinished requests of communicators that this process closed since the previous call.
 extern "C" __attribute__((visibility("default"))) uint64_t jccl_test_plugin_left() {
   return jccl::plugin::leftRequests.exchange(0);
 }
 
-// Lets calls that block return.
+// Makes blocked calls return.
 extern "C" __attribute__((visibility("default"))) void jccl_test_plugin_release() { jccl::plugin::Faults::release(); }
 
 #define JCCL_EXPORT(version)                                                                                         \

@@ -1,5 +1,5 @@
-// A process that simulates a network's switch for the CollNet plug-in of the tests: it sums what the members of a group send. It writes
-// the port that it listens on, and ends when its input does.
+// A program that simulates the switch of a network for the CollNet plug-in for tests: reduces and gathers the data that
+// the members of a group send. Prints the port on which it listens, and ends when its standard input does.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -64,7 +64,7 @@ bool opOf(int32_t number, ReduceOp* op) {
   }
 }
 
-// The sum of what all have sent; false where that makes no sense.
+// Reduces the data of all members into `sum`. Returns false if the type, the operator or the size is invalid.
 bool reduce(const SwitchRequest& request, const std::vector<std::vector<uint8_t>>& data, std::vector<uint8_t>* sum) {
   DataType type{};
   ReduceOp op{};
@@ -83,7 +83,7 @@ bool answer(int socket, uint32_t failed, uint8_t* result, size_t bytes) {
   return move(socket, &header, sizeof header, true) && move(socket, result, bytes, true);
 }
 
-// One operation of all members; false: the group is over.
+// Serves one operation of all members. Returns false if a member is gone or the operation failed; that ends the group.
 bool serveOne(const std::vector<int>& members) {
   std::vector<SwitchRequest> requests(members.size());
   std::vector<std::vector<uint8_t>> data(members.size());
@@ -109,7 +109,7 @@ bool serveOne(const std::vector<int>& members) {
   for (size_t i = 0; i < members.size(); ++i) {
     uint64_t begin = 0;
     uint64_t end = result.size();
-    if (request.kind == SwitchKind::ReduceScatter) {  // what of the window is for this member
+    if (request.kind == SwitchKind::ReduceScatter) {  // the part of the window that belongs to this member
       const uint64_t own = i * request.bytesPerRank;
       begin = std::clamp<uint64_t>(own, request.windowOffset, request.windowOffset + end) - request.windowOffset;
       end = std::clamp<uint64_t>(own + request.bytesPerRank, request.windowOffset, request.windowOffset + end) -
@@ -125,7 +125,7 @@ void serve(std::vector<int> members) {
   for (const int member : members) good = good && answer(member, 0, nullptr, 0);
   while (good && serveOne(members)) {
   }
-  for (const int member : members) ::close(member);  // so that all learn of it
+  for (const int member : members) ::close(member);  // tells all members that the group has ended
 }
 
 void accept(int listener) {
@@ -175,5 +175,5 @@ int run() {
 
 int main() {
   const int result = jccl::test::run();
-  ::_exit(result);  // whatever its threads do
+  ::_exit(result);  // does not wait for the other threads
 }

@@ -1,11 +1,20 @@
-// A CollNet plug-in whose switch is a process, for tests: written to the interface of NCCL's plug-ins, as others are. It has a
-// table for each version, and a library of the tests exports one of them. JCCL_TEST_SWITCH is the port of the switch on this
-// host, JCCL_TEST_COLLNET_DEVICES the number of devices.
+// A CollNet plug-in for tests, whose switch is a process (switch.cc). Implements the interface of NCCL's plug-ins like
+// any other plug-in. This file has a table for each version of the interface; each test library exports those of one
+// version.
 //
-// JCCL_TEST_COLLNET_FAULT makes it another: "late" has no space for every second request and answers every third question only;
-// "refuses" connects no group; "blocks=CALL" does not return from that call until JCCL_TEST_COLLNET_BLOCK_MS have passed, where the
-// call is of an operation after some good ones; "fails" takes no operation after these; "error" ends one with an error; "stuck"
-// completes none; "sums" reduces float32 sums alone; "init" and "none" have nothing to offer.
+// JCCL_TEST_SWITCH: port of the switch on this host. JCCL_TEST_COLLNET_DEVICES: number of devices.
+// JCCL_TEST_COLLNET_FAULT chooses a fault. Those that hit operations, except `late` and `sums`, begin after
+// kGoodOperations of a communicator.
+//
+//     late           has no space for every second request, and answers only every third call of test
+//     refuses        connects no group
+//     blocks=CALL    CALL returns after JCCL_TEST_COLLNET_BLOCK_MS; iallreduce stands for all operations
+//     fails          refuses operations
+//     error          test ends an operation with an error
+//     stuck          completes no operation
+//     sums           supports only sums of float32
+//     init           initialisation fails
+//     none           reports no devices
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -45,15 +54,15 @@ constexpr Result kRemoteError = 6;
 constexpr size_t kMaxRequests = 8;
 constexpr size_t kMaxBytes = size_t{1} << 28;
 constexpr uint64_t kGoodOperations = 10;
-constexpr int kBlocked = 60'000;
+constexpr int kDefaultBlockMs = 60'000;
 
 struct Comm;
 
 struct Request {
-  Comm* comm = nullptr;  // null: free
+  Comm* comm = nullptr;  // null if this request is free
   SwitchRequest header{};
   const uint8_t* data = nullptr;
-  size_t sent = 0;  // of header and data
+  size_t sent = 0;  // bytes, of header and data
   uint8_t* result = nullptr;
   size_t resultBytes = 0;
   SwitchAnswer answer{};
@@ -86,9 +95,9 @@ struct Handle {
 };
 constexpr uint64_t kMagic = 0x737769746368;
 
-std::atomic<Logger> logger{nullptr};  // set by each communicator
+std::atomic<Logger> logger{nullptr};  // set when a communicator is initialised
 std::atomic<uint64_t> calls{0};
-// Set by each communicator, and read by threads of earlier ones that are still in a call.
+// Set when a communicator is initialised. Threads of earlier communicators that are still in a call read it.
 std::atomic<const std::string*> fault{nullptr};
 
 void chooseFault() {
@@ -102,7 +111,7 @@ bool has(const std::string& name) {
   const std::string* chosen = fault.load();
   return chosen != nullptr && *chosen == name;
 }
-bool everyOther(uint64_t n) { return calls.fetch_add(1, std::memory_order_relaxed) % n != 0; }
+bool allButOneOf(uint64_t n) { return calls.fetch_add(1, std::memory_order_relaxed) % n != 0; }
 
 int numberOf(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): set before
@@ -111,7 +120,7 @@ int numberOf(const char* variable, int otherwise) {
 
 void enter(const char* call) {
   if (has(std::string("blocks=") + call))
-    std::this_thread::sleep_for(std::chrono::milliseconds(numberOf("JCCL_TEST_COLLNET_BLOCK_MS", kBlocked)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(numberOf("JCCL_TEST_COLLNET_BLOCK_MS", kDefaultBlockMs)));
 }
 
 Result fail(Result result, const char* what) {
@@ -160,7 +169,7 @@ Result getProperties(int device, Properties<Version>* properties) {
   return kSuccess;
 }
 
-// Of all: one that is never closed, as behind a call that blocks, is no leak.
+// The listening communicator of all groups. Static, so that one that a blocked call never closes is no leak.
 char listener = 0;
 
 Result listenAt(void* rawHandle, void** listenComm) {
@@ -183,7 +192,7 @@ bool moveAll(int socket, void* data, size_t bytes, bool sends) {
   return true;
 }
 
-// Blocks, as those of others do.
+// Blocks, as connect of other CollNet plug-ins does.
 Result connect(void* handles[], int ranks, int rank, void* /*listenComm*/, void** collComm) {
   Handle first;
   std::memcpy(&first, handles[0], sizeof first);
@@ -252,7 +261,7 @@ Result post(void* rawComm, const SwitchRequest& header, const Memory& send, cons
     return fail(kInvalidArgument, "memory that is not registered");
   }
   *request = nullptr;
-  if (has("late") && everyOther(2)) return kSuccess;
+  if (has("late") && allButOneOf(2)) return kSuccess;
   if (++comm->operations > kGoodOperations && has("fails")) return kInternalError;
   if (comm->operations > kGoodOperations) enter("iallreduce");
   const auto free = std::find_if(comm->requests.begin(), comm->requests.end(),
@@ -270,7 +279,8 @@ Result post(void* rawComm, const SwitchRequest& header, const Memory& send, cons
   return kSuccess;
 }
 
-// Moves what the kernel takes, or has, of two parts that follow each other; false: nothing now, or an error.
+// Sends or receives as many bytes of two consecutive parts as the kernel accepts or has. Returns false if no byte
+// moved; if an error is the cause, it is in `result`.
 bool moveParts(int socket, uint8_t* first, size_t firstBytes, uint8_t* second, size_t secondBytes, size_t* moved,
                bool sends, Result* result) {
   const bool inFirst = *moved < firstBytes;
@@ -357,7 +367,7 @@ Result test(void* rawRequest, int* done, int* size) {
   Comm* comm = request->comm;
   if (comm == nullptr) return kInvalidArgument;
   *done = 0;
-  if (has("late") && everyOther(3)) return kSuccess;
+  if (has("late") && allButOneOf(3)) return kSuccess;
   if (comm->operations > kGoodOperations) enter("test");
   if (has("stuck") && comm->operations > kGoodOperations) return kSuccess;
   if (has("error") && comm->operations > kGoodOperations) return kRemoteError;
@@ -378,7 +388,7 @@ Result closeColl(void* rawComm) {
 
 Result closeListen(void* listenComm) { return listenComm == &listener ? kSuccess : kInvalidArgument; }
 
-// The functions whose signatures differ, by version.
+// Returns the table of one version of the interface.
 template <int Version>
 CollNetTable<Version> table() {
   CollNetTable<Version> made{};

@@ -1,4 +1,4 @@
-// What the CollNet plug-in of the tests and the process that simulates its switch send each other, over TCP on one host.
+// Messages between the CollNet plug-in for tests and the process that simulates its switch, over TCP on one host.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ struct SwitchHello {
 
 enum class SwitchKind : uint32_t { AllReduce = 0, AllGather = 1, ReduceScatter = 2 };
 
-// Followed by the data; all members of a group send the same, in the same order.
+// The data follows. All members of a group send equal requests in the same order.
 struct SwitchRequest {
   SwitchKind kind;
   int32_t type;  // ncclDataType_t
   int32_t op;    // ncclRedOp_t
   uint32_t zero;
-  uint64_t bytes;         // of the data: of an all-gather those of one member
-  uint64_t bytesPerRank;  // of an all-gather and a reduce-scatter
+  uint64_t bytes;         // size of the data that follows; in an all-gather the part of one member
+  uint64_t bytesPerRank;  // for all-gather and reduce-scatter
   uint64_t windowOffset;
   uint64_t windowBytes;
 
   friend bool operator==(const SwitchRequest&, const SwitchRequest&) = default;
 };
 
-// Followed by the result. A hello has an answer, too, when all members are there.
+// The result follows. A hello also gets an answer, once all members have connected.
 struct SwitchAnswer {
   uint32_t failed;
   uint32_t zero;

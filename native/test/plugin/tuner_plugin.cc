@@ -1,15 +1,16 @@
-// A tuner plug-in for tests: written to the interface of NCCL's plug-ins, as others are. It has a table for each version, and a
-// library of the tests exports one of them.
+// A tuner plug-in for tests. Implements the interface of NCCL's plug-ins like any other plug-in. This file has a table
+// for each version of the interface; each test library exports that of one version.
 //
-// What it does is a text: of the environment variable JCCL_TEST_TUNER, or else of the file beside the library that is called as
-// the library with ".conf" behind.
+// The environment variable JCCL_TEST_TUNER configures the plug-in, or else the file LIBRARY.conf, where LIBRARY is the
+// library's path. The text is one of:
 //
-//   ALGORITHM PROTOCOL [CHANNELS [MIN [MAX [CHUNK]]]]   prefers this for operations of MIN to MAX bytes; numbers of NCCL
+//   ALGORITHM PROTOCOL [CHANNELS [MIN [MAX [CHUNK]]]]   prefers these for MIN to MAX bytes; NCCL's numbers
 //   flip            prefers something else at each call
 //   nan, infinite, negative, unknown, channels, nothing, chunk    answers with garbage
-//   fails, init, hangs                                            does not answer
+//   fails, init     the calls of operations fail; initialisation fails
+//   hangs           initialisation never returns
 //
-// Each call is a line of the file JCCL_TEST_TUNER_LOG, or of the one beside the library with ".log" behind.
+// The plug-in appends a line for each call to the file JCCL_TEST_TUNER_LOG, or else to LIBRARY.log.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ std::string ownFile() {
   return ::dladdr(&here, &info) == 0 ? "" : info.dli_fname;
 }
 
-// Of the environment, or of a file beside the library.
+// Returns the text that configures the plug-in.
 std::string wanted() {
   if (const char* text = std::getenv("JCCL_TEST_TUNER")) return text;  // NOLINT(concurrency-mt-unsafe): set before
   std::ifstream file(ownFile() + ".conf");
@@ -89,13 +90,13 @@ Result begin(void** context, size_t ranks, size_t nodes, Logger logger, const st
   return kSuccess;
 }
 
-// What it has to say: a cost, an entry, and a number of channels.
+// The plug-in's answer about an operation: the cost of one algorithm with one protocol.
 struct Answer {
   Result result = kSuccess;
   int algorithm = kTunerUndefined;
   int protocol = kTunerUndefined;
   float cost = 0;
-  bool ignoreAll = false;
+  bool ignoreAll = false;  // excludes every algorithm and protocol
 };
 
 Answer answer(Context& context, int function, size_t bytes, int* channels) {

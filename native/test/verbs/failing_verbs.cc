@@ -1,6 +1,7 @@
-// The host's own libibverbs, but that adapters whose port goes down can be made to report their own failure instead, as
-// adapters do that are pulled out or whose firmware dies; Soft-RoCE never does. RDMA reads are counted, and one can be
-// made to fail. Whatever is not defined here is found in the real library, which this one is linked with.
+// Wraps the host's libibverbs so that tests can inject failures that Soft-RoCE never reports. When armed, turns the
+// event that a port is down into the failure of the device, as adapters report when they are pulled out or their
+// firmware dies. Also counts RDMA reads, and makes a chosen one fail. Functions that are not defined here come from the
+// real library, which this one is linked with.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -39,7 +40,7 @@ SHIM Return ibv_get_async_event(Context* context, AsyncEvent* event) {
   return code;
 }
 
-// All devices of a process have one driver.
+// Keeps one postSend for all devices: the devices of a process share one driver.
 SHIM Context* ibv_open_device(Device* device) {
   const auto real = reinterpret_cast<OpenDeviceFn>(::dlsym(RTLD_NEXT, "ibv_open_device"));
   Context* context = real(device);
@@ -50,17 +51,18 @@ SHIM Context* ibv_open_device(Device* device) {
   return context;
 }
 
-// For the test: how many writes of data the processor has passed inline.
+// For tests: the number of RDMA writes whose data was inlined into the request.
 SHIM int failing_verbs_inlined() { return inlined; }
 
-// For the test: how many RDMA reads have been posted; which of those from now on fails, counted from 0.
+// For tests: the number of RDMA reads that were posted.
 SHIM int failing_verbs_reads() { return reads; }
+// For tests: makes one of the following RDMA reads fail, counted from 0; with a negative number none fails.
 SHIM void failing_verbs_fail_read(int number) { readThatFails = number < 0 ? -1 : reads + number; }
 
-// For the test: from now on.
+// For tests: from now on, reports the failure of the device when a port goes down.
 SHIM void failing_verbs_arm() { armed = true; }
 
-// For the test: how many failures have been reported.
+// For tests: the number of device failures that were reported.
 SHIM int failing_verbs_reported() { return reported; }
 
 }  // namespace jccl::verbs

@@ -1,6 +1,6 @@
-// What the fake adapters do with memory and queue pairs: the thread that posts a request also executes it. As real adapters
-// do, they check keys, bounds, packet sequence numbers and the access rights of both ends, and they fail the queue pairs when
-// a right is missing. Beyond that they record which of the rights that were granted were ever needed.
+// Memory regions, completion queues and queue pairs of the fake adapters. The thread that posts a request also executes
+// it. Like real adapters, the fake ones check keys, bounds, packet sequence numbers and the access rights of both ends,
+// and fail the queue pairs when a right is missing. In addition they record which granted rights were ever needed.
 #include "test/verbs/fake_transfers.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ struct FakeQueuePair : QueuePair {
   std::deque<uint64_t> receives;
 };
 
-std::mutex mutex;  // of all below
+std::mutex mutex;  // guards all variables below
 std::map<uint32_t, FakeRegion*> byLkey;
 std::map<uint32_t, FakeRegion*> byRkey;
 std::map<uint32_t, FakeQueuePair*> byNumber;
@@ -64,7 +64,7 @@ std::string unneededRights;
 uint32_t lastKey = 0;
 uint32_t lastNumber = 0;
 
-// A remote write needs local write too: ibv_reg_mr(3).
+// Adds the right that ibv_reg_mr(3) demands along with remote write: local write.
 int withImplied(int needed) { return (needed & kAccessRemoteWrite) != 0 ? needed | kAccessLocalWrite : needed; }
 
 void noteUnneeded(const std::string& whose, int granted, int needed) {
@@ -77,7 +77,8 @@ void noteUnneeded(const std::string& whose, int granted, int needed) {
   unneededRights += "\n";
 }
 
-// For the tests of other processes, which name a file in their environment: a line for each region.
+// Appends a line for each region to the file that the environment variable FAKE_VERBS_LOG names, if it is set. Tests
+// use it to observe other processes.
 void noteRegion(const char* what, const MemoryRegion& region) {
   const char* path = std::getenv("FAKE_VERBS_LOG");  // NOLINT(concurrency-mt-unsafe)
   if (path == nullptr) return;
@@ -89,7 +90,7 @@ FakeRegion* find(const std::map<uint32_t, FakeRegion*>& regions, uint32_t key, u
   return found != regions.end() && found->second->holds(address, bytes) ? found->second : nullptr;
 }
 
-// By whole words where that is possible, as the ends of a connection read them.
+// Copies by whole words if alignment and size permit, because the ends of a connection read whole words.
 void copy(uint64_t to, uint64_t from, size_t bytes) {
   auto* out = reinterpret_cast<uint8_t*>(to);
   const auto* in = reinterpret_cast<const uint8_t*>(from);
@@ -123,7 +124,7 @@ void enterError(FakeQueuePair& qp) {
   }
 }
 
-// The end that `qp` is connected to, if packets of `qp` reach it and it takes them for its own.
+// Returns the queue pair that `qp` is connected to; null unless it receives and expects the packets of `qp`.
 FakeQueuePair* otherEnd(const FakeQueuePair& qp) {
   const auto found = byNumber.find(qp.set.destination);
   if (found == byNumber.end()) return nullptr;
@@ -133,7 +134,7 @@ FakeQueuePair* otherEnd(const FakeQueuePair& qp) {
   return receives && expects ? other : nullptr;
 }
 
-// Does the data's part of a request; returns the status of its completion.
+// Checks the rights of a request and copies its data. Returns the status of its completion.
 int moveData(const SendRequest& request, FakeQueuePair& other) {
   const bool reads = request.opcode == kWrRdmaRead;
   const int right = reads ? kAccessRemoteRead : kAccessRemoteWrite;
@@ -330,34 +331,36 @@ FAKE Return ibv_destroy_qp(QueuePair* raw) {
   return 0;
 }
 
-// For the test: the rights of regions and queue pairs that are gone and that nothing needed, a line each.
+// For tests: a line for each destroyed region or queue pair that had rights which nothing needed, with these rights.
 FAKE const char* fake_verbs_unneeded_rights() {
   const std::lock_guard lock(mutex);
   static std::string text;
   text = unneededRights;
   return text.c_str();
 }
-// For the test: how often memory with this address has been registered, and how many regions have it now.
+// For tests: how often memory that contains this address was registered.
 FAKE size_t fake_verbs_registrations(const void* address) {
   const std::lock_guard lock(mutex);
   const auto holds = [&](const FakeRegion& one) { return one.holds(reinterpret_cast<uintptr_t>(address), 1); };
   return static_cast<size_t>(std::count_if(everRegistered.begin(), everRegistered.end(), holds));
 }
+// For tests: the number of existing regions that contain this address.
 FAKE size_t fake_verbs_regions(const void* address) {
   const std::lock_guard lock(mutex);
   const auto holds = [&](const auto& one) { return one.second->holds(reinterpret_cast<uintptr_t>(address), 1); };
   return static_cast<size_t>(std::count_if(byLkey.begin(), byLkey.end(), holds));
 }
-// For the test: how many queue pairs have begun to send, and with which packet sequence number one did.
+// For tests: the number of queue pairs that were prepared to send.
 FAKE size_t fake_verbs_senders() {
   const std::lock_guard lock(mutex);
   return firstPsns.size();
 }
+// For tests: the first packet sequence number of one of these, in the order of their preparation.
 FAKE uint32_t fake_verbs_first_psn(size_t sender) {
   const std::lock_guard lock(mutex);
   return firstPsns.at(sender);
 }
-// For the test: forgets both.
+// For tests: clears the records of unneeded rights, of senders and of registrations.
 FAKE void fake_verbs_forget() {
   const std::lock_guard lock(mutex);
   unneededRights.clear();

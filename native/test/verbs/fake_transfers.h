@@ -5,7 +5,7 @@
 
 namespace jccl::verbs {
 
-// The functions that a driver puts into a context: polling and posting.
+// Returns the functions for polling and posting that a driver puts into a context.
 ContextOps fakeOperations();
 
 }  // namespace jccl::verbs

@@ -1,5 +1,5 @@
-// A libibverbs with fake InfiniBand adapters: "fake0" with two ports, "fake1", and "fake2", which no process may open. Queue
-// pairs of one process reach each other, whichever adapter they belong to (fake_transfers.cc).
+// A libibverbs with three fake InfiniBand adapters: "fake0" has two ports, "fake1" has one, and no process can open
+// "fake2". Queue pairs of one process reach each other, no matter to which adapter they belong (fake_transfers.cc).
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ FAKE Return ibv_get_async_event(Context* context, AsyncEvent* event) {
   return 0;
 }
 FAKE void ibv_ack_async_event(AsyncEvent*) {}
-// For the test: the context that was opened first reports that a port is down.
+// For tests: makes the context that was opened first report that a port is down.
 FAKE void fake_verbs_take_down(int port) {
   portThatFails = port;
   const uint64_t one = 1;
