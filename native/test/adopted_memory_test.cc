@@ -1,4 +1,4 @@
-// Ordinary memory that peers use in place while it is registered.
+// Tests of adopted memory: ordinary memory that peers use in place while it is registered.
 #include "transport/adopted_memory.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ constexpr size_t kBytes = 5'000'000;
 
 uint8_t patternAt(size_t i) { return static_cast<uint8_t>(i * 7 % 251); }
 
-// KiB of a field of /proc/self/smaps, of the mappings from `begin` to before `end`.
+// Returns the sum in KiB of a field of /proc/self/smaps, over the mappings between `begin` and `end`.
 size_t smaps(const void* begin, const void* end, const std::string& field) {
   std::ifstream maps("/proc/self/smaps");
   size_t kib = 0;
@@ -62,7 +62,7 @@ class AdoptedMemoryTest : public ::testing::Test {
     const Status status = heap().adopt(memory_, kBytes, id_);
     ASSERT_TRUE(status.isOk()) << status.message();
   }
-  // As a peer maps it.
+  // Maps the memory as a peer does, and returns the peer's address.
   uint8_t* asPeer() {
     SharedRange range;
     if (!registry_->find(memory_, kBytes, &range)) return nullptr;
@@ -78,7 +78,8 @@ class AdoptedMemoryTest : public ::testing::Test {
     EXPECT_EQ(expectFreed, freed);
   }
 
-  // Registered, freed, and registered anew at the same addresses, in a process of its own: 0, or the step that went wrong.
+  // Registers memory, frees it, and registers new memory at the same addresses, in a process of its own. Returns 0, or
+  // the number of the step that went wrong.
   int freeAndRegisterAnew() {
     SharedRange range;
     uint64_t first = 0, second = 0;
@@ -89,7 +90,7 @@ class AdoptedMemoryTest : public ::testing::Test {
     uint8_t* const before = memory_;
     if (registry_->find(before, kBytes, &range)) return 3;
     allocate();
-    if (memory_ != before) return 0;  // as on no glibc that is known
+    if (memory_ != before) return 0;  // does not happen with any known glibc
     if (registry_->find(memory_, kBytes, &range)) return 4;
     if (!heap().adopt(memory_, kBytes, second)) return 5;
     if (!heap().giveBack(first, freed) || !freed) return 6;
@@ -127,7 +128,7 @@ TEST_F(AdoptedMemoryTest, IsThePeersMemoryWhileItIsRegisteredAndPrivateAfterward
   EXPECT_EQ(99, memory_[0]) << "a late store";
 }
 
-TEST_F(AdoptedMemoryTest, TakesNoMemoryTwiceAndHasHugePagesWhereTheKernelGivesThem) {
+TEST_F(AdoptedMemoryTest, TakesNoMemoryTwiceAndHasHugePagesIfTheKernelGivesThem) {
   adopt();
   ShmSegment probe;
   ASSERT_TRUE(
@@ -141,21 +142,21 @@ TEST_F(AdoptedMemoryTest, TakesNoMemoryTwiceAndHasHugePagesWhereTheKernelGivesTh
   giveBack(false);
 }
 
-TEST_F(AdoptedMemoryTest, WhatItsOwnerFreesIsLeftAloneAndNoLongerFound) {
+TEST_F(AdoptedMemoryTest, FreedMemoryIsLeftAloneAndNoLongerFound) {
   adopt();
   uint8_t* peers = asPeer();
   std::free(memory_);
   SharedRange range;
   uint8_t* const freed = memory_;
   EXPECT_FALSE(registry_->find(freed, kBytes, &range));
-  allocate();  // glibc gives the same addresses again, as a rule
+  allocate();  // glibc usually returns the same addresses
   EXPECT_FALSE(registry_->find(memory_, kBytes, &range));
   peers[0] = 7;
   giveBack(true);
   for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(patternAt(i), memory_[i]) << i;
 }
 
-TEST_F(AdoptedMemoryTest, NewMemoryAtTheAddressesOfFreedOneIsRegisteredAnew) {
+TEST_F(AdoptedMemoryTest, NewMemoryAtTheAddressesOfFreedMemoryIsRegisteredAgain) {
   adopt();
   const uint64_t first = id_;
   std::free(memory_);
@@ -168,7 +169,7 @@ TEST_F(AdoptedMemoryTest, NewMemoryAtTheAddressesOfFreedOneIsRegisteredAnew) {
   giveBack(false);
 }
 
-TEST_F(AdoptedMemoryTest, TwiceAndOverlappingAreRefused) {
+TEST_F(AdoptedMemoryTest, RegisteringMemoryTwiceOrOverlappingIsRefused) {
   adopt();
   uint64_t other = 0;
   for (const size_t offset : {size_t{0}, size_t{1'000'000}, kBytes - 1}) {
@@ -183,7 +184,7 @@ TEST_F(AdoptedMemoryTest, TwiceAndOverlappingAreRefused) {
   EXPECT_FALSE(heap().giveBack(id_, freed).isOk()) << "closed before";
 }
 
-TEST_F(AdoptedMemoryTest, WhatSharesItsPagesIsRefusedWithTheRemedy) {
+TEST_F(AdoptedMemoryTest, MemoryThatSharesItsPagesIsRefusedWithTheRemedy) {
   uint64_t id = 0;
   void* small = std::malloc(200'000);
   const Status tooSmall = heap().adopt(small, 200'000, id);
@@ -219,7 +220,7 @@ TEST_F(AdoptedMemoryTest, AlignedAllocationsAreRegistered) {
   }
 }
 
-TEST_F(AdoptedMemoryTest, WhatIsIsolatedIsOrdinaryMemoryAndKeepsItsBytes) {
+TEST_F(AdoptedMemoryTest, IsolatedMemoryIsOrdinaryAndKeepsItsBytes) {
   adopt();
   uint8_t* peers = asPeer();
   ASSERT_TRUE(registry_->isolate(memory_ + 100'000, 1'000'000).isOk());
@@ -231,7 +232,7 @@ TEST_F(AdoptedMemoryTest, WhatIsIsolatedIsOrdinaryMemoryAndKeepsItsBytes) {
   for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(patternAt(i), memory_[i]) << i;
 }
 
-TEST_F(AdoptedMemoryTest, AForkedChildSharesItAndEndsWithoutHarm) {
+TEST_F(AdoptedMemoryTest, AForkedChildSharesTheMemoryAndEndsWithoutHarm) {
   adopt();
   registry_.reset();
   const pid_t child = ::fork();
@@ -249,7 +250,7 @@ TEST_F(AdoptedMemoryTest, AForkedChildSharesItAndEndsWithoutHarm) {
   EXPECT_EQ(patternAt(2), memory_[2]);
 }
 
-// What registers memory with an adapter divides its mapping, too.
+// Registration with an adapter divides the mapping of the memory, too.
 TEST_F(AdoptedMemoryTest, MemoryWhoseMappingIsDividedIsFoundAndKeepsItsBytes) {
   adopt();
   const size_t page = pageBytes();
@@ -271,7 +272,7 @@ TEST_F(AdoptedMemoryTest, FreedMemoryIsLeftAloneWhateverTheKernelAnswers) {
   }
 }
 
-TEST_F(AdoptedMemoryTest, NothingIsRegisteredWhereNobodyCouldSayThatItWasFreed) {
+TEST_F(AdoptedMemoryTest, MemoryIsNotRegisteredIfItsFreeingCouldNotBeDetected) {
   registry_.reset();
   const int step = test::inProcessWithout({{SYS_openat, 0, 0, EACCES}}, [this] {
     uint64_t id = 0;
@@ -283,7 +284,7 @@ TEST_F(AdoptedMemoryTest, NothingIsRegisteredWhereNobodyCouldSayThatItWasFreed) 
   EXPECT_EQ(0, step) << "-2: the process was killed";
 }
 
-TEST_F(AdoptedMemoryTest, APeerThatDiesWhileItHasItMappedLeavesItAlone) {
+TEST_F(AdoptedMemoryTest, APeerThatDiesWithTheMemoryMappedLeavesItAlone) {
   adopt();
   SharedRange range;
   ASSERT_TRUE(registry_->find(memory_, kBytes, &range));
@@ -304,7 +305,7 @@ TEST_F(AdoptedMemoryTest, APeerThatDiesWhileItHasItMappedLeavesItAlone) {
   EXPECT_EQ(33, memory_[3]);
 }
 
-TEST(HugePages, HostBuffersHaveThemWhereTheKernelGivesThem) {
+TEST(HugePages, BackHostBuffersIfTheKernelGivesThem) {
   const size_t huge = hugePageBytes();
   if (huge == 0 || huge > (size_t{4} << 20)) GTEST_SKIP() << "huge_page_bytes=" << huge;
   void* memory = nullptr;

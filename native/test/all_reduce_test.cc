@@ -1,4 +1,4 @@
-// All-reduce: algorithms x protocols x ranks x counts x alignment x in place, compared bit for bit.
+// Tests of all-reduce: algorithms x protocols x ranks x counts x alignment x in place, compared bit for bit.
 #include <algorithm>
 #include <random>
 #include <tuple>
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, AllReduceTest,
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
                                             ::testing::Values(1, 3), ::testing::Values(uint16_t{0})),
                          nameOfParameter);
-// So many hops that a rank passes on more chunks in a round than a connection has slots.
+// A ring so long that a rank forwards more chunks in a round than a connection has slots.
 INSTANTIATE_TEST_SUITE_P(LongRing, AllReduceTest,
                          ::testing::Combine(::testing::Values(13), ::testing::Values(Algorithm::Ring),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(TwoShot, AllReduceTest,
                                             ::testing::Values(1, 3), ::testing::Values(Choice::kTwoShot)),
                          nameOfParameter);
 
-// Chunks of many sizes, one after the other, so that they land in all parts of the slots, written through the cache and past it; and
-// at the begin of their slots, where ranks outnumber cores.
+// All-reduces with chunks of many sizes, so that chunks use all parts of their slots and are written through the cache
+// or past it. If ranks outnumber cores, chunks are at the beginning of their slots.
 class AllReduceChunks : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Cores, AllReduceChunks, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "one" : "enough"; });
@@ -111,7 +111,7 @@ TEST_P(AllReduceChunks, AlternateBetweenThePartsOfTheirSlots) {
   }
 }
 
-// Sums that are not exact: every rank must still end with the same bits, and a repeat with the same.
+// Averages that are not exact must still have equal bits on all ranks and in repeated operations.
 TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
   constexpr int kRanks = 5;
   constexpr size_t kCount = 3001;
@@ -123,7 +123,7 @@ TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
       threads.run([&](Communicator& communicator) {
         Guarded send(bytes);
         for (size_t i = 0; i < bytes / 2; ++i) {
-          // Any pattern with a small exponent.
+          // Arbitrary fractions with a small exponent.
           send.set<uint16_t>(i, static_cast<uint16_t>(0x3f00 + (i * 2654435761u + communicator.rank() * 40503u) % 256));
         }
         for (int repeat = 0; repeat < 2; ++repeat) {
@@ -140,8 +140,9 @@ TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
   }
 }
 
-// Buffers of several chunks, the last one with less than a line: in place, operations walk them up and down alternately. Sums
-// whose bits depend on the order must have the same on all ranks, up as down.
+// Buffers of several chunks, the last of which is shorter than a line. In-place operations alternately walk their
+// buffers upwards and downwards. Sums whose bits depend on the order of addition must be equal on all ranks and in both
+// directions.
 TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   constexpr size_t kCount = 150'003;
   for (const int ranks : {2, 3}) {
@@ -174,7 +175,7 @@ TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   }
 }
 
-// To the engine the ranks are processes: buffers are found by a resolver that knows only some of them.
+// A resolver that makes ranks look like processes to the engine. Finds all buffers of a rank or none.
 class SomeBuffers final : public BufferResolver {
  public:
   explicit SomeBuffers(bool shares) : shares_(shares) {}
@@ -214,8 +215,9 @@ TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
   }
 }
 
-// Each rank changes between ordinary and shared buffers at other times. All come to the same answer in every operation, also
-// where a rank has declared its buffers ordinary in advance; and once all share for good, they are used in place.
+// Ranks change between ordinary and shared buffers at different times. In every operation all ranks must agree whether
+// buffers are used in place, even after a rank has declared its buffers ordinary in advance. Once all ranks keep to
+// shared buffers, these are used in place.
 TEST(AllReduceZeroCopy, RanksThatChangeTheirBuffersAgree) {
   constexpr int kRanks = 3, kOperations = 1500, kSharedFrom = 1300;
   constexpr size_t kCount = 50;
@@ -254,7 +256,8 @@ TEST(AllReduceZeroCopy, RanksThatChangeTheirBuffersAgree) {
   EXPECT_GT(std::count(used[0].begin(), used[0].begin() + kSharedFrom, true), 20);
 }
 
-// A rank that only sends, from ordinary buffers, waits for nobody: it gets ahead of ranks that wait for its descriptors.
+// A rank that only sends, from ordinary buffers, waits for no rank. It gets ahead of ranks that wait for its
+// descriptors.
 TEST(CollectivesZeroCopy, ARankWithOrdinaryBuffersMayBeAheadByManyOperations) {
   constexpr int kRanks = 3, kRoot = 1, kOperations = 60;
   constexpr size_t kCount = 100;

@@ -1,4 +1,4 @@
-// Ranks as threads whose hosts a network joins that reduces.
+// Ranks as threads on simulated hosts, connected by a CollNet.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace jccl::test {
 
-// Group g is led by rank g of each host, as far as it has so many.
+// On each host, the leader of group g is the host's rank with the local number g modulo the number of its ranks.
 class CollNetRanks {
  public:
   CollNetRanks(const std::vector<int>& hosts, int groups, const char* plugin,
@@ -53,7 +53,7 @@ class CollNetRanks {
 
   bool leads(int rank) const { return nets[static_cast<size_t>(rank)]->group(0) != nullptr; }
 
-  // Before the communicators, which go first.
+  // Declared before `ranks`, because the communicators must be destroyed first.
   std::vector<std::unique_ptr<CollNet>> nets;
   CollNetOffer common;
   RankThreads ranks;

@@ -1,4 +1,4 @@
-// What kernels of a GPU exchange with a network that reduces: threads write and read slots as kernels do.
+// Tests of the staging between GPU kernels and CollNet. Threads write and read slots in place of kernels.
 #include "engine/coll_net_staging.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint32_t kSlotBytes = 4096;
 constexpr std::chrono::seconds kAwaitLimit{30};
 
-// A leader: its group, its slots, and what stands for its kernel.
+// A leader: its CollNet group, its slots, and the functions with which a thread acts as its kernel.
 class Leader {
  public:
   explicit Leader(int64_t callNanos = kTimeoutNanos) {
@@ -71,7 +71,7 @@ class Leader {
     header->op = static_cast<uint8_t>(op);
     header->published.store(++sent_);
   }
-  // False: the network has failed, here or on the other host.
+  // Returns false if the network has failed on this host or on the other.
   bool take(void* data, uint32_t bytes, uint32_t check) {
     SlotHeader* header = fromNetwork_.slotHeader(taken_);
     bool failed = false;
@@ -155,10 +155,10 @@ TEST(CollNetStagingThread, SumsComeBackInOrder) {
   });
 }
 
-TEST(CollNetStagingThread, AveragesAreOfAllRanks) {
+TEST(CollNetStagingThread, AveragesDivideByTheNumberOfAllRanks) {
   Leaders leaders(kTimeoutNanos, 8);
   leaders.run([](Leader& leader, int) {
-    const float sum = 12;  // of the ranks of a host
+    const float sum = 12;  // over the ranks of one host
     float average = 0;
     leader.begin();
     leader.publish(&sum, 4, DataType::Float32, ReduceOp::Avg, 1);
@@ -174,7 +174,7 @@ TEST(CollNetStagingThread, PartsAreGatheredAndScattered) {
   leaders.run([](Leader& leader, int member) {
     leader.begin();
     uint32_t check = 0;
-    // Of many sizes, also without anything.
+    // Parts of many sizes, and an empty one.
     for (const uint32_t count : {1u, 0u, 700u, 3u, 1024u}) {
       const uint32_t bytes = 4 * count;
       std::vector<int32_t> part(count), found(count);
@@ -203,7 +203,7 @@ TEST(CollNetStagingThread, PartsAreGatheredAndScattered) {
   });
 }
 
-TEST(CollNetStagingThread, StepsOfAChunkBelongTogether) {
+TEST(CollNetStagingThread, StepsOfAChunkMustBelongToOneOperation) {
   Leaders leaders(kTimeoutNanos, 4, 2);
   Leader& leader = leaders[0];
   const std::array<uint8_t, 8> data{};
@@ -216,7 +216,7 @@ TEST(CollNetStagingThread, StepsOfAChunkBelongTogether) {
   EXPECT_NE(std::string::npos, error.find("step=1 has bytes=4 of another operation")) << error;
 }
 
-TEST(CollNetStagingThread, AHeaderThatIsWrongIsAnError) {
+TEST(CollNetStagingThread, AWrongHeaderIsAnError) {
   Leaders leaders;
   Leader& leader = leaders[0];
   const std::array<uint8_t, 8> data{};
@@ -228,7 +228,7 @@ TEST(CollNetStagingThread, AHeaderThatIsWrongIsAnError) {
   EXPECT_NE(std::string::npos, error.find("step=0 protocol=2 collective=0 type=2 op=0 bytes=7")) << error;
 }
 
-TEST(CollNetStagingThread, ACallThatDoesNotReturnIsLeftBehind) {
+TEST(CollNetStagingThread, ACallThatDoesNotReturnFailsAllLeaders) {
   const Fault fault("blocks=iallreduce");
   const Variable length("JCCL_TEST_COLLNET_BLOCK_MS", "60000");
   Leaders leaders(200'000'000);

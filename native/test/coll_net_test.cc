@@ -1,4 +1,5 @@
-// CollNet: every version of its interface, over a plug-in of the tests whose switch is a process; and schedules over it.
+// Tests of CollNet: every version of the plug-in interface, and the schedules over it. The plug-in's switch is a
+// process.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 constexpr size_t kCounts[] = {0, 1, 7, 250, 3001, kSanitized ? 5000 : 20'000};
 
 constexpr CollNetLimits kLimits = {kTimeoutNanos, kTimeoutNanos};
-constexpr int64_t kBriefNanos = 600'000'000;  // threads of a busy host come late
+constexpr int64_t kBriefNanos = 600'000'000;  // threads of a busy host may run late
 
 int32_t valueOf(int rank, size_t i) { return static_cast<int32_t>((rank + 1) * 1000 + i % 997); }
 
@@ -39,12 +40,12 @@ Code run(Communicator& communicator, OperationCode code, Choice choice, Guarded&
   return ended;
 }
 
-// The offsets of NCCL's own headers on 64-bit machines.
+// Sizes and offsets as in NCCL's headers on 64-bit machines.
 TEST(CollNetInterface, HasTheLayoutsOfNccl) {
   using namespace plugin;
   EXPECT_EQ(8u * 15, sizeof(CollNetTable<6>));
   EXPECT_EQ(8u * 15, sizeof(CollNetTable<7>));
-  EXPECT_EQ(8u * 19, sizeof(CollNetTable<8>));  // NCCL's ends two functions earlier
+  EXPECT_EQ(8u * 19, sizeof(CollNetTable<8>));  // NCCL's table ends two functions earlier
   EXPECT_EQ(8u * 19, sizeof(CollNetTable<12>));
   EXPECT_EQ(8u * 11, sizeof(CollNetTableBegin<12>));
   const auto offset = [](const auto& table, const auto& function) {
@@ -81,12 +82,12 @@ std::string whyNotOpened(const char* fault) {
   return CollNet::open(collNetPlugin(12), 1, kLimits, &net).message();
 }
 
-TEST(CollNetLibrary, APluginThatHasNothingToOfferSaysSo) {
+TEST(CollNetLibrary, APluginThatOffersNothingIsRefusedWithTheReason) {
   EXPECT_NE(std::string::npos, whyNotOpened("init").find("init returned 2 (system error)")) << whyNotOpened("init");
   EXPECT_NE(std::string::npos, whyNotOpened("none").find("devices=0, expected 1 to 16")) << whyNotOpened("none");
 }
 
-TEST(CollNetOffers, AreWhatAllRanksHaveInCommon) {
+TEST(CollNetOffers, CommonOfferHasWhatAllRanksSupport) {
   CollNetOffer one;
   one.plugin = "A";
   one.devices = 4;
@@ -155,7 +156,7 @@ class CollNetMatrix : public ::testing::TestWithParam<Parameter> {
   static int groups() { return std::get<2>(GetParam()); }
   static size_t size() { return hosts().size(); }
   static Choice choice(Algorithm algorithm) { return choiceOf(algorithm, std::get<1>(GetParam()), groups(), 3000); }
-  // Whether each host has as many ranks, one host's after the other's.
+  // Returns true if all hosts have equal numbers of ranks, and ranks are numbered host by host.
   static bool isEven() {
     if (!std::is_sorted(hosts().begin(), hosts().end())) return false;
     const auto first = std::count(hosts().begin(), hosts().end(), 0);
@@ -238,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, CollNetMatrix,
                                             ::testing::Values(1, 2)),
                          nameOfCase);
 
-// 1 and 2 in every type: their sums and products over four ranks are exact.
+// Returns the bits of 1 or 2 in a type. Sums and products of these over four ranks are exact in every type.
 uint64_t bitsOf(DataType type, bool two) {
   switch (type) {
     case DataType::Float16:
@@ -293,7 +294,7 @@ TEST_F(CollNet4, EveryTypeAndReductionGivesWhatARingGives) {
   });
 }
 
-TEST_F(CollNet4, WhatTheNetworkDoesNotReduceGoesByARing) {
+TEST_F(CollNet4, OperationsThatTheNetworkDoesNotReduceUseARing) {
   const Fault sums("sums");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   net.ranks.run([&](Communicator& communicator) {
@@ -328,7 +329,7 @@ TEST_F(CollNet4, LateAnswersCostTimeOnly) {
   allReduces(net, choiceOf(Algorithm::CollNetDirect, Protocol::Simple, 1, 500));
 }
 
-// All-reduces until one fails; the code and the text of each rank's failure.
+// Runs all-reduces until one fails. Returns the code and the text of each rank's failure.
 std::vector<std::pair<Code, std::string>> failures(CollNetRanks& net, int64_t timeoutNanos,
                                                    const std::function<void(int round)>& each = {}) {
   std::vector<std::pair<Code, std::string>> ends(4);
@@ -343,7 +344,7 @@ std::vector<std::pair<Code, std::string>> failures(CollNetRanks& net, int64_t ti
                  choiceOf(Algorithm::CollNetDirect, Protocol::LL), buffer, buffer, 1000, timeoutNanos);
     }
     ends[static_cast<size_t>(rank)] = {code, communicator.lastError()};
-    // As the agreed failure does.
+    // Aborts all ranks, as an agreed failure does.
     if (!over.exchange(true)) {
       for (int peer = 0; peer < 4; ++peer) net.ranks[peer].abort(Code::Aborted);
     }
@@ -351,7 +352,7 @@ std::vector<std::pair<Code, std::string>> failures(CollNetRanks& net, int64_t ti
   return ends;
 }
 
-TEST_F(CollNet4, AnOperationThatThePluginRefusesEndsInTransport) {
+TEST_F(CollNet4, AnOperationThatThePluginRefusesEndsInATransportError) {
   const Fault fails("fails");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   const auto ends = failures(net, kTimeoutNanos);
@@ -361,7 +362,7 @@ TEST_F(CollNet4, AnOperationThatThePluginRefusesEndsInTransport) {
   EXPECT_NE(std::string::npos, why.find("iallreduce returned 3 (internal error); see what it logged")) << why;
 }
 
-TEST_F(CollNet4, OneThatEndsWithAnErrorEndsInTransport) {
+TEST_F(CollNet4, AnOperationThatThePluginFailsEndsInATransportError) {
   const Fault error("error");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   const auto ends = failures(net, kTimeoutNanos);
@@ -371,7 +372,7 @@ TEST_F(CollNet4, OneThatEndsWithAnErrorEndsInTransport) {
   EXPECT_NE(std::string::npos, text.find("waitsFor=collnet")) << text;
 }
 
-TEST_F(CollNet4, OneThatNeverEndsTimesOut) {
+TEST_F(CollNet4, AnOperationThatNeverEndsTimesOut) {
   const Fault stuck("stuck");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   const auto ends = failures(net, 300'000'000);
@@ -379,7 +380,7 @@ TEST_F(CollNet4, OneThatNeverEndsTimesOut) {
   for (const auto& [code, text] : ends) EXPECT_TRUE(code == Code::Timeout || code == Code::Aborted) << text;
 }
 
-TEST_F(CollNet4, AnAbortEndsIt) {
+TEST_F(CollNet4, AnAbortEndsAnOperation) {
   const Fault stuck("stuck");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   std::thread other([&] {
@@ -399,8 +400,8 @@ TEST_F(CollNet4, AKilledSwitchEndsTheOperation) {
   for (const auto& [code, text] : ends) EXPECT_TRUE(code == Code::Transport || code == Code::Aborted) << text;
 }
 
-// The network sees the same sum, so only the leaders' own messages show it.
-TEST_F(CollNet4, HostsInOtherOperationsAreFound) {
+// Both operations are sums for the network, so only the leaders' own messages reveal that they differ.
+TEST_F(CollNet4, HostsInDifferentOperationsAreDetected) {
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   std::atomic<int> mismatches{0};
   net.ranks.run([&](Communicator& communicator) {
@@ -437,7 +438,7 @@ TEST_F(CollNet4, AGroupThatDoesNotConnectIsAnErrorInBoundedTime) {
   net.reset();
 }
 
-TEST_F(CollNet4, WrongPlacesAreRefused) {
+TEST_F(CollNet4, WrongGroupsMembersAndLeadersAreRefused) {
   std::unique_ptr<CollNet> net;
   CollNetHandle handle{};
   ASSERT_TRUE(CollNet::open(collNetPlugin(12), 1, kLimits, &net).isOk());
@@ -449,15 +450,16 @@ TEST_F(CollNet4, WrongPlacesAreRefused) {
   CollNetSetup setup;
   EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());
   setup.groups.push_back({{0, 1}, nullptr});
-  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());  // no hosts
+  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());  // hosts are not set
   ASSERT_TRUE(ranks[0].setHosts({0, 1}).isOk());
-  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());  // it leads and has no group
+  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());  // rank 0 leads, but has no group
   ASSERT_TRUE(ranks[1].setHosts({0, 1}).isOk());
   setup.groups[0].leaders = {1, 0};
-  EXPECT_EQ(Code::Invalid, ranks[1].setCollNet(setup).code());  // leaders of other hosts
+  EXPECT_EQ(Code::Invalid, ranks[1].setCollNet(setup).code());  // each leader is of the wrong host
 }
 
-// Calls that do not return. Tests with parameters run last, so that none that forks meets the threads that these leave behind.
+// Calls that do not return. These tests have parameters so that they run last: the threads that they leave behind must
+// not exist when another test forks.
 class BlockedCollNet : public CollNet4, public ::testing::WithParamInterface<const char*> {
  protected:
   const std::string call_ = GetParam();
@@ -466,7 +468,7 @@ class BlockedCollNet : public CollNet4, public ::testing::WithParamInterface<con
 
 std::string callOf(const ::testing::TestParamInfo<const char*>& info) { return info.param; }
 
-// Whoever runs the operation leaves the thread there, with the group and its memory.
+// The rank that executes the operation abandons the blocked thread, with the group and its memory.
 class BlockedCollNetOperation : public BlockedCollNet {};
 
 TEST_P(BlockedCollNetOperation, EndsInTime) {
@@ -484,7 +486,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, BlockedCollNetOperation, ::testing::Values("reg
 
 class BlockedCollNetInit : public BlockedCollNet {};
 
-TEST_P(BlockedCollNetInit, IsLeftInTime) {
+TEST_P(BlockedCollNetInit, EndsInTime) {
   std::unique_ptr<CollNet> net;
   CollNetHandle handle{};
   Status made = CollNet::open(collNetPlugin(12), 1, {kBriefNanos, kTimeoutNanos}, &net);

@@ -1,4 +1,4 @@
-// The cycle counter against the kernel's clock.
+// Compares the cycle counter with the kernel's clock.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,6 +1,7 @@
-// Communicators come and go and leave nothing behind: no descriptor, thread, shared memory, registered memory or file.
+// Creates and destroys communicators, and checks that nothing is left: no descriptor, thread, shared memory, registered
+// memory or file.
 //
-// JCCL_LEAK_CYCLES=N makes N of each kind instead of a few (scripts/check-leaks).
+// JCCL_LEAK_CYCLES=N: number of cycles of each kind, instead of a few (scripts/check-leaks).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,18 +27,18 @@ namespace {
 constexpr int kRanks = 3;
 constexpr int kChannels = 2;
 constexpr int kDefaultCycles = kSanitized ? 5 : 15;
-constexpr int kDefaultCyclesOverVerbs = 4;  // on an emulated processor, where each takes seconds
-constexpr int kWarmUp = 3;                  // the first make what stays for the life of the process
+constexpr int kDefaultCyclesOverVerbs = 4;  // for emulated processors, where a cycle takes seconds
+constexpr int kWarmUp = 3;                  // cycles that create what stays for the life of the process
 constexpr int64_t kSettlingNanos = 3'000'000'000;
-constexpr int64_t kBrieflyNanos = 100'000'000;  // where a loss may go unnoticed
+constexpr int64_t kBrokenTimeoutNanos = 100'000'000;  // for End::Broken, whose ranks may not notice a loss
 
-// What this process holds, as the kernel reports it.
+// The resources of this process, as the kernel reports them.
 struct Held {
   long descriptors = 0;
   long threads = 0;
-  long sharedMappings = 0;  // with the slots of network connections
-  long files = 0;           // of shared memory that has names
-  std::string verbs;        // what the kernel keeps for InfiniBand verbs, of all processes
+  long sharedMappings = 0;  // including the slots of network connections
+  long files = 0;           // shared memory with names
+  std::string verbs;        // objects of InfiniBand verbs, of all processes
 
   bool exceeds(const Held& other) const {
     return descriptors > other.descriptors || threads > other.threads || sharedMappings > other.sharedMappings ||
@@ -70,7 +71,7 @@ Held held() {
   return now;
 }
 
-// Threads that have ended are listed a moment longer.
+// Waits until nothing exceeds `before`, because the kernel lists ended threads a moment longer.
 Held settled(const Held& before) {
   const int64_t end = monotonicNanos() + kSettlingNanos;
   Held now = held();
@@ -87,10 +88,10 @@ struct Kind {
   const char* name;
   TransportKind transport;
   int streams = 1;
-  bool simulated = false;  // over the faulty network, with registered memory
+  bool simulated = false;  // uses the simulated network, with registered memory
   End end = End::Used;
   int threads = 1;
-  int plugin = 0;  // over a plug-in of this version
+  int plugin = 0;  // interface version of the network plug-in; 0 for none
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
@@ -137,7 +138,7 @@ class Cycle {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Ends the ranks together, as ranks do; what the network still holds then has no owner.
+  // Destroys the communicators in parallel, as ranks do. Memory that is still registered afterwards has no owner.
   void close() {
     std::vector<std::thread> threads;
     for (auto& communicator : communicators_) {
@@ -159,24 +160,24 @@ class Cycle {
 
   static void check(const Status& status) { ASSERT_TRUE(status.isOk()) << status.message(); }
 
-  // Small and large, ring and tree, and a message to the next rank.
+  // Runs small and large all-reduces with each of three algorithms.
   void runRank(int rank) {
     Communicator& communicator = communicators_[rank]->communicator();
     for (const size_t count : {size_t{4}, size_t{80'000}}) {
       for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
         std::vector<float> send(count, 1);
         std::vector<float> recv(count);
-        const Code code =
-            communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
-                             choiceOf(algorithm, count < 100 ? Protocol::LL : Protocol::Simple, kChannels),
-                             reinterpret_cast<uint64_t>(send.data()), reinterpret_cast<uint64_t>(recv.data()),
-                             static_cast<int64_t>(count), 0, kind_.end == End::Broken ? kBrieflyNanos : kTimeoutNanos);
+        const Code code = communicator.run(
+            {Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+            choiceOf(algorithm, count < 100 ? Protocol::LL : Protocol::Simple, kChannels),
+            reinterpret_cast<uint64_t>(send.data()), reinterpret_cast<uint64_t>(recv.data()),
+            static_cast<int64_t>(count), 0, kind_.end == End::Broken ? kBrokenTimeoutNanos : kTimeoutNanos);
         if (kind_.end == End::Used) {
           EXPECT_EQ(Code::Ok, code) << communicators_[rank]->lastError();
           EXPECT_EQ(kRanks * static_cast<float>(count), std::accumulate(recv.begin(), recv.end(), 0.0F));
         }
         if (code != Code::Ok) return abortAll();
-        // One rank gives up while the others go on to the next operation.
+        // One rank aborts while the others continue with the next operation.
         if (kind_.end == End::Aborted && rank == 1 && count > 100) return abortAll();
       }
     }
@@ -222,13 +223,13 @@ TEST_P(Cycles, LeaveNothingBehind) {
   }
 }
 
-TEST(CyclesCount, WhatIsStillOpen) {
+TEST(CyclesCount, IncludesResourcesOfOpenCommunicators) {
   const Held before = held();
   Cycle open({"sockets", TransportKind::Socket}, 1);
   const Held now = held();
   EXPECT_GT(now.descriptors, before.descriptors);
-  EXPECT_GE(now.threads, before.threads + kRanks);  // each has one for its network
-  // Slots of both ends of every connection, beside the segments.
+  EXPECT_GE(now.threads, before.threads + kRanks);  // each communicator has a network thread
+  // Every connection has slots at both ends, in addition to the segments.
   EXPECT_GE(now.sharedMappings, before.sharedMappings + kRanks * (kRanks - 1) * kChannels * 2);
   EXPECT_TRUE(now.exceeds(before));
 }

@@ -1,4 +1,5 @@
-// What a seed of the fault matrix stands for: ranks on simulated hosts, operations, and the data they must end with.
+// A scenario of the fault matrix, drawn from a seed: ranks on simulated hosts, operations, and the data that these must
+// produce.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace jccl::test {
 
-// One operation, the same on all ranks.
+// One operation, equal on all ranks.
 struct Step {
   OperationCode code;
   Choice choice;
@@ -22,15 +23,14 @@ struct Step {
   bool inPlace = false;
 };
 
-// What a seed stands for.
 struct Scenario {
   Scenario(uint64_t seed, bool loses);
   std::string describe() const;
 
   uint64_t seed;
   bool loses;
-  bool registers;    // the network reaches registered memory only
-  bool coordinated;  // after the first error the other ranks are informed
+  bool registers;    // the network reaches only registered memory
+  bool coordinated;  // the first error aborts all ranks, as the coordinator does
   int ranks;
   int channels;
   std::vector<int> hosts;  // by rank; ranks of one host share memory
@@ -61,7 +61,7 @@ inline Scenario::Scenario(uint64_t seed, bool loses)
   for (int rank = 0; rank < ranks; ++rank) {
     hosts.push_back(random.oneIn(3) ? static_cast<int>(random.below(2)) : rank);
   }
-  hosts[0] = ranks;  // at least one rank is alone
+  hosts[0] = ranks;  // rank 0 is alone on its host, so that the network is used
   simpleSlotBytes = 4096u << random.below(5);
   smallSlotBytes = 1024u << random.below(4);
   for (int collective = 0; collective < kCollectiveCount; ++collective) {
@@ -103,7 +103,7 @@ inline std::string describe(const Step& step) {
          (step.inPlace ? " in place" : "");
 }
 
-// A small number in any type.
+// Stores a small number as an element of `type`.
 inline void store(uint8_t* to, DataType type, int value) {
   const auto put = [to](auto typed) { std::memcpy(to, &typed, sizeof typed); };
   switch (type) {
@@ -131,8 +131,8 @@ inline void store(uint8_t* to, DataType type, int value) {
   }
 }
 
-// What every rank sends in one step, and what every rank must receive. Reductions have small numbers, exact in all types;
-// where bytes only move, any bytes.
+// The data that every rank sends in one step, and the data that it must receive. Reductions use small numbers, which
+// are exact in all types. Other collectives use arbitrary bytes.
 class Data {
  public:
   Data(const Scenario& scenario, size_t index)
@@ -141,7 +141,7 @@ class Data {
         salt_(scenario.seed * 1000 + index),
         element_(sizeOf(step_.code.type)) {}
 
-  // In elements.
+  // Numbers of elements that a rank sends and receives.
   size_t sendCount() const {
     switch (step_.code.collective) {
       case Collective::ReduceScatter:
@@ -164,7 +164,7 @@ class Data {
   }
   size_t element() const { return element_; }
 
-  // One more than is sent: a rank of send_recv sends to its successor what no other rank gets.
+  // Returns the bytes that `rank` sends.
   std::vector<uint8_t> sentBy(size_t rank) const {
     std::vector<uint8_t> bytes(sendCount() * element_);
     if (reduces(step_.code.collective)) {
@@ -179,7 +179,7 @@ class Data {
     return bytes;
   }
 
-  // Empty where the rank receives nothing.
+  // Returns the bytes that `rank` must receive; empty if it receives nothing.
   std::vector<uint8_t> expectedBy(size_t rank) const {
     const size_t part = step_.count * element_;
     const auto root = static_cast<size_t>(step_.root);
@@ -216,7 +216,7 @@ class Data {
     const uint64_t drawn = (salt_ + i * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u >> 40;
     switch (step_.code.op) {
       case ReduceOp::Avg:
-        return static_cast<int>(drawn % (isFloat8() ? 2 : 10));  // the same everywhere
+        return static_cast<int>(drawn % (isFloat8() ? 2 : 10));  // equal on all ranks, so that the average is exact
       case ReduceOp::Prod:
         return 1 + static_cast<int>((drawn + rank) % 2);
       case ReduceOp::Sum:
@@ -227,7 +227,7 @@ class Data {
     }
   }
 
-  // Their sums are exact up to 8 only.
+  // The sums of 8-bit floats are exact only up to 8.
   bool isFloat8() const { return step_.code.type == DataType::Float8E4m3 || step_.code.type == DataType::Float8E5m2; }
 
   std::vector<uint8_t> reduced(size_t begin) const {
@@ -262,7 +262,7 @@ class Data {
     return 0;
   }
 
-  // The parts that all ranks send, each from `offset` on.
+  // Returns one part of every rank's data, in the order of ranks. `offset` is the part's offset in bytes.
   std::vector<uint8_t> gathered(size_t offset) const {
     const size_t part = step_.count * element_;
     std::vector<uint8_t> all;

@@ -11,10 +11,11 @@ uint64_t SeededRandom::next() {
   return mix(state_);
 }
 
-// Where dialled connections wait for the listener of their rank.
+// Dialled connections that wait for the listener of their rank.
 struct Arrivals {
   std::mutex mutex;
-  std::vector<std::pair<int64_t, std::shared_ptr<Wire>>> waiting;  // with the time from which each is let in
+  // Each with the time in ns from which it can be accepted.
+  std::vector<std::pair<int64_t, std::shared_ptr<Wire>>> waiting;
   WakeEvent wake;
 };
 

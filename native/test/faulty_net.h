@@ -1,12 +1,13 @@
-// A simulated network inside one process that does what real ones do: it is late, delivers in parts and out of order, and breaks.
+// A simulated network inside one process, for tests: an implementation of transport/net.h with the faults of real
+// networks. It delays messages, delivers them in parts and out of order, and breaks connections.
 //
-// The third implementation of transport/net.h, for tests. Every connection draws its faults from the seed, the two ranks
-// and the channel, so a seed is a plan that can be had again; when threads run is still the kernel's choice.
+// Every connection draws its faults from the seed, the two ranks and the channel, so the same seed repeats the same
+// faults. When threads run is still the kernel's choice.
 //
-//     sender's buffer ──parts, late──> wire ──parts, late, over garbage bytes──> receiver's buffer, or its posted address
+//     sender's buffer ──parts, late──> wire ──parts, late, over garbage bytes──> receiver's buffer or posted address
 //
-// Each end touches its own buffers, and only from its own calls. A buffer that is posted to receive is filled with garbage
-// bytes before its data comes, as it may hold anything until test() says that it has arrived.
+// Each end accesses only its own buffers, and only during calls of its rank. A receive buffer is filled with garbage
+// bytes before its data arrives, because it may contain anything until test() reports the message.
 #pragma once
 
 #include <atomic>
@@ -20,18 +21,18 @@ namespace jccl::test {
 
 struct NetFaults {
   uint64_t seed = 1;
-  int64_t maxDelayNanos = 100'000;     // of a part, and of each completion
-  int64_t maxHiccupNanos = 5'000'000;  // of one message in `hiccupOneIn`
+  int64_t maxDelayNanos = 100'000;     // longest delay of a part or a completion
+  int64_t maxHiccupNanos = 5'000'000;  // longest delay of one in `hiccupOneIn` of these
   uint32_t hiccupOneIn = 100;
-  bool loses =
-      false;      // connections of one rank break after a number of messages, some at both ends, some at one or none
-  int ranks = 1;  // who may be that rank
-  bool registers = false;       // like verbs: reaches registered memory only
-  bool reachesDevices = false;  // memory of GPUs, too: data is there once it has been flushed
-  bool failsFlushes = false;    // after a number of messages
+  // Connections break after a number of messages, most often those from one rank. Both ends report it, or one, or none.
+  bool loses = false;
+  int ranks = 1;                // number of ranks; the rank whose connections break most often is drawn
+  bool registers = false;       // like verbs: reaches only registered memory
+  bool reachesDevices = false;  // reaches GPU memory, too, where data becomes visible when it is flushed
+  bool failsFlushes = false;    // flushes fail after a number of messages
 };
 
-// A stream of numbers that is the same for the same seed everywhere.
+// Random numbers that depend only on the seed, on every platform.
 class SeededRandom {
  public:
   explicit SeededRandom(uint64_t seed) : state_(seed) {}
@@ -43,22 +44,22 @@ class SeededRandom {
   uint64_t state_;
 };
 
-// What all ranks share. Nets made by maker() keep it alive.
+// The network that all ranks share. Nets made by maker() keep its state alive.
 class FaultyNetwork {
  public:
   explicit FaultyNetwork(const NetFaults& faults);
 
-  // For NetTransport::create or HostCommunicatorConfig::makeNet, of every rank.
+  // Returns what every rank passes to NetTransport::create or sets as HostCommunicatorConfig::makeNet.
   NetMaker maker() const;
 
-  // How many connections have broken so far, and what the faults did to the others.
-  uint64_t losses() const;
+  // Counters of all connections since the network was made.
+  uint64_t losses() const;  // connections that have broken
   uint64_t messages() const;
-  uint64_t overtaken() const;  // messages complete at the receiver before an older one
-  uint64_t inParts() const;
+  uint64_t overtaken() const;        // messages that completed at the receiver before an older one
+  uint64_t inParts() const;          // messages that left in parts
   uint64_t atPostedAddress() const;  // messages that went to the receiver-posted address
-  uint64_t flushed() const;          // messages in memory of GPUs
-  int64_t registered() const;        // ranges of memory that are registered at this moment
+  uint64_t flushed() const;          // messages that were flushed to GPU memory
+  int64_t registered() const;        // ranges of memory that are registered now
 
   struct State;
 

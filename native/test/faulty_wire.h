@@ -1,4 +1,4 @@
-// What the two ends of a simulated connection share: messages in flight, and the plan of what goes wrong with them.
+// State that the two ends of a simulated connection share: the messages in flight and the faults of the connection.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -21,7 +21,7 @@ namespace jccl::test {
 
 inline constexpr uint8_t kGarbage = 0xDB;
 inline constexpr uint64_t kMaxMessagesUntilLoss = 60;
-inline constexpr size_t kMaxInTransit = 32;  // messages that have left and have not been received
+inline constexpr size_t kMaxInTransit = 32;  // messages that have left the sender and that the receiver has not taken
 inline constexpr int64_t kNever = INT64_MAX;
 
 inline uint64_t mix(uint64_t x) {
@@ -30,14 +30,14 @@ inline uint64_t mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Wakes the other rank. Edge-triggered: every write is one event, no thread needs to read.
+// Lets one rank wake another. Edge-triggered: every write is an event, so that no thread needs to read.
 class WakeEvent final : public EventHandler {
  public:
   WakeEvent() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   int fd() const { return fd_.get(); }
   void notify() const {
     const uint64_t one = 1;
-    if (::write(fd_.get(), &one, sizeof one) < 0) return;  // full of events: one is still to be seen
+    if (::write(fd_.get(), &one, sizeof one) < 0) return;  // the counter is full, so an event is pending
   }
   void onEvents(uint32_t) override {}
 
@@ -45,7 +45,7 @@ class WakeEvent final : public EventHandler {
   UniqueFd fd_;
 };
 
-// Wakes the own rank when something is due. Used under its engine's lock only.
+// Wakes a rank when something of its own is due. Used only under the lock of the rank's engine.
 class Alarm final : public EventHandler {
  public:
   Alarm() : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
@@ -64,18 +64,18 @@ class Alarm final : public EventHandler {
   int64_t set_ = kNever;
 };
 
-// One message in flight. Parts are counted from the front or from the end.
+// One message in flight. Its parts move from the front to the end, or from the end to the front (WirePlan::backwards).
 struct Parcel {
   NetMessage message;
   const uint8_t* source = nullptr;
   std::vector<uint8_t> bytes;
   uint32_t taken = 0;  // bytes that have left the sender
   int64_t leaveAt = 0;
-  int64_t reportAt = kNever;  // all have left; when the sender may know
+  int64_t reportAt = kNever;  // time at which the sender learns that all bytes have left; kNever until they have
   uint32_t placed = 0;
   bool begun = false;
   int64_t arriveAt = 0;
-  int64_t doneAt = kNever;  // all are in place; when the receiver may know
+  int64_t doneAt = kNever;  // time at which the receiver learns that all bytes are in place; kNever until they are
 
   bool left() const { return reportAt != kNever; }
 };
@@ -90,10 +90,10 @@ struct Counters {
   std::atomic<int64_t> registered{0};
 };
 
-// Memory that a simulated adapter may reach.
+// Memory that is registered with the simulated network.
 class SimulatedMemory final : public NetMemory {
  public:
-  // The last argument keeps the counters alive.
+  // `owner` keeps the counters alive.
   SimulatedMemory(const void* address, size_t bytes, NetAccess access, Counters& counters,
                   std::shared_ptr<const void> owner, bool onDevice = false)
       : begin_(static_cast<const uint8_t*>(address)),
@@ -122,22 +122,22 @@ class SimulatedMemory final : public NetMemory {
   const bool onDevice_;
 };
 
-// What one connection will do, drawn when it is made.
+// The faults of one connection, drawn when it is made.
 struct WirePlan {
   int64_t maxDelayNanos;
   int64_t maxHiccupNanos;
   uint32_t hiccupOneIn;
   bool inParts;
   bool reorders;
-  bool backwards;            // parts come from the end
-  bool waitsForReceives;     // like verbs: nothing leaves before the receiver has posted a buffer
-  bool usesPostedAddresses;  // parts go to receiver-posted addresses
-  bool streams;              // parts arrive before the last one has left
-  uint64_t lossAt;           // the message that is not whole when the connection breaks
-  int64_t senderLossNanos;   // after the loss; kNever: not at all
-  int64_t receiverLossNanos;
-  bool lossDrops;  // what is in flight is lost, too
-  uint64_t flushFailsAt;
+  bool backwards;             // parts move from the end of a message to its front
+  bool waitsForReceives;      // like verbs: a message leaves only after the receiver has posted a buffer
+  bool usesPostedAddresses;   // messages go to receiver-posted addresses
+  bool streams;               // parts arrive before the last one has left
+  uint64_t lossAt;            // the connection breaks during this message; 0: while it is established
+  int64_t senderLossNanos;    // from the loss until the sender reports it; kNever: it does not
+  int64_t receiverLossNanos;  // from the loss until the receiver reports it; kNever: it does not
+  bool lossDrops;             // messages in flight are lost, too
+  uint64_t flushFailsAt;      // the first message whose flush fails
 };
 
 inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRandom& random) {
@@ -162,7 +162,7 @@ inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRan
   return plan;
 }
 
-// What both ends of a connection share.
+// The state that both ends of a connection share.
 class Wire {
  public:
   Wire(const NetFaults& faults, const NetRoute& route, Counters& counters)
@@ -182,7 +182,7 @@ class Wire {
     return !plan.inParts || rest < 2 || random.oneIn(3) ? rest : 1 + static_cast<uint32_t>(random.below(rest));
   }
 
-  // Where the bytes that follow the first `done` are.
+  // Returns the offset of the next `length` bytes after `done` bytes have moved.
   size_t offsetOf(const Parcel& parcel, uint32_t done, uint32_t length) const {
     return plan.backwards ? parcel.message.bytes - done - length : done;
   }
@@ -196,7 +196,7 @@ class Wire {
     ringBoth();
   }
 
-  // An end is gone without a FIN.
+  // Breaks the connection because one end has gone without a FIN.
   void cut(int64_t now) {
     lost = true;
     senderLossAt = std::min(senderLossAt, now);
@@ -214,7 +214,7 @@ class Wire {
                              std::to_string(route.channel) + ": " + what);
   }
 
-  // Ok, if the network may reach the buffer.
+  // Returns an error if the network needs registered memory and the buffer is not in it.
   Status reach(const NetBuffer& buffer, NetAccess access) const {
     if (!registers) return Status::ok();
     const auto* memory = dynamic_cast<const SimulatedMemory*>(buffer.memory);
@@ -224,7 +224,7 @@ class Wire {
         (memory == nullptr ? ": not registered [simulated]" : ": beyond what is registered [simulated]"));
   }
 
-  // The parcel of a message that the receiver has not taken yet, or null.
+  // Returns the parcel of a message; null if the message is not posted yet, or the receiver has taken it.
   Parcel* find(uint64_t sequence) {
     return sequence < first || sequence - first >= parcels.size() ? nullptr : &parcels[sequence - first];
   }
@@ -239,16 +239,16 @@ class Wire {
   std::shared_ptr<WakeEvent> receiverEvents;
   bool accepted = false;
   bool lost = false;
-  bool senderGone = false;  // has sent its FIN
+  bool senderGone = false;  // the sender has sent its FIN
   bool receiverGone = false;
   int64_t senderLossAt = kNever;
   int64_t receiverLossAt = kNever;
-  uint64_t first = 0;  // the number of the first parcel
+  uint64_t first = 0;  // sequence number of the first parcel
   uint64_t receivesPosted = 0;
   std::deque<Parcel> parcels;
 };
 
-// The numbers from `begin` to `end`, in an order that the wire draws.
+// Calls `each` with the numbers from `begin` to `end` - 1, in an order that the wire draws.
 template <typename Each>
 void inSomeOrder(Wire& wire, uint64_t begin, uint64_t end, Each each) {
   const uint64_t count = end - begin;

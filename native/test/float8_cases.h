@@ -1,4 +1,4 @@
-// The 8-bit floats by their definition, and numbers whose conversion shows every mistake.
+// Definitions of the 8-bit floats, and float32 numbers whose conversion reveals mistakes.
 #pragma once
 
 #include <limits>
@@ -27,8 +27,8 @@ inline std::vector<float> withBothSigns(std::vector<float> numbers) {
   return numbers;
 }
 
-// Every number of the format, every middle between two neighbours, and the float32 numbers beside each; also where the
-// number after the largest would be.
+// Returns every number of the format, the middle between each two neighbours, and the three float32 numbers on either
+// side of each of these. The number that would follow the largest is included.
 inline std::vector<float> boundariesOf(const Float8Definition& format) {
   std::vector<float> numbers;
   for (int code = 0; code <= format.largest; ++code) {
@@ -37,15 +37,15 @@ inline std::vector<float> boundariesOf(const Float8Definition& format) {
                                              : here + (here - format.widen(static_cast<uint8_t>(code - 1)));
     for (const float number : {here, (here + next) / 2, next}) {
       const auto word = reference::bits<uint32_t>(number);
-      for (int beside = -3; beside <= 3; ++beside) {
-        if (word != 0 || beside >= 0) numbers.push_back(reference::bits<float>(word + static_cast<uint32_t>(beside)));
+      for (int offset = -3; offset <= 3; ++offset) {
+        if (word != 0 || offset >= 0) numbers.push_back(reference::bits<float>(word + static_cast<uint32_t>(offset)));
       }
     }
   }
   return withBothSigns(numbers);
 }
 
-// The ends of float32, its infinities, and NaNs quiet and signalling.
+// Returns the smallest and largest numbers of float32, its infinities, and quiet and signalling NaNs.
 inline std::vector<float> extremes() {
   using Limits = std::numeric_limits<float>;
   std::vector<float> numbers = {0.0f, Limits::denorm_min(), Limits::min(), Limits::max(), Limits::infinity()};
@@ -55,7 +55,7 @@ inline std::vector<float> extremes() {
   return withBothSigns(numbers);
 }
 
-// About half a million numbers, from all over float32.
+// Returns about half a million numbers, spread evenly over the bit patterns of float32.
 inline std::vector<float> spreadNumbers() {
   std::vector<float> numbers;
   for (uint32_t word = 0; word < 0x80000000u; word += 8191) numbers.push_back(reference::bits<float>(word));

@@ -1,4 +1,5 @@
-// The vectorised conversions of 8-bit floats, by instruction set; compiled once per set, like the kernels that use them.
+// The vectorised conversions of 8-bit floats. They are compiled once for each instruction set, like the kernels that
+// use them.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 namespace jccl::test {
 
 struct Float8Vectors {
-  // A register at a time; counts are multiples of 16.
+  // Convert a register at a time. Counts are multiples of 16.
   void (*widen)(const uint8_t* from, float* to, size_t count);
   void (*narrow)(const float* from, uint8_t* to, size_t count);
 };

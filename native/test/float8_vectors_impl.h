@@ -1,4 +1,4 @@
-// What float8_vectors_*.cc compile.
+// Implements float8_vectors.h; float8_vectors_*.cc compile this file, each for one instruction set.
 #pragma once
 
 #include "primitives/reduce_vector.h"
@@ -25,7 +25,7 @@ void narrowAll(const float* from, uint8_t* to, size_t count) {
   for (size_t i = 0; i < count; i += kLanes) {
     const auto words = Format::template narrow<kRegisterBytes>(
         loadUnaligned<Vec<float, kRegisterBytes>>(reinterpret_cast<const char*>(from + i)));
-    // All of a word: the kernels combine words without reading what is above the byte.
+    // Checks the whole word, because kernels combine words without masking the bits above the byte.
     for (int lane = 0; lane < kLanes; ++lane) {
       to[i + lane] = words[lane] < 256 ? static_cast<uint8_t>(words[lane]) : uint8_t{0x55};
     }

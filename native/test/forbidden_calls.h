@@ -1,4 +1,4 @@
-// System calls that a process of a test forbids itself, as containers and older kernels do.
+// Makes system calls fail in a child process of a test, as containers and older kernels do.
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 namespace jccl::test {
 
-// From here on a call fails with `error` if this argument has all of these bits (0: whatever it has).
+// A system call that fails with `error` if all `bits` are set in this argument; if `bits` is 0, it always fails.
 struct ForbiddenCall {
   long number;
   int argument;
@@ -25,10 +25,10 @@ struct ForbiddenCall {
   int error;
 };
 
-// What an older kernel answers.
+// PROCMAP_QUERY, which older kernels refuse with ENOTTY.
 constexpr uint32_t kIoctlOfMappings = _IOWR('f', 17, char[104]);
 inline const ForbiddenCall kNoMappingQuery{SYS_ioctl, 1, kIoctlOfMappings, ENOTTY};
-// lstat fails; fstat and stat, which have other flags, do not.
+// Makes lstat fail, but not fstat and stat, whose flags differ.
 inline const ForbiddenCall kNoLinkFacts{SYS_newfstatat, 3, AT_SYMLINK_NOFOLLOW, EPERM};
 
 inline bool forbid(const std::vector<ForbiddenCall>& calls) {
@@ -49,8 +49,8 @@ inline bool forbid(const std::vector<ForbiddenCall>& calls) {
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// Runs what returns the line that went wrong, or 0, in a process that may not make these calls. -1: nothing can be forbidden
-// here; -2: it was killed.
+// Runs `body` in a child process in which these calls fail. Returns the result of `body`: the line that went wrong, or
+// 0. Returns -1 if calls cannot be forbidden on this host, -2 if the child was killed.
 inline int inProcessWithout(const std::vector<ForbiddenCall>& calls, const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(forbid(calls) ? body() : 255);

@@ -1,5 +1,5 @@
-// Ranks' network transports with local connection blocks, and a producer and a consumer of slots, for tests and
-// benchmarks.
+// Parts for tests and benchmarks of network transports: connection blocks in local memory, and a producer and a
+// consumer of slots.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace jccl::test {
 
-// A zeroed connection block with its head line, as the engine would make one. Copies share the memory.
+// A zeroed connection block with its head line, as the engine makes one. Copies share the memory.
 class Block {
  public:
-  // `deviceSlots`: where the data of SIMPLE slots is instead, if anywhere.
+  // `deviceSlots`: address of the data of SIMPLE slots; null if the block contains it.
   explicit Block(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr)
       : words_(new uint64_t[(shape.blockBytes() + 4096) / sizeof(uint64_t)]()),
         zeroCopySlots_(new ZeroCopySlot[kSlots]),
@@ -51,7 +51,7 @@ inline NetConfig configOf(int rank, int size, int streams = 1) {
   return config;
 }
 
-// What a producer does last: fills the slot's header and publishes the step.
+// Fills the slot's header and publishes the step: the last action of a producer.
 inline void publish(const ConnectionMemory& memory, uint64_t step, Protocol protocol, uint32_t bytes, uint32_t check) {
   SlotHeader* header = memory.slotHeader(step);
   header->check = check;
@@ -60,10 +60,10 @@ inline void publish(const ConnectionMemory& memory, uint64_t step, Protocol prot
   header->published.store(step + 1, std::memory_order_release);
 }
 
-// The sending rank's side of one connection, as a kernel of a GPU has it: host ranks send SIMPLE only.
+// The sending rank's side of one connection. Sends with all protocols, as GPU kernels do; host ranks send only SIMPLE.
 class Producer {
  public:
-  // `first`: the step that the connection begins with.
+  // `first`: the first step of the connection.
   explicit Producer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr, uint64_t first = 0)
       : block_(shape, deviceSlots), step_(first) {
     memory().head->head = first;
@@ -107,7 +107,7 @@ class Producer {
   uint64_t step_;
 };
 
-// The receiving rank's side; knows what a Producer writes.
+// The receiving rank's side of one connection. Counts the values that differ from those that a Producer sends.
 class Consumer {
  public:
   explicit Consumer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr, uint64_t first = 0)
@@ -120,7 +120,7 @@ class Consumer {
   uint64_t step() const { return step_; }
   uint64_t wrong() const { return wrong_; }
 
-  // Takes the next step if it is whole.
+  // Receives the next step. Returns false if it is not complete yet.
   bool tryReceive(Protocol protocol, uint32_t units) {
     const ConnectionMemory m = memory();
     if (protocol == Protocol::LL) {
@@ -158,7 +158,7 @@ class Consumer {
   uint64_t wrong_ = 0;
 };
 
-// Drives until `ready` or an error or the time is up; returns whether it was ready.
+// Drives the transport until `ready` returns true. Returns false after an error or after `limitNanos`.
 template <typename Ready>
 bool drive(NetTransport& net, Ready ready, int64_t limitNanos = 20'000'000'000) {
   const int64_t deadline = monotonicNanos() + limitNanos;

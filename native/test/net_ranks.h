@@ -1,4 +1,4 @@
-// Whole ranks of one process that a network joins: sockets, unless another is set.
+// Complete host ranks in one process, connected by a network: sockets, unless a test chooses another.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,14 +15,14 @@ namespace jccl::test {
 
 inline constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
-// How an all-reduce runs.
+// An algorithm of all-reduce with its flags.
 struct Variant {
   const char* name;
   Algorithm algorithm;
   uint16_t flags = 0;
 };
 
-// Ranks of one process on simulated hosts: ranks of the same one share memory, the network joins the others.
+// Ranks of one process on simulated hosts. Ranks of one host share memory; the network connects the others.
 class NetRanks {
  public:
   explicit NetRanks(const std::vector<int>& hosts, TransportKind network = TransportKind::Socket,
@@ -51,7 +51,7 @@ class NetRanks {
       }
       check(communicators[rank]->communicator().setRing(0, order));
       check(communicators[rank]->communicator().setHosts(hosts));
-      // A chain is a tree, too.
+      // The tree is a chain.
       const int self = static_cast<int>(rank);
       const std::vector<int> down = rank + 1 < size ? std::vector{self + 1} : std::vector<int>{};
       check(communicators[rank]->communicator().setTree(0, self - 1, down));

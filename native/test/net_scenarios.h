@@ -1,4 +1,4 @@
-// What every network transport has to do: two ranks, traffic between them, and a rank that dies.
+// Scenarios that every network transport must pass: traffic between two ranks, a FIN, and a rank that is killed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace jccl::test {
 
 inline std::string errorOf(const NetTransport& net, int* peer) { return net.error(peer).message(); }
 
-// Two ranks in one process; over sockets where no makers are given.
+// The transports of two ranks in one process. They use sockets unless makers are given.
 class Pair {
  public:
   explicit Pair(const std::function<void(NetConfig&)>& change = {}, const std::string& address = "127.0.0.1",
@@ -56,12 +56,12 @@ class Pair {
 
   static size_t at(int rank) { return static_cast<size_t>(rank); }
 
-  std::vector<Block> kept;  // the slots outlive the transports
+  std::vector<Block> kept;  // keeps the slots alive longer than the transports
   std::array<std::unique_ptr<NetTransport>, 2> net;
   std::array<std::vector<uint8_t>, 2> info;
 };
 
-// Posts the address of the payload of a step, which comes with the check word of a Producer.
+// Posts the address for the data of a step of a Producer, whose check word it expects.
 inline void postAddress(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
   ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
   slot.postedAddress = place.data();
@@ -70,7 +70,7 @@ inline void postAddress(const Consumer& consumer, uint64_t step, std::vector<uin
   slot.postedFor.store(step + 1, std::memory_order_release);
 }
 
-// Sends `sizes` from rank 0, receives at rank 1, each on its own thread.
+// Sends messages of `sizes` from rank 0 to rank 1. Each rank has a thread of its own.
 inline void transfer(Pair& pair, Producer& producer, Consumer& consumer, Protocol protocol,
                      const std::vector<uint32_t>& sizes) {
   std::thread sender([&] {
@@ -93,7 +93,7 @@ inline void transfer(Pair& pair, Producer& producer, Consumer& consumer, Protoco
   EXPECT_FALSE(pair.net[1]->failed());
 }
 
-// Sizes of slots in the protocol's units: small ones, and those round each power of two up to a whole slot.
+// Returns sizes of messages in the protocol's units: small ones, and those around each power of two up to a whole slot.
 inline std::vector<uint32_t> sizesOf(const ConnectionShape& shape, Protocol protocol) {
   const uint32_t max = protocol == Protocol::Simple ? shape.simpleSlotBytes()
                        : protocol == Protocol::LL   ? shape.llSlotBytes() / kLLCellBytes
@@ -103,7 +103,7 @@ inline std::vector<uint32_t> sizesOf(const ConnectionShape& shape, Protocol prot
   for (uint32_t units = 1; units <= max; units *= 2) {
     for (uint32_t near : {units - 1, units, units + 1}) sizes.push_back(std::min(near, max));
   }
-  // An LL slot always has its check cell, an LL128 slot its first line; only SIMPLE knows empty slots.
+  // An LL slot contains at least its check cell, an LL128 slot its first line. Only SIMPLE sends empty slots.
   if (protocol != Protocol::Simple) std::replace(sizes.begin(), sizes.end(), 0u, 1u);
   return sizes;
 }
@@ -113,7 +113,7 @@ inline const char* titleOf(Protocol protocol) {
   return kNames[static_cast<size_t>(protocol)];
 }
 
-// Both ranks send and receive on all channels, a thread for each.
+// Both ranks send and receive on all channels, with one thread for each rank and channel.
 inline void sendBothWays(Pair& pair, size_t channels, uint32_t steps) {
   const ConnectionShape shape(32 * 1024, 4096, 4096);
   std::vector<std::unique_ptr<Producer>> producers;
@@ -144,8 +144,8 @@ inline void sendBothWays(Pair& pair, size_t channels, uint32_t steps) {
   for (const auto& consumer : consumers) EXPECT_EQ(0u, consumer->wrong());
 }
 
-// Two processes, a connection in each direction, of which one is killed in the middle of the traffic: the other names
-// it within a second.
+// Connects two processes in both directions and kills one of them during the traffic. Expects that the other fails
+// within 5 s, with an error that names the killed rank.
 inline void killAPeer(const NetMaker& maker, const std::function<void(NetConfig&)>& change = {}) {
   const ConnectionShape shape(256 * 1024, 16 * 1024, 16 * 1024);
   int toChild[2];
@@ -197,7 +197,7 @@ inline void killAPeer(const NetMaker& maker, const std::function<void(NetConfig&
   for (const int fd : {toChild[0], toChild[1], toParent[0], toParent[1]}) ::close(fd);
 }
 
-// Rank 0 sends data and its FIN; rank 1 gets everything and takes it for no failure.
+// Rank 0 sends data and a FIN. Expects that rank 1 receives all data and does not fail.
 inline void sendFin(Pair& pair, const ConnectionShape& shape) {
   Producer producer(shape);
   Consumer consumer(shape);

@@ -1,4 +1,5 @@
-// Ranks as threads: communicators over real segments, connected like threads of one process.
+// Runs ranks as threads of a test. Their communicators use real segments, connected like those of threads of one
+// process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace jccl::test {
 
 inline constexpr int64_t kTimeoutNanos = 20'000'000'000;
 
-// Rings and binary trees over all ranks. Odd channels run in the reverse direction, and their trees are mirrored.
+// Gives each channel a ring and a binary tree over all ranks. On odd channels the ring runs in the reverse direction
+// and the tree is mirrored.
 inline void layOut(Communicator& communicator) {
   const int size = communicator.size();
   for (int channel = 0; channel < communicator.channels(); ++channel) {
@@ -59,7 +61,7 @@ class RankThreads {
   int size() const { return static_cast<int>(communicators_.size()); }
   Communicator& operator[](int rank) { return *communicators_[rank]; }
 
-  // Runs the body on a thread per rank and waits for all.
+  // Runs the body on one thread per rank and waits for all threads.
   void run(const std::function<void(Communicator&)>& body) {
     std::vector<std::thread> threads;
     for (auto& communicator : communicators_) threads.emplace_back([&body, &communicator] { body(*communicator); });
@@ -83,7 +85,7 @@ class RankThreads {
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 
-// A buffer with guard zones on both sides, at an address that is aligned to nothing when `skew` is odd.
+// A buffer with guard zones on both sides. With an odd `skew`, its address has no alignment.
 class Guarded {
  public:
   Guarded(size_t bytes, size_t skew = 0, uint8_t fill = 0)

@@ -1,4 +1,4 @@
-// A plain, slow statement of what the reduction kernels compute: one element at a time, conversions spelled out.
+// A simple, slow reference implementation of the reduction kernels: one element at a time, with explicit conversions.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ To bits(From from) {
   return to;
 }
 
-// The value of a binary16 number, from its definition.
+// Returns the value of a binary16 number, by its definition.
 inline float fromFloat16(uint16_t h) {
   const int exponent = (h >> 10) & 31;
   const int fraction = h & 1023;
@@ -34,7 +34,7 @@ inline float fromFloat16(uint16_t h) {
   return bits<float>(bits<uint32_t>(magnitude) | sign);
 }
 
-// The nearest binary16 number, ties to even: the fraction is scaled to an integer and rounded by the C library.
+// Returns the nearest binary16 number, ties to even. The C library rounds the fraction, scaled to an integer.
 inline uint16_t toFloat16(float f) {
   const uint32_t word = bits<uint32_t>(f);
   const auto sign = static_cast<uint16_t>((word >> 16) & 0x8000u);
@@ -52,7 +52,7 @@ inline uint16_t toFloat16(float f) {
   std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
   const int unit = exponent - 11 < -24 ? -24 : exponent - 11;
   const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -unit)));  // at most 2048
-  // Units of 2^-24 are the fraction itself; above, each doubling of the unit adds one to the exponent field.
+  // In units of 2^-24, `units` is the fraction itself. Each doubling of the unit adds one to the exponent field.
   return static_cast<uint16_t>(sign | (units + (static_cast<uint32_t>(unit + 24) << 10)));
 }
 
@@ -71,7 +71,7 @@ inline uint16_t toBfloat16(float f) {
   return static_cast<uint16_t>(upper);
 }
 
-// The value of an 8-bit float, from its definition; NaNs as quiet ones with the sign and the fraction.
+// Returns the value of an 8-bit float, by its definition. A NaN becomes quiet and keeps its sign and fraction.
 template <int kFractionBits, bool kIeee>
 float fromFloat8(uint8_t code) {
   constexpr int bias = (1 << (6 - kFractionBits)) - 1;
@@ -86,7 +86,8 @@ float fromFloat8(uint8_t code) {
   return bits<float>(bits<uint32_t>(std::ldexp(static_cast<float>(significand), scale)) | sign);
 }
 
-// The 8-bit float nearest to a number, by trying all of them. Beyond the largest there is nothing but the largest.
+// Returns the 8-bit float nearest to a number, ties to even, by a binary search over all codes. Numbers beyond the
+// largest become the largest.
 template <int kFractionBits, bool kIeee>
 uint8_t toFloat8(float f) {
   constexpr int largest = kIeee ? 0x7b : 0x7e;
@@ -94,7 +95,7 @@ uint8_t toFloat8(float f) {
   const auto sign = static_cast<uint8_t>(word >> 24 & 0x80u);
   if (std::isnan(f)) return static_cast<uint8_t>(sign | (kIeee ? 0x7eu | (word >> 21 & 3u) : 0x7fu));
   const double magnitude = std::fabs(static_cast<double>(f));
-  int below = 0;  // the largest code whose number is not above the magnitude
+  int below = 0;  // the largest code whose value is at most the magnitude
   for (int step = 64; step != 0; step /= 2) {
     if (below + step <= largest && fromFloat8<kFractionBits, kIeee>(static_cast<uint8_t>(below + step)) <= magnitude) {
       below += step;
@@ -111,8 +112,8 @@ inline uint8_t toE4m3(float f) { return toFloat8<3, false>(f); }
 inline float fromE5m2(uint8_t code) { return fromFloat8<2, true>(code); }
 inline uint8_t toE5m2(float f) { return toFloat8<2, true>(f); }
 
-// a op b. A NaN operand is returned itself, made quiet by sums and products as IEEE 754 asks; the first one wins. A NaN that
-// an operation makes is negative.
+// Returns a op b. If an operand is a NaN, returns the first such operand; sums and products make it quiet, as IEEE 754
+// demands. A NaN that an operation creates is negative.
 template <class S>
 S fold(ReduceOp op, S a, S b) {
   if constexpr (std::is_floating_point_v<S>) {
@@ -144,7 +145,7 @@ S fold(ReduceOp op, S a, S b) {
 template <class S>
 S divide(S sum, uint32_t divisor) {
   if constexpr (std::is_floating_point_v<S>) {
-    if (std::isnan(sum)) return sum;  // quiet already, or a lone source: see quieted()
+    if (std::isnan(sum)) return sum;  // quiet already: see quieted()
     return sum / static_cast<S>(divisor);
   } else if constexpr (std::is_signed_v<S>) {
     return static_cast<S>(static_cast<int64_t>(sum) / static_cast<int64_t>(divisor));

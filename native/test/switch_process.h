@@ -1,4 +1,5 @@
-// A network that reduces: the plug-ins of the tests, and the process that simulates their switch.
+// CollNet for tests: paths of the plug-ins, environment variables that they read, and the process that simulates the
+// switch.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +27,7 @@ inline const char* collNetPlugin(int version) {
   return kCollNetPlugins[static_cast<size_t>(version - plugin::kOldestVersion)];
 }
 
-// A variable that the plug-in reads, for as long as this lives.
+// Sets an environment variable that the plug-in reads, for the lifetime of this object.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
@@ -46,7 +47,7 @@ struct Devices : Variable {
   explicit Devices(int count) : Variable("JCCL_TEST_COLLNET_DEVICES", std::to_string(count)) {}
 };
 
-// The process ends with this one, or when it is killed.
+// The process of the switch. Ends with the test's process at the latest.
 class SwitchProcess {
  public:
   SwitchProcess() {
@@ -58,7 +59,7 @@ class SwitchProcess {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    // Of another processor, a command runs it that JCCL_TEST_EMULATOR names.
+    // JCCL_TEST_EMULATOR names a command that runs the program if it was built for another processor.
     const char* const arguments[] = {"sh", "-c", "exec $JCCL_TEST_EMULATOR \"$0\"", JCCL_TEST_SWITCH, nullptr};
     EXPECT_EQ(0, ::posix_spawn(&process_, "/bin/sh", &actions, nullptr, const_cast<char**>(arguments), environ));
     ::posix_spawn_file_actions_destroy(&actions);

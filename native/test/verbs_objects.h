@@ -1,4 +1,4 @@
-// What the kernel keeps for InfiniBand verbs.
+// Lists the objects that the kernel keeps for InfiniBand verbs.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace jccl::test {
 
-// On all devices and for all processes, as "0: rxe0: pd 1 cq 2 qp 2 cm_id 0 mr 3 ctx 1 srq 0"; empty where the kernel
-// does not report them.
+// Returns a line for each device, as "0: rxe0: pd 1 cq 2 qp 2 cm_id 0 mr 3 ctx 1 srq 0", with the objects of all
+// processes. The text is empty if the kernel does not report them.
 inline std::string verbsObjects() {
   std::string text;
   if (!std::filesystem::exists("/sys/class/infiniband")) return text;
