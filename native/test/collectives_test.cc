@@ -1,4 +1,5 @@
-// The other collectives: all algorithms and protocols, v-forms, roots, groups of sends and receives.
+// Tests of the collectives other than all-reduce, with all algorithms and protocols: v-forms, roots, groups of sends
+// and receives.
 #include <tuple>
 
 #include "test/rank_threads.h"
@@ -113,7 +114,7 @@ TEST_P(CollectivesTest, PartsMayDifferInSize) {
   forAll([](Communicator& communicator, size_t count, Choice choice) {
     const int size = communicator.size();
     const int self = communicator.rank();
-    // Rank 1 has nothing; between the parts there is a gap that no rank may touch.
+    // The part of rank 1 is empty. Between the parts there are gaps that no rank may touch.
     std::vector<int64_t> counts(2 * size);
     int64_t end = 0;
     for (int rank = 0; rank < size; ++rank) {
@@ -158,7 +159,7 @@ TEST_P(CollectivesTest, PartsMayDifferInSize) {
   });
 }
 
-TEST_P(CollectivesTest, ExchangesMoveEveryPair) {
+TEST_P(CollectivesTest, ExchangesMoveTheDataOfEveryPair) {
   forAll([](Communicator& communicator, size_t count, Choice choice) {
     const int size = communicator.size();
     const int self = communicator.rank();
@@ -195,7 +196,7 @@ TEST_P(CollectivesTest, ExchangesMoveEveryPair) {
   });
 }
 
-TEST(CollectivesInPlace, BuffersThatAllRanksReachAreUsedWhereTheyAre) {
+TEST(CollectivesInPlace, BuffersThatAllRanksReachAreUsedInPlace) {
   constexpr size_t kCount = 500;
   for (const int size : {2, 3}) {
     RankThreads threads(size);
@@ -213,7 +214,8 @@ TEST(CollectivesInPlace, BuffersThatAllRanksReachAreUsedWhereTheyAre) {
         EXPECT_EQ(communicator.lastChoice().protocol, Protocol::Simple);
         if (collective != Collective::AllToAll) continue;
         ASSERT_EQ(communicator.runV(code, choice, send.address(), recv.address(), counts, 0, kTimeoutNanos), Code::Ok);
-        EXPECT_EQ(communicator.lastChoice().flags & Choice::kZeroCopyUsed, 0) << "a v-form, whose counts not all know";
+        EXPECT_EQ(communicator.lastChoice().flags & Choice::kZeroCopyUsed, 0)
+            << "not all ranks know the counts of a v-form";
       }
     });
   }
@@ -264,13 +266,13 @@ TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
   });
 }
 
-// What crosses by LL, LL128 and SIMPLE shares the steps of a connection.
+// Messages of LL, LL128 and SIMPLE share the numbers of a connection's steps.
 TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
   RankThreads threads(3);
   threads.run([](Communicator& communicator) {
     const int size = communicator.size();
     const int next = (communicator.rank() + 1) % size, before = (communicator.rank() + size - 1) % size;
-    const size_t most = 1024 / kLL128LineBytes * kLL128PayloadBytes - kLL128HeaderBytes;  // in the ranks' small slots
+    const size_t most = 1024 / kLL128LineBytes * kLL128PayloadBytes - kLL128HeaderBytes;  // for these small slots
     for (const size_t bytes :
          {size_t{8}, size_t{0}, size_t{1}, size_t{2000}, size_t{3}, most, size_t{24}, size_t{25}, size_t{70000},
           most - 1, most + 1, size_t{5}, size_t{112}, size_t{4}, size_t{113}, size_t{1} << 20, size_t{12}}) {
@@ -290,7 +292,7 @@ TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
   });
 }
 
-// Both have used up their credit: each sends only once the other has received.
+// Both ranks have used up their credit, so each can send only after the other has received.
 TEST(PointToPoint, ASendThatFindsNoCreditDoesNotKeepItsReceiveWaiting) {
   RankThreads threads(2);
   threads.run([](Communicator& communicator) {
@@ -312,7 +314,7 @@ TEST(PointToPoint, ASendThatFindsNoCreditDoesNotKeepItsReceiveWaiting) {
   });
 }
 
-// The sizes make both ends expect different protocols.
+// With these sizes, the two ends expect different protocols.
 TEST(PointToPoint, AMessageOfAnotherSizeIsAMismatch) {
   constexpr size_t kSizes[] = {8, 64, 8192};
   for (const size_t sent : kSizes) {
@@ -362,7 +364,7 @@ TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
   });
 }
 
-TEST(PointToPoint, RefusesUnpairedMessagesToItself) {
+TEST(PointToPoint, RefusesUnpairedMessagesOfARankToItself) {
   RankThreads threads(1);
   uint8_t data[4] = {};
   const PointToPointTask toItself[] = {{PointToPointTask::Kind::Send, 0, data, 4, 1}};

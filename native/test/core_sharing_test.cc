@@ -1,4 +1,5 @@
-// Ranks that outnumber the cores: who moves where, and that moving leaves a thread its choice of cores.
+// Tests of core sharing, for ranks that outnumber the cores: which rank moves to which core, and that a move leaves a
+// thread's affinity unchanged.
 #include "engine/core_sharing.h"
 
 #include <gtest/gtest.h>
@@ -20,13 +21,13 @@ using Cores = std::vector<int32_t>;
 TEST(BetterCore, TheHighestRankLeavesACoreThatHasTwoMoreThanAnother) {
   const Cores both{1, 2};
   EXPECT_EQ(betterCore(3, Cores{1, 2, 1, 1}, both), 2);
-  EXPECT_EQ(betterCore(2, Cores{1, 2, 1, 1}, both), kStay) << "rank 3 is there, too, and leaves";
+  EXPECT_EQ(betterCore(2, Cores{1, 2, 1, 1}, both), kStay) << "rank 3 shares its core and leaves";
   EXPECT_EQ(betterCore(1, Cores{1, 2, 1, 1}, both), kStay) << "its core has the fewest";
   EXPECT_EQ(betterCore(3, Cores{1, 2, 1, 2}, both), kStay) << "even";
   EXPECT_EQ(betterCore(4, Cores{1, 2, 1, 2, 1}, both), kStay) << "as even as five can be";
 }
 
-TEST(BetterCore, NoRankGoesWhereItMayNotRun) {
+TEST(BetterCore, NoRankMovesToACoreThatItMayNotUse) {
   EXPECT_EQ(betterCore(3, Cores{1, 1, 1, 1}, Cores{1}), kStay);
   EXPECT_EQ(betterCore(3, Cores{1, 1, 1, 1}, Cores{1, 7}), 7);
   EXPECT_EQ(betterCore(3, Cores{1, 1, 1, 1}, Cores{}), kStay);
@@ -37,12 +38,12 @@ TEST(BetterCore, TheEmptiestCoreIsTaken) {
   EXPECT_EQ(betterCore(5, Cores{1, 1, 2, 3, 1, 1}, Cores{1, 2, 3}), 2) << "the first of several";
 }
 
-TEST(BetterCore, RanksThatHaveNotBeenSeenYetCountNowhere) {
+TEST(BetterCore, RanksOnUnknownCoresAreNotCounted) {
   EXPECT_EQ(betterCore(0, Cores{kStay, 1, 1, 1}, Cores{1, 2}), kStay);
   EXPECT_EQ(betterCore(3, Cores{kStay, kStay, kStay, 1}, Cores{1, 2}), kStay);
 }
 
-TEST(BetterCore, AnyPlacementBecomesEvenWithinAsManyMovesAsRanksAndStaysSo) {
+TEST(BetterCore, AnyPlacementBecomesEvenInAtMostAsManyMovesAsRanks) {
   std::mt19937 random(20261122);
   for (int run = 0; run < 2000; ++run) {
     const int cores = 1 + static_cast<int>(random() % 8);
@@ -72,7 +73,7 @@ cpu_set_t affinity() {
   return mask;
 }
 
-TEST(MoveToCore, LeavesTheThreadItsChoiceOfCores) {
+TEST(MoveToCore, LeavesTheThreadsAffinityUnchanged) {
   const cpu_set_t before = affinity();
   for (const int32_t core : allowedCores()) {
     EXPECT_TRUE(moveToCore(core));
@@ -81,17 +82,17 @@ TEST(MoveToCore, LeavesTheThreadItsChoiceOfCores) {
   }
 }
 
-TEST(MoveToCore, GoesNowhereElse) {
+TEST(MoveToCore, RefusesACoreThatDoesNotExist) {
   const cpu_set_t before = affinity();
   EXPECT_FALSE(moveToCore(CPU_SETSIZE));
   const cpu_set_t after = affinity();
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-TEST(CoreSharing, ARankTakesItselfFromACoreWithTooManyToOneWithFewer) {
+TEST(CoreSharing, ARankMovesFromACoreWithTooManyRanksToOneWithFewer) {
   const std::vector<int32_t> cores = allowedCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core only";
-  std::thread([&cores] {  // so that its affinity affects no other test
+  std::thread([&cores] {  // a thread of its own, so that its affinity affects no other test
     CpuPlacement own{};
     std::array<CpuPlacement, 3> peers{};
     peers[0].core = cores[0];

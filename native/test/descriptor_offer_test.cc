@@ -1,4 +1,4 @@
-// Descriptors that processes exchange.
+// Tests of descriptor offers: file descriptors that processes exchange.
 #include "transport/descriptor_offer.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ int openDescriptors() {
   return found;
 }
 
-TEST(DescriptorOfferTest, AnotherProcessGetsTheSameMemoryAndNothingOnceItIsWithdrawn) {
+TEST(DescriptorOfferTest, AnotherProcessGetsTheSameMemoryUntilTheOfferIsWithdrawn) {
   int wire[2], go[2];
   ASSERT_EQ(0, ::pipe(wire));
   ASSERT_EQ(0, ::pipe(go));
@@ -53,7 +53,7 @@ TEST(DescriptorOfferTest, AnotherProcessGetsTheSameMemoryAndNothingOnceItIsWithd
     if (!DescriptorOffer::fetch(offered, fd)) ::_exit(3);
     if (::pread(fd.get(), &byte, 1, 0) != 1 || byte != 'a') ::_exit(4);
     if (::pwrite(fd.get(), "b", 1, 0) != 1 || ::write(go[1], "x", 1) != 1) ::_exit(5);
-    // The parent withdraws the offer and signals this.
+    // The parent withdraws the offer and then writes this byte.
     if (::read(wire[0], &byte, 1) != 1) ::_exit(6);
     UniqueFd late;
     ::_exit(DescriptorOffer::fetch(offered, late) || late ? 7 : 0);
@@ -68,7 +68,7 @@ TEST(DescriptorOfferTest, AnotherProcessGetsTheSameMemoryAndNothingOnceItIsWithd
   ASSERT_EQ(1, ::read(go[0], &byte, 1));
   EXPECT_EQ('b', contentOf(watched));
   offer.reset();
-  EXPECT_EQ(1, openDescriptors()) << "but for the watched one";
+  EXPECT_EQ(1, openDescriptors()) << "only the watched one remains";
   ASSERT_EQ(1, ::write(wire[1], "x", 1));
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, 0));
@@ -83,7 +83,7 @@ TEST(DescriptorOfferTest, ThisProcessGetsADescriptorOfItsOwn) {
   ASSERT_TRUE(DescriptorOffer::fetch(offer->wire(), fd).isOk());
   EXPECT_EQ('c', contentOf(fd));
   const DescriptorOffer::Wire offered = offer->wire();
-  std::unique_ptr<DescriptorOffer> other;  // keeps the server
+  std::unique_ptr<DescriptorOffer> other;  // keeps the server running
   ASSERT_TRUE(DescriptorOffer::make(makeMemory('d'), other).isOk());
   offer.reset();
   const Status late = DescriptorOffer::fetch(offered, fd);
@@ -93,7 +93,7 @@ TEST(DescriptorOfferTest, ThisProcessGetsADescriptorOfItsOwn) {
   EXPECT_EQ(0, openDescriptors());
 }
 
-TEST(DescriptorOfferTest, NothingIsOfferedAndNothingIsFetchedWithoutSense) {
+TEST(DescriptorOfferTest, InvalidDescriptorsAndOffersAreRefused) {
   std::unique_ptr<DescriptorOffer> offer;
   EXPECT_EQ(Code::Invalid, DescriptorOffer::make(UniqueFd(), offer).code());
   ASSERT_TRUE(DescriptorOffer::make(makeMemory('e'), offer).isOk());

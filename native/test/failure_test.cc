@@ -1,4 +1,4 @@
-// What happens when ranks disagree, are late, or give up.
+// Tests of failures: ranks that disagree, are late or abort.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -22,7 +22,7 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Algorithm, Protoc
   static Choice choice() { return choiceOf(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 };
 
-TEST_P(FailureTest, ATimeoutNamesThePeerAndStaysForGood) {
+TEST_P(FailureTest, ATimeoutNamesThePeerAndIsPermanent) {
   RankThreads threads(3);
   threads.run([](Communicator& communicator) {
     if (communicator.rank() == 2) return;  // never calls
@@ -40,7 +40,7 @@ TEST_P(FailureTest, ATimeoutNamesThePeerAndStaysForGood) {
     ASSERT_TRUE(communicator.history().read(1, row));
     EXPECT_EQ(row.state, OperationState::Failed);
   });
-  // At least one rank's wait names the rank that never came.
+  // At least one rank must wait for rank 2, which never calls.
   bool named = false;
   for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).place.peer == 2;
   EXPECT_TRUE(named);
@@ -54,7 +54,7 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
     EXPECT_EQ(allReduce(threads[0], buffer, 1000, choice(), kTimeoutNanos), Code::Aborted);
     done = true;
   });
-  while (threads[0].waiting().empty()) std::this_thread::yield();  // until the wait is long
+  while (threads[0].waiting().empty()) std::this_thread::yield();  // until the wait is so long that it is listed
   const ChannelWait wait = threads[0].waiting().at(0);
   EXPECT_EQ(wait.place.peer, 1);
   EXPECT_EQ(wait.sequence, 1u);
@@ -103,7 +103,7 @@ TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
     Guarded buffer(400);
     const size_t bytes = 100;
     const bool sends = communicator.rank() == 0;
-    // The same bytes, of another type.
+    // Both ranks name the same number of bytes, but different types.
     const uint32_t fingerprint =
         sends ? messageFingerprint(DataType::Int8, 100) : messageFingerprint(DataType::Int32, 25);
     const auto kind = sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv;
@@ -141,14 +141,14 @@ TEST(History, KeepsTheLastOperations) {
   EXPECT_EQ(a.fingerprint, b.fingerprint);
 }
 
-// Of ranks of which each is late in every other operation: the one that waits knows for whom.
+// Each rank is late in every other operation. The rank that waits must record for whom.
 TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
   constexpr int kOperations = 6;
   const int64_t before = monotonicNanos();
   RankThreads threads(2);
   threads.run([&threads](Communicator& communicator) {
     for (int i = 0; i < kOperations; ++i) {
-      if (i % 2 == communicator.rank()) {  // is late: the other waits already
+      if (i % 2 == communicator.rank()) {  // this rank is late: the other one waits already
         while (threads[1 - communicator.rank()].waiting().empty()) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
@@ -164,7 +164,7 @@ TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
       ASSERT_TRUE(threads[rank].history().read(sequence, row));
       EXPECT_GE(row.begun, last) << "sequence=" << sequence;
       EXPECT_GE(row.ended, row.begun) << "sequence=" << sequence;
-      last = row.ended - 1000;  // the conversion of each row has its own error
+      last = row.ended - 1000;  // the conversion of times has a different error in each row
       EXPECT_EQ(Choice::decode(row.choice).algorithm, Algorithm::Direct);
       const bool waits = (sequence - 1) % 2 != static_cast<uint64_t>(rank);
       if (!waits) continue;
@@ -199,7 +199,7 @@ TEST(History, OfOneRankTimesLargeOperationsOnly) {
   EXPECT_GE(row.ended, row.begun);
 }
 
-TEST(History, HasBytesInsteadOfACountWhereEachRankHasOne) {
+TEST(History, HasBytesInsteadOfACountIfEachRankHasItsOwnCount) {
   History history;
   Operation operation;
   operation.code = kSum;
@@ -225,7 +225,7 @@ TEST(History, HasBytesInsteadOfACountWhereEachRankHasOne) {
   EXPECT_EQ(row.bytes, 64u);
 }
 
-TEST(History, HasNoTimesWhereNothingIsRecorded) {
+TEST(History, HasNoTimesIfNothingIsRecorded) {
   History history(0);
   EXPECT_EQ(history.size(), History::kMinRecords);
   Operation operation;
@@ -255,7 +255,7 @@ TEST(TransferHistory, HasSendsAndReceivesOfARank) {
   EXPECT_EQ(history.last(), groups);
   EXPECT_FALSE(history.read(10, row)) << "overwritten";
   ASSERT_TRUE(history.read(1 + 512, row));
-  EXPECT_EQ(row.waitedFor, -1) << "of the one that it replaced";
+  EXPECT_EQ(row.waitedFor, -1) << "expected nothing of the row that it replaced";
   EXPECT_FALSE(history.read(groups + 1, row)) << "not yet";
   ASSERT_TRUE(history.read(groups, row));
   EXPECT_EQ(row.state, OperationState::Running);

@@ -1,4 +1,4 @@
-// What a failed operation reports: enough to act on without a debug log.
+// Tests of what a failed operation reports. A user must be able to act on it without a debug log.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <regex.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kCount = 256 * 1024;
 
-// Whether something in the text matches the extended regular expression.
+// Returns true if a part of the text matches the extended regular expression.
 bool matches(const std::string& text, const std::string& expression) {
   regex_t compiled;
   if (::regcomp(&compiled, expression.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;
@@ -27,7 +27,7 @@ bool matches(const std::string& text, const std::string& expression) {
   return found;
 }
 
-// The connected TCP sockets of this process.
+// Returns the connected IPv4 sockets of this process.
 std::set<int> tcpSockets() {
   std::set<int> found;
   DIR* folder = ::opendir("/proc/self/fd");
@@ -42,8 +42,8 @@ std::set<int> tcpSockets() {
   return found;
 }
 
-// Breaks a connection as a network does: the other end learns of it by a reset. By the system call itself, because the
-// thread sanitizer would take connect() for the making of a descriptor that another thread uses.
+// Breaks a connection as a network does: the other end receives a reset. Calls the kernel directly, because the thread
+// sanitizer would treat connect() as the creation of a descriptor that another thread uses.
 void reset(int socket) {
   sockaddr nowhere{};
   nowhere.sa_family = AF_UNSPEC;
@@ -82,8 +82,8 @@ TEST(FailureText, ABrokenConnectionIsReportedWithCallCodeRanksSequenceAndHint) {
     EXPECT_PRED2(
         matches, text,
         "^rank=" + mine + " sequence=[1-9][0-9]* collective=all_reduce type=float32 op=sum count=" + count + " ");
-    // Peer, both addresses, call, code and its text, then the hint. A rank may also learn of it by the other's end of
-    // their other connection, which that rank closes once it has failed.
+    // Expects the peer, both addresses, the call, its code with the text, and the hint. A rank can also learn of the
+    // failure from the end of the other connection, which its peer closes after it has failed.
     EXPECT_PRED2(
         matches, text,
         "peer=" + peer + " net: lost rank " + peer + " at 127[.]0[.]0[.]1:[0-9]+ from 127[.]0[.]0[.]1:[0-9]+: " +

@@ -1,4 +1,4 @@
-// Which adapters the network over verbs opens and takes, on a host whose adapters are fakes (verbs/fake_verbs.cc).
+// Tests of the adapters that the verbs network opens and uses, with fake adapters (verbs/fake_verbs.cc).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace jccl::test::fake_adapters_test {
 namespace {
 
-// Ranks 0 and 1 on hosts with the same adapters. What they log at any level is kept.
+// Ranks 0 and 1 on hosts with equal adapters. Keeps log records of all levels.
 class FakeAdapters : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -40,7 +40,7 @@ class FakeAdapters : public ::testing::Test {
     opening_ = logged();
   }
 
-  // The log line of a connection that rank 0 makes.
+  // Connects rank 0 to rank 1, and returns what this logs.
   std::string connect(int channel) {
     std::unique_ptr<NetSendConnection> connection;
     EXPECT_TRUE(nets_[0]->connect({{}, 0, 1, channel}, listeners_[1]->info(), &connection).isOk());
@@ -67,7 +67,7 @@ void expectPart(const std::string& part, const std::string& text) {
   EXPECT_NE(std::string::npos, text.find(part)) << "no \"" << part << "\" in: " << text;
 }
 
-TEST_F(FakeAdapters, ChannelsTakeThoseOfThePlan) {
+TEST_F(FakeAdapters, ChannelsUseTheAdaptersOfThePlan) {
   openBoth();
   nets_[0]->setPaths(NetPaths(0, {{0, 0, 1, 2, 2}, {1, 0, 1, 1, 1}, {2, 0, 0, 0, 0}}));
   EXPECT_EQ("", logged()) << "all are open";
@@ -85,7 +85,7 @@ TEST_F(FakeAdapters, WithoutAPlanChannelsAlternate) {
   }
 }
 
-TEST_F(FakeAdapters, OneThatCannotBeOpenedIsWarnedOfAndReplacedInRotation) {
+TEST_F(FakeAdapters, AnAdapterThatCannotBeOpenedIsReportedAndReplacedInRotation) {
   openBoth();
   for (const char* part : {"3 ib: continues without a device", "device=fake2", "ibv_open_device", "/dev/infiniband",
                            "Permission denied"}) {
@@ -96,8 +96,8 @@ TEST_F(FakeAdapters, OneThatCannotBeOpenedIsWarnedOfAndReplacedInRotation) {
   expectPart("adapter=fake0:1 (in rotation, because NET/3 of the plan is not among those in use)", connect(0));
 }
 
-// Two ports of a device are two adapters with one descriptor of events.
-TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
+// Two ports of a device are two adapters that share one descriptor for events.
+TEST_F(FakeAdapters, AWarningNamesThePortThatGoesDown) {
   openBoth();
   ASSERT_EQ(3u, nets_[0]->devices().size());
   void* library = ::dlopen(JCCL_FAKE_VERBS, RTLD_NOW | RTLD_NOLOAD);
@@ -105,7 +105,7 @@ TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
   const auto takeDown = reinterpret_cast<void (*)(int)>(::dlsym(library, "fake_verbs_take_down"));
   for (const char* port : {"1", "2"}) {
     takeDown(std::atoi(port));
-    EXPECT_GE(control_[0].dispatch(), 1);  // beside what descriptors report when they are new
+    EXPECT_GE(control_[0].dispatch(), 1);  // in addition to the first events of new descriptors
     const std::string text = logged();
     expectPart(std::string("3 device=fake0 event=10 (fake) port=fake0:") + port + ": the link is down", text);
     EXPECT_EQ(1, std::count(text.begin(), text.end(), '\n')) << text;
@@ -113,7 +113,7 @@ TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
   ::dlclose(library);
 }
 
-TEST_F(FakeAdapters, OnesThatSettingsLeaveOutAreReported) {
+TEST_F(FakeAdapters, AdaptersThatSettingsExcludeAreReported) {
   for (NetConfig& config : configs_) config.ib.adapter.hca = "=fake0:2";
   openBoth();
   expectPart("2 ib: continues without a device: fake0:1 is not in JCCL_IB_HCA", opening_);

@@ -1,8 +1,9 @@
-// Every collective, algorithm, protocol and type over a network that is late, delivers in parts and out of order, and
-// breaks, and over a plug-in that does: results are right, or there is an error in time.
+// The fault matrix: every collective, algorithm, protocol and type over the simulated network and over a network
+// plug-in with faults. The networks are late, deliver in parts and break. Results must be right, or an error must end
+// the operation in time.
 //
-// Each test draws a seed and prints it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
-// JCCL_FAULT_RUNS=N makes N tests of each kind (scripts/check-faults).
+// Each test draws a seed and prints it when it fails. JCCL_FAULT_SEED=N repeats a seed (with JCCL_FAULT_RUNS=1).
+// JCCL_FAULT_RUNS=N runs N tests of each kind (scripts/check-faults).
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
@@ -19,10 +20,10 @@ namespace jccl::test::fault_matrix_test {
 namespace {
 
 constexpr int kDefaultRuns = test::kSanitized ? 3 : 12;
-constexpr int64_t kTimeLimitNanos = 60'000'000'000;    // of an operation where nothing breaks
-constexpr int64_t kBriefTimeLimitNanos = 800'000'000;  // where something does
-constexpr int64_t kLatenessNanos = 10'000'000'000;     // how much later than that a loaded host may be
-constexpr std::chrono::seconds kHangs{240};
+constexpr int64_t kTimeLimitNanos = 60'000'000'000;    // timeout of operations if nothing breaks
+constexpr int64_t kBriefTimeLimitNanos = 800'000'000;  // timeout of operations if connections break
+constexpr int64_t kLatenessNanos = 10'000'000'000;     // by which a loaded host may exceed the timeout
+constexpr std::chrono::seconds kHangLimit{240};
 
 uint64_t numberFrom(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
@@ -34,10 +35,10 @@ uint64_t drawSeed() {
   return numberFrom("JCCL_FAULT_SEED", device());
 }
 
-// What joins the ranks of different hosts: the simulated network, or a plug-in with a fault.
+// The network between hosts: the simulated network, or a plug-in with a fault.
 enum class Over { Simulated, Plugin };
 
-// The plug-in of a seed: its version, and its fault, which is read when it is initialised.
+// Choose the version and the fault of the plug-in by the seed. The plug-in reads its fault when it is initialised.
 int chooseVersion(const Scenario& scenario) { return std::array{6, 9, 12}[scenario.seed % 3]; }
 void chooseFault(const Scenario& scenario) {
   const uint64_t drawn = scenario.seed / 3;
@@ -89,15 +90,15 @@ class Job {
     }
     {
       std::unique_lock lock(mutex_);
-      if (!changed_.wait_for(lock, kHangs, [this] { return ended_ == communicators_.size(); })) dieOfHang();
+      if (!changed_.wait_for(lock, kHangLimit, [this] { return ended_ == communicators_.size(); })) dieOfHang();
     }
     for (std::thread& thread : threads) thread.join();
     expectBuffersLeftAlone();
-    // What a coordinator would do: ranks that had finished do not wait for data to leave towards dead ones.
+    // As a coordinator would do. Without it, ranks that have finished wait until their data has left for dead ranks.
     if (scenario_.loses) abortAll(Code::Aborted);
   }
 
-  // Ends all ranks: nothing stays registered.
+  // Destroys all ranks. Expects that no memory stays registered.
   void close() {
     if (scenario_.registers && over_ == Over::Simulated) {
       EXPECT_GT(network_.registered(), 0) << scenario_.describe();
@@ -194,7 +195,7 @@ class Job {
       EXPECT_TRUE(send.intact() && recv.intact()) << where(rank, index);
       return code;
     }
-    // The network must have released both: it may not read one or write the other from now on.
+    // The network must have released both buffers: from now on it must neither read the one nor write the other.
     std::fill_n(send.data(), sent.size(), kLeftAlone);
     std::fill_n(recv.data(), data.recvCount() * data.element(), kLeftAlone);
     const std::lock_guard lock(mutex_);
@@ -218,7 +219,7 @@ class Job {
   }
 
   [[noreturn]] void dieOfHang() {
-    std::fprintf(stderr, "hangs for %lld s; %s\n", static_cast<long long>(kHangs.count()),
+    std::fprintf(stderr, "hangs for %lld s; %s\n", static_cast<long long>(kHangLimit.count()),
                  scenario_.describe().c_str());
     for (size_t rank = 0; rank < communicators_.size(); ++rank) {
       std::fprintf(stderr, "rank %zu: %s\n", rank, communicators_[rank]->lastError().c_str());
@@ -269,7 +270,7 @@ void expectRightOrAnErrorInTime(Over over) {
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
     if (outcome.code == Code::Ok) continue;
-    broke = broke || outcome.code == Code::Transport;  // a time-out may also be the fault of a loaded host
+    broke = broke || outcome.code == Code::Transport;  // a loaded host can also cause a timeout
     EXPECT_TRUE(outcome.code == Code::Transport || outcome.code == Code::Timeout || outcome.code == Code::Aborted)
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());
@@ -282,11 +283,11 @@ void expectRightOrAnErrorInTime(Over over) {
 
 TEST_P(FaultMatrix, IsRightOverALateAndDisorderlyNetwork) { expectRight(Over::Simulated); }
 
-TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) { expectRightOrAnErrorInTime(Over::Simulated); }
+TEST_P(FaultMatrix, IsRightOrEndsInTimeIfConnectionsBreak) { expectRightOrAnErrorInTime(Over::Simulated); }
 
 TEST_P(FaultMatrix, IsRightOverALateOrSlowPlugin) { expectRight(Over::Plugin); }
 
-TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereAPluginBreaks) { expectRightOrAnErrorInTime(Over::Plugin); }
+TEST_P(FaultMatrix, IsRightOrEndsInTimeIfAPluginBreaks) { expectRightOrAnErrorInTime(Over::Plugin); }
 
 }  // namespace
 }  // namespace jccl::test::fault_matrix_test

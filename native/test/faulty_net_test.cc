@@ -1,4 +1,4 @@
-// The faulty network itself: what it does to messages that a careless user of it would get wrong.
+// Tests of the simulated network: it must inject the faults that reveal a careless user.
 #include "test/faulty_net.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class Ends {
 
   static size_t at(int rank) { return static_cast<size_t>(rank); }
 
-  // Lets both ends move until `over` holds, an end fails or the time is up. Whether it was over.
+  // Drives both ends until `over` returns true. Returns false if an end fails or the time is up.
   bool drive(const std::function<bool()>& over, int64_t limit = kTimeLimitNanos) {
     const int64_t end = monotonicNanos() + limit;
     int work = 0;
@@ -143,7 +143,7 @@ TEST(FaultyNet, ALossIsReportedToBothEndsOrOneOrNone) {
       ++whole;
       continue;
     }
-    // Each end for itself, as it would be in another process; on a clock of its own, which a busy host does not hold up.
+    // Drives each end by itself, as in different processes, with a simulated clock, which a busy host cannot delay.
     int work = 0;
     const int64_t begin = monotonicNanos();
     for (int64_t now = begin; now < begin + 25'000'000; now += 10'000) {
@@ -156,7 +156,7 @@ TEST(FaultyNet, ALossIsReportedToBothEndsOrOneOrNone) {
   for (size_t i = 0; i < reported.size(); ++i) EXPECT_GT(reported[i], 0) << i;
 }
 
-TEST(FaultyNet, AnEndWithoutAFinIsMissed) {
+TEST(FaultyNet, AnEndThatGoesWithoutAFinIsReported) {
   Ends ends(faultsOf(7, false));
   ends.postAll();
   ends.send.reset();
@@ -166,7 +166,7 @@ TEST(FaultyNet, AnEndWithoutAFinIsMissed) {
   EXPECT_NE(std::string::npos, received.message().find("rank 0")) << received.message();
 }
 
-TEST(FaultyNet, ASeedPlansTheSameEveryTime) {
+TEST(FaultyNet, ASeedDrawsTheSameNumbersEveryTime) {
   for (uint64_t seed = 1; seed < 20; ++seed) {
     SeededRandom a(seed), b(seed), other(seed + 1);
     EXPECT_EQ(a.next(), b.next());

@@ -1,4 +1,4 @@
-// LL flags that wrap: a narrow flag reaches in a moment what takes 32 bits hours.
+// Tests of LL flags that wrap around. Narrow flags wrap in a moment; flags of 32 bits take hours.
 #include <thread>
 
 #include "primitives/host_primitives.h"
@@ -8,9 +8,10 @@
 namespace jccl::test::flag_wrap_test {
 namespace {
 
-constexpr int kFlagBits = 6;  // wraps every 64 steps, 8 times round the slots
+constexpr int kFlagBits = 6;  // flags wrap every 64 steps, which fill all slots 8 times
 
-// Calls `use` with primitives of LL, or for most steps with those of `Other`: then a slot keeps the flags of LL for a whole wrap.
+// Calls `use` with primitives of `Other`, and in one step of each wrap with those of LL, so that a slot keeps its LL
+// flags for a whole wrap.
 template <Protocol Other, class Use>
 void withPrimitives(int step, Waiter& waiter, const Transfer& transfer, const Links& links, Use&& use) {
   std::vector<uint8_t> scratch(1024);
@@ -25,7 +26,7 @@ void withPrimitives(int step, Waiter& waiter, const Transfer& transfer, const Li
 
 template <Protocol Other>
 void testStaleCells() {
-  RankThreads threads(2);  // for its connections
+  RankThreads threads(2);  // provides the connections
   std::vector<std::unique_ptr<Channel>> channels;
   WaitControl controls[2];
   for (int rank = 0; rank < 2; ++rank) {
@@ -42,7 +43,8 @@ void testStaleCells() {
   send.receiverEvents = threads[1].events();
   recv.senderEvents = threads[0].events();
 
-  // Long messages are rare, at every phase of the wrap: most cells of a slot keep an old flag for several rounds.
+  // Long messages are rare and come at every phase of the wrap. Most cells of a slot keep an old flag for several
+  // rounds.
   const auto lengthOf = [](int step) { return step % 61 == 7 || step % 67 == 3 ? size_t{400} : size_t(step % 5); };
   constexpr int kSteps = 20000;
   std::thread sender([&] {
@@ -87,13 +89,13 @@ void testStaleCells() {
 
 TEST(FlagWrap, StaleCellsNeverCountAsCurrent) { testStaleCells<Protocol::LL>(); }
 
-TEST(FlagWrap, NorWhereOtherProtocolsRunForAWholeWrap) {
+TEST(FlagWrap, StaleCellsNeverCountAsCurrentAfterAWrapOfOtherProtocols) {
   testStaleCells<Protocol::LL128>();
   testStaleCells<Protocol::Simple>();
 }
 
-// Where it is due, a step leaves no flag of another one, whatever its protocol is.
-TEST(FlagWrap, AStepScrubsWhatItDoesNotWrite) {
+// A step that must scrub leaves no flag of another step, with any protocol.
+TEST(FlagWrap, AStepScrubsTheCellsThatItDoesNotWrite) {
   using Flags = LLFlags<kFlagBits>;
   const Block block(ConnectionShape(4096, 1024, 1024));
   EventCount events;
@@ -126,7 +128,7 @@ TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
       ASSERT_NE(Flags::neverFlagOf(step), Flags::flagOf(other));
     }
   }
-  // Between two uses of one flag in one slot there is a scrub.
+  // A slot is scrubbed between two uses of the same flag.
   for (uint64_t step = 0; step < 1000; ++step) {
     bool scrubbed = false;
     for (uint64_t later = step + kSlots; later < step + 64; later += kSlots)

@@ -1,5 +1,5 @@
-// The conversions of 8-bit floats, every instruction set against the definition of the formats: all codes, and every
-// float32 at and beside what separates two of them.
+// Tests of the conversions of 8-bit floats: each instruction set against the definition of the formats, with all codes,
+// and with the float32 numbers at and next to each boundary between two codes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(All, Float8Test,
                            return std::string(nameOf(std::get<0>(info.param))) + "_" + nameOf(std::get<1>(info.param));
                          });
 
-TEST_P(Float8Test, EveryCodeIsTheNumberOfItsDefinitionAndComesBack) {
+TEST_P(Float8Test, EveryCodeHasItsDefinedValueAndComesBack) {
   std::vector<uint8_t> codes(256);
   for (int i = 0; i < 256; ++i) codes[i] = static_cast<uint8_t>(i);
   std::vector<float> numbers(256);
@@ -60,7 +60,7 @@ TEST_P(Float8Test, EveryCodeIsTheNumberOfItsDefinitionAndComesBack) {
   vectors().narrow(numbers.data(), again.data(), 256);
   for (int i = 0; i < 256; ++i) {
     ASSERT_EQ(bits<uint32_t>(numbers[i]), bits<uint32_t>(format.widen(codes[i]))) << "code " << i;
-    // Infinities saturate, NaNs become quiet.
+    // When they are narrowed, infinities saturate and NaNs become quiet.
     const int expected = std::isinf(numbers[i]) ? i - 1 : std::isnan(numbers[i]) ? i | 2 : i;
     ASSERT_EQ(again[i], expected) << "code " << i;
   }
@@ -72,7 +72,7 @@ TEST_P(Float8Test, NumbersAllOverFloat32RoundToNearestEven) { expectNarrowed(spr
 
 TEST_P(Float8Test, ExtremesSaturateAndNansStay) { expectNarrowed(extremes()); }
 
-TEST(Float8DefinitionTest, ChosenCodesAreTheNumbersOfTheSpecification) {
+TEST(Float8DefinitionTest, ChosenCodesHaveTheValuesOfTheSpecification) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(reference::fromE4m3(0x7e), 448.0f);
   EXPECT_EQ(reference::fromE4m3(0x38), 1.0f);

@@ -1,4 +1,4 @@
-// Every input that a fuzzer once found worth keeping (scripts/check-fuzz) does no harm.
+// Runs the fuzz targets on every input of their corpus (scripts/check-fuzz). No input may do harm.
 #include <gtest/gtest.h>
 
 #include <filesystem>

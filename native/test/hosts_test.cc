@@ -1,4 +1,4 @@
-// Schedules over hosts: only one rank of each sends to others.
+// Tests of the schedules by hosts, in which only the leader of each host sends to other hosts.
 #include <atomic>
 #include <string>
 #include <tuple>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kCounts[] = {0, 1, 7, 60, 250, 3001};
 
-// The host of each rank, and the protocol.
+// The host of each rank, the protocol, and the number of channels.
 using Parameter = std::tuple<std::vector<int>, Protocol, int>;
 
 int32_t valueOf(int rank, size_t i) { return static_cast<int32_t>((rank + 1) * 1000 + i % 997); }
@@ -29,7 +29,7 @@ class HostsTest : public ::testing::TestWithParam<Parameter> {
     return sum;
   }
 
-  // Runs the body for every count on all ranks, and counts what they send to other hosts.
+  // Runs the body for every count on all ranks.
   void forAll(const std::function<void(Communicator&, size_t count)>& body) {
     for (int rank = 0; rank < size(); ++rank) {
       const Status set = ranks_[rank].setHosts(hosts());
@@ -140,8 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple), ::testing::Values(1, 2)),
     nameOfCase);
 
-// A leader that misses what one of its members has passes on nothing that the others would take for the result.
-TEST(Hosts, NobodyGetsAResultThatLacksARank) {
+// A leader that lacks the data of one of its members forwards nothing that other ranks would take for the result.
+TEST(Hosts, NoRankGetsAResultThatLacksARank) {
   constexpr size_t kCount = 8;
   for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
     for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {

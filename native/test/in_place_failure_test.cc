@@ -1,5 +1,4 @@
-// Operations that work on peers' buffers in place, when they fail: no peer touches the buffer of a rank whose operation
-// has ended.
+// Tests of failures of in-place operations: no peer may touch the buffer of a rank whose operation has ended.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -25,11 +24,11 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
-constexpr size_t kChunkFloats = 16 * 1024;  // of one chunk of ZeroCopy's work
+constexpr size_t kChunkFloats = 16 * 1024;  // in one chunk of ZeroCopy
 
 Choice inPlace() { return choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy); }
 
-// Memory that every rank of a test reaches at the same address; ranks may be threads or forked processes.
+// Resolves memory that every rank of a test has mapped at the same address. Ranks are threads or forked processes.
 class SharedBuffers : public BufferResolver {
  public:
   bool locate(const void* address, size_t /*bytes*/, uint64_t& segment, uint64_t& offset) override {
@@ -53,7 +52,7 @@ class SharedBuffers : public BufferResolver {
   int isolations = 0;
 };
 
-// Pages that a test can take away.
+// Shared memory to which a test can remove all access.
 class Pages {
  public:
   explicit Pages(size_t bytes) : bytes_(bytes) {
@@ -75,7 +74,7 @@ using LateCase = std::tuple<TransportKind, Collective>;
 
 class LateInPlace : public ::testing::TestWithParam<LateCase> {};
 
-// Rank 0 gives up before rank 1 begins. An access to rank 0's buffers then ends this process by a signal.
+// Rank 0 times out before rank 1 begins. If rank 1 accesses rank 0's buffers then, a signal ends this process.
 void giveUpBeforeThePeerBegins(const LateCase& one) {
   constexpr size_t kCount = 100'000;  // by rank
   SharedBuffers buffers;
@@ -94,7 +93,7 @@ void giveUpBeforeThePeerBegins(const LateCase& one) {
   ::_exit(late == Code::Timeout ? 0 : 3);
 }
 
-TEST_P(LateInPlace, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
+TEST_P(LateInPlace, NoPeerTouchesTheBuffersOfAFailedOperation) {
   EXPECT_EXIT(giveUpBeforeThePeerBegins(GetParam()), ::testing::ExitedWithCode(0), "");
 }
 
@@ -111,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, LateInPlace,
                                                               Collective::Gather, Collective::Scatter)),
                          nameOfCase);
 
-// An abort at any moment of an operation: the buffer is the application's again as soon as the operation has ended.
+// Aborts an operation at various moments. Its buffer belongs to the application again as soon as the operation has
+// ended.
 TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
   constexpr size_t kCount = 1'000'000;
   constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
@@ -119,7 +119,7 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
     RankThreads ranks(2);
     std::vector<float> ours(kCount, 1.0f), theirs(kCount, 1.0f);
     std::atomic<bool> begun{false};
-    // Both repeat the operation until one fails, so that the abort meets one also where the aborter's core is busy.
+    // Both ranks repeat the operation until one fails, so that the abort hits one even if the aborter's core is busy.
     const auto repeat = [&](int rank, std::vector<float>& buffer) {
       const auto address = reinterpret_cast<uint64_t>(buffer.data());
       Code code = Code::Ok;
@@ -138,7 +138,7 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
     const Code code = repeat(0, ours);
     std::fill(ours.begin(), ours.end(), 7.0f);
     aborter.join();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // in which a late store would come
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // enough time for a late store
     ranks[1].abort(Code::Aborted);
     peer.join();
     EXPECT_EQ(Code::Aborted, code) << "round=" << round;
@@ -146,7 +146,7 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
   }
 }
 
-// What the kernel of a rank does with its chunks.
+// Controls what the reduction of a rank does before each chunk, and counts its chunks.
 struct Script {
   std::function<void(int chunk)> beforeChunk;
   int chunks = 0;
@@ -160,7 +160,7 @@ void scriptedReduce(void* const* dsts, int ndst, const void* const* /*srcs*/, in
   for (int d = 0; d < ndst; ++d) std::fill_n(static_cast<float*>(dsts[d]), count, 3.0f);
 }
 
-// Two ranks with nothing but what operations in place need. Their memory is shared with forked children.
+// Two ranks with only the state that in-place operations need. Forked children share their memory.
 class InPlacePair {
  public:
   explicit InPlacePair(TransportKind transport, BufferResolver* resolver) {
@@ -182,7 +182,7 @@ class InPlacePair {
 
   WaitControl& control(int rank) { return ranks_[rank].control; }
 
-  // An all-reduce of four chunks by each rank.
+  // Runs a rank's part of an all-reduce in which each rank reduces four chunks.
   ZeroCopy::Result run(int rank, float* buffer, int64_t timeoutNanos, Script* scripted) {
     script = scripted;
     Rank& one = ranks_[rank];
@@ -225,7 +225,7 @@ void waitFor(const std::atomic<bool>& flag) {
   while (!flag.load()) std::this_thread::yield();
 }
 
-TEST(InPlaceFailure, TheOwnerWaitsForTheChunkThatAPeerIsInAndNoMoreFollow) {
+TEST(InPlaceFailure, TheOwnerWaitsForThePeersCurrentChunkAndNoMoreFollow) {
   SharedBuffers buffers;
   InPlacePair pair(TransportKind::P2p, &buffers);
   std::vector<float> ours(InPlacePair::kCount), theirs(InPlacePair::kCount);
@@ -268,7 +268,7 @@ TEST(InPlaceFailure, ARankThatFailsBeginsNoMoreChunks) {
   EXPECT_EQ(2, failing.chunks);
 }
 
-// The peer is another process, which a signal stops or ends inside of a chunk.
+// A signal that stops or ends the peer, which is another process, inside a chunk.
 struct Signalled {
   const char* name;
   int signal;
@@ -277,7 +277,7 @@ struct Signalled {
 };
 class InPlaceBetweenProcesses : public ::testing::TestWithParam<Signalled> {};
 
-TEST_P(InPlaceBetweenProcesses, NothingIsStoredLateByAProcessThatWasSignalledInsideOfAChunk) {
+TEST_P(InPlaceBetweenProcesses, AProcessSignalledInsideAChunkStoresNothingLate) {
   const int signal = GetParam().signal;
   Pages ours(InPlacePair::kCount * sizeof(float)), theirs(ours.bytes());
   SharedBuffers buffers;
