@@ -1,4 +1,4 @@
-// IoThreadPool: every task once, by any free thread, and nothing afterwards.
+// Tests of IoThreadPool: every task runs once, on any free thread, and none runs after its round.
 #include "base/io_thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(IoThreadPool, DoesEveryTaskOnceAndSeesItsResult) {
   const auto pool = poolOf(3);
   for (int round = 0; round < 20'000; ++round) {
     const int count = round % 7;
-    std::array<int, 7> done{};  // plain: run() orders what the tasks write
+    std::array<int, 7> done{};  // not atomic: run() orders the tasks' stores
     pool->run(count, [&](int i) { done[static_cast<size_t>(i)] += round + 1; });
     for (int i = 0; i < 7; ++i) ASSERT_EQ(i < count ? round + 1 : 0, done[static_cast<size_t>(i)]) << round;
   }
@@ -60,13 +60,13 @@ TEST(IoThreadPool, ThrowsWhatATaskThrowsAfterAllTasksHaveEnded) {
                            }),
                  std::bad_alloc);
     for (const int one : done) ASSERT_EQ(1, one) << round;
-    pool->run(6, [&](int i) { done[static_cast<size_t>(i)] = 2; });  // as before
+    pool->run(6, [&](int i) { done[static_cast<size_t>(i)] = 2; });  // the pool still works
     for (const int one : done) ASSERT_EQ(2, one) << round;
   }
 }
 
-// Helpers that sleep are woken, and those that wake too late leave the next round's tasks alone.
-TEST(IoThreadPool, ComesBackFromSleep) {
+// Sleeping helpers are woken. Helpers that wake too late must leave the tasks of the next round alone.
+TEST(IoThreadPool, WakesSleepingHelpers) {
   const auto pool = poolOf(2);
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> done{0};

@@ -1,3 +1,4 @@
+// Tests of KeptHandlers, which restores signal handlers that a library has replaced.
 #include "base/kept_handlers.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ class KeptHandlersTest : public ::testing::Test {
   struct sigaction before_ {};
 };
 
-TEST_F(KeptHandlersTest, WhatALibraryReplacesIsBack) {
+TEST_F(KeptHandlersTest, HandlersThatALibraryReplacesAreRestored) {
   {
     const KeptHandlers kept("libother.so");
     ::signal(SIGUSR2, theirs);
@@ -52,7 +53,7 @@ TEST_F(KeptHandlersTest, WhatALibraryReplacesIsBack) {
   EXPECT_EQ(lastLogged().rfind("libother.so replaced handlers of signals=SIGUSR2, ", 0), 0u);
 }
 
-TEST_F(KeptHandlersTest, WhatNobodyReplacedIsNotLogged) {
+TEST_F(KeptHandlersTest, UnchangedHandlersAreNotLogged) {
   { const KeptHandlers kept("libother.so"); }
   EXPECT_EQ(handlerOf(SIGUSR2), ours);
   EXPECT_EQ(lastLogged(), "");
@@ -65,8 +66,8 @@ TEST_F(KeptHandlersTest, TheApplicationsOwnChangesStay) {
   EXPECT_EQ(handlerOf(SIGUSR2), applications);
 }
 
-// The second begins when the first one's library has replaced them already.
-TEST_F(KeptHandlersTest, ThoseOfSeveralThreadsOverlap) {
+// The second object is created when the library of the first one has already replaced the handlers.
+TEST_F(KeptHandlersTest, ObjectsOfSeveralThreadsCanOverlap) {
   auto first = std::make_unique<KeptHandlers>("first");
   ::signal(SIGUSR2, theirs);
   auto second = std::make_unique<KeptHandlers>("second");

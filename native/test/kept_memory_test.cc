@@ -1,4 +1,5 @@
-// User memory that stays registered with adapters between operations, on fake ones (verbs/fake_transfers.cc), which count.
+// Tests of user memory that stays registered with adapters between operations. The adapters are fakes that count
+// registrations (verbs/fake_transfers.cc).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@ constexpr size_t kBytes = size_t{1} << 20;
 constexpr uint32_t kMessage = 40'000;
 constexpr uint32_t kCheck = 17;
 
-// Pages of its own: what is only sent from is registered in whole pages.
+// Memory in whole pages, which contain nothing else: memory that is only sent from is registered in whole pages.
 class Pages {
  public:
   Pages()
@@ -64,7 +65,7 @@ class KeptMemory : public ::testing::Test {
     return net.keepUserMemory(pages.address(), bytes, [this] { return hasItsPages_; });
   }
 
-  // As an operation on user memory from `offset` on.
+  // Moves a message between user memory of both ranks, from `offset` on, as an operation does.
   void exchange(size_t offset = 0) {
     const uint64_t step = step_++;
     uint8_t* from = sent_.address() + offset;
@@ -111,11 +112,11 @@ TEST_F(KeptMemory, OtherMemoryIsRegisteredForEveryOperation) {
   }
 }
 
-TEST_F(KeptMemory, IsRegisteredOnceAndUntilItIsDropped) {
+TEST_F(KeptMemory, IsRegisteredOnceUntilItIsDropped) {
   const uint64_t from = keep(sender(), sent_);
   const uint64_t to = keep(receiver(), received_);
   EXPECT_NE(0u, from);
-  EXPECT_EQ(0u, registrations(sent_)) << "not before its first use, which shows the adapter";
+  EXPECT_EQ(0u, registrations(sent_)) << "expected no registration before the first use, which shows the adapter";
   for (size_t i = 0; i < 20; ++i) {
     exchange(i * 16'384);
     EXPECT_EQ(1u, registrations(sent_, kBytes - 1));
@@ -132,8 +133,8 @@ TEST_F(KeptMemory, IsRegisteredOnceAndUntilItIsDropped) {
   sender().dropUserMemory(from);
 }
 
-// A freed buffer, say: the adapter has the pages that were there before.
-TEST_F(KeptMemory, IsNotUsedAnyMoreOnceItHasOtherPages) {
+// For example, the application has freed the buffer: the adapter still has its previous pages.
+TEST_F(KeptMemory, IsNotUsedAfterItsPagesHaveChanged) {
   const uint64_t number = keep(sender(), sent_);
   exchange();
   hasItsPages_ = false;
@@ -142,18 +143,18 @@ TEST_F(KeptMemory, IsNotUsedAnyMoreOnceItHasOtherPages) {
   EXPECT_EQ(0u, regions(sent_));
   hasItsPages_ = true;
   exchange();
-  EXPECT_EQ(3u, registrations(sent_)) << "that is not undone";
+  EXPECT_EQ(3u, registrations(sent_)) << "memory whose pages have changed is not used again";
   sender().dropUserMemory(number);
 }
 
-TEST_F(KeptMemory, DoesNotServeWhatExceedsIt) {
+TEST_F(KeptMemory, IsNotUsedForOperationsThatExceedIt) {
   keep(sender(), sent_, kBytes / 2);
   exchange();
-  EXPECT_EQ(1u, registrations(sent_, kBytes - 1)) << "the operation's own";
+  EXPECT_EQ(1u, registrations(sent_, kBytes - 1)) << "expected the registration of the operation";
   EXPECT_EQ(0u, regions(sent_));
 }
 
-TEST(KeptMemoryOfSockets, IsNone) {
+TEST(KeptMemoryOfSockets, DoesNotExist) {
   Pair pair;
   Pages pages;
   EXPECT_EQ(0u, pair.net[0]->keepUserMemory(pages.address(), kBytes, [] { return true; }));

@@ -1,5 +1,6 @@
-// Messages so large that networks take them from user memory, and put them there: over sockets, over a simulated network that
-// reaches registered memory only, over a plug-in, and over verbs where there are adapters (scripts/rdma-vm).
+// Tests of messages so large that networks read them from user memory and write them to user memory: over sockets, over
+// a simulated network that reaches only registered memory, over a plug-in, and over verbs if there are adapters
+// (scripts/rdma-vm).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -22,7 +23,7 @@ namespace {
 using Kind = PointToPointTask::Kind;
 
 constexpr size_t kLarge = UserMemoryScope::kMinBytes;
-constexpr int64_t kBrieflyNanos = 300'000'000;
+constexpr int64_t kShortTimeoutNanos = 300'000'000;
 
 uint8_t valueOf(size_t rank, size_t i, size_t round) {
   return static_cast<uint8_t>(i * 7 + i / 251 + rank * 3 + round);
@@ -38,7 +39,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
   }
 
   static std::string network() { return GetParam(); }
-  // Seeds make the simulated network another one each time.
+  // Each round has another seed, which gives the simulated network other faults.
   static size_t rounds() { return network() == "simulated" ? (kSanitized ? 5 : 20) : 3; }
 
   NetRanks ranks(const std::vector<int>& hosts, uint64_t seed = 1) {
@@ -64,7 +65,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<FaultyNetwork> simulated_;
 };
 
-// Two ranks send to each other and receive from each other at once.
+// Runs one rank's part of an exchange: two ranks send to each other and receive at the same time.
 void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t round) {
   const int peer = 1 - static_cast<int>(rank);
   std::vector<uint8_t> send(bytes);
@@ -74,7 +75,7 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t round) {
   const PointToPointTask tasks[] = {{Kind::Send, peer, send.data(), bytes, 5},
                                     {Kind::Recv, peer, recv.data() + 1, bytes, 5}};
   ASSERT_EQ(Code::Ok, communicator.runPointToPoint(tasks, kTimeoutNanos)) << ranks.communicators[rank]->lastError();
-  std::fill(send.begin(), send.end(), 0xAA);  // the network has released it
+  std::fill(send.begin(), send.end(), 0xAA);  // the network must have released this buffer
   size_t wrong = 0;
   for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, round) ? 1 : 0;
   ASSERT_EQ(0u, wrong) << "bytes=" << bytes << " round=" << round;
@@ -102,8 +103,8 @@ TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
   }
 }
 
-// What may only be read can be sent; large and small messages to one peer keep their order.
-TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndComeFromReadOnlyMemory) {
+// Memory without write access can be sent. Large and small messages to one peer keep their order.
+TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndCanComeFromReadOnlyMemory) {
   NetRanks pair = ranks({0, 1});
   constexpr size_t kBytes = 8 * kLarge;
   auto* sent =
@@ -131,7 +132,7 @@ TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndComeFromReadOnlyMemory) {
   EXPECT_EQ(0u, wrong);
 }
 
-// A send that is not received yet goes on as soon as it is; one that the network can buffer ends before.
+// A send whose receiver is late continues when the receiver comes. A send that the network can buffer ends earlier.
 TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
   NetRanks pair = ranks({0, 1});
   std::vector<uint8_t> send(40 * kLarge, 3);
@@ -187,7 +188,7 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
+TEST_P(LargeMessages, ThatTimedOutTouchNoMemoryAfterwards) {
   for (uint64_t seed = 1; seed <= rounds(); ++seed) {
     NetRanks pair = ranks({0, 1}, seed);
     for (const size_t rank : {0, 1}) {
@@ -197,13 +198,13 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
     }
     const int64_t registered = simulated_->registered();
     std::vector<uint8_t> recv(16 * kLarge, 1);
-    ASSERT_EQ(Code::Timeout, run(pair, 0, {{Kind::Recv, 1, recv.data(), recv.size(), 1}}, kBrieflyNanos));
+    ASSERT_EQ(Code::Timeout, run(pair, 0, {{Kind::Recv, 1, recv.data(), recv.size(), 1}}, kShortTimeoutNanos));
     EXPECT_EQ(registered, simulated_->registered()) << "the user's memory is still registered";
     std::fill(recv.begin(), recv.end(), 0xEE);
     const std::string before = pair.communicators[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
-    const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
-    // The network itself may have space for all of it. Requests of a plug-in cannot be taken back, only cut off.
+    const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kShortTimeoutNanos);
+    // The network may have space for the whole message. Requests of a plug-in cannot be withdrawn, only cut off.
     const bool isCut = network() == "plugin" && late == Code::Transport;
     EXPECT_TRUE(late == Code::Timeout || late == Code::Ok || isCut) << pair.communicators[1]->lastError();
     EXPECT_EQ(registered, simulated_->registered());
@@ -218,7 +219,7 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   std::vector<uint8_t> recv(8 * kLarge, 1);
   std::thread sender([&] { run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}); });
   EXPECT_EQ(Code::Mismatch, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 2}}));
-  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: no rank takes the rest
+  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: no rank receives the rest
   sender.join();
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }

@@ -1,4 +1,4 @@
-// Messages about what is used up name the limit, its value and the remedy.
+// Tests of limit hints: messages about exhausted resources name the limit, its value and the remedy.
 #include "base/limit_hint.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST_F(LimitHint, DescriptorsHaveTheirLimit) {
   EXPECT_NE(std::string::npos, Status::system("socket", "x", EMFILE).message().find(hint));
 }
 
-TEST_F(LimitHint, ThreadsHaveTheLimitsOfTheUserAndOfEveryGroupOfVersion2) {
+TEST_F(LimitHint, ThreadsHaveTheLimitsOfTheUserAndOfEveryCgroupOfVersion2) {
   write("proc/self/cgroup", "0::/kubepods/pod1\n");
   write("sys/fs/cgroup/kubepods/pod1/pids.max", "40\n");
   write("sys/fs/cgroup/kubepods/pod1/pids.current", "39\n");
@@ -60,7 +60,7 @@ TEST_F(LimitHint, ThreadsHaveTheLimitsOfTheUserAndOfEveryGroupOfVersion2) {
   EXPECT_NE(std::string::npos, hint.find("kernel.threads-max=1000")) << hint;
 }
 
-TEST_F(LimitHint, AContainerSeesItsGroupOfVersion1AsTheRoot) {
+TEST_F(LimitHint, AContainerSeesItsCgroupOfVersion1AsTheRoot) {
   write("proc/self/cgroup", "8:pids:/docker/abc\n0::/\n");
   write("sys/fs/cgroup/pids/pids.max", "33\n");
   write("sys/fs/cgroup/pids/pids.current", "33\n");
@@ -69,11 +69,11 @@ TEST_F(LimitHint, AContainerSeesItsGroupOfVersion1AsTheRoot) {
       << limits;
 }
 
-TEST_F(LimitHint, PortsOfTheKernelHaveTheirRange) {
+TEST_F(LimitHint, EphemeralPortsHaveTheirRange) {
   EXPECT_NE(std::string::npos, limitHint("bind", EADDRINUSE, files()).find("net.ipv4.ip_local_port_range=32768-60999"));
 }
 
-TEST_F(LimitHint, WhatIsAboutNoLimitGetsNone) {
+TEST_F(LimitHint, ErrorsAboutNoLimitGetNoHint) {
   EXPECT_EQ("", limitHint("connect", ECONNREFUSED, files()));
   EXPECT_EQ("", limitHint("recv", EAGAIN, files()));
   EXPECT_EQ("", limitHint("open", EACCES, files()));

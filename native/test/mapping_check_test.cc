@@ -1,4 +1,4 @@
-// Whether a file is still mapped at its addresses, on kernels old and new.
+// Tests of MappingCheck, which finds out if a file is still mapped at its addresses, on old and new kernels.
 #include "transport/mapping_check.h"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ using Answer = MappingCheck::Answer;
 struct Without {
   const char* name;
   std::vector<test::ForbiddenCall> calls;
-  bool tellsFilesApart;  // also where they are mapped at exactly the same addresses
+  bool tellsFilesApart;  // isMapped() detects another file at exactly the same addresses
 };
 std::ostream& operator<<(std::ostream& out, const Without& without) { return out << without.name; }
 
 class MappingCheckTest : public ::testing::TestWithParam<Without> {
  protected:
-  // In a process of its own, which ends with the number of the line that went wrong; they are below 254.
+  // Runs `body` in a process whose exit status is the number of the line that went wrong: these must be below 254.
   static void run(const std::function<int()>& body) {
     const int line = test::inProcessWithout(GetParam().calls, body);
     if (line == -1) GTEST_SKIP() << "no seccomp here";
@@ -42,8 +42,8 @@ class Mapping {
                                      fd_.get(), static_cast<off_t>(bytes)));
   }
   uint8_t* address() const { return address_; }
-  // From here on one page shows another part of the file.
-  bool showsItsBeginAt(size_t place) const {
+  // Maps the beginning of the file, which is no part of this mapping, over the page at `place`.
+  bool mapBeginningAt(size_t place) const {
     return ::mmap(address_ + place, pageBytes(), PROT_READ, MAP_SHARED | MAP_FIXED, fd_.get(), 0) != MAP_FAILED;
   }
   MappingCheck check() const { return {fd_.get(), static_cast<off_t>(bytes_), address_, bytes_}; }
@@ -56,7 +56,7 @@ class Mapping {
 
 const size_t kBytes = 16 * pageBytes();
 
-TEST_P(MappingCheckTest, KnowsItsMappingUntilItIsUnmapped) {
+TEST_P(MappingCheckTest, RecognisesItsMappingUntilItIsUnmapped) {
   run([] {
     const Mapping mapping(kBytes);
     const MappingCheck check = mapping.check();
@@ -67,7 +67,7 @@ TEST_P(MappingCheckTest, KnowsItsMappingUntilItIsUnmapped) {
   });
 }
 
-TEST_P(MappingCheckTest, AnonymousMemoryAtTheSameAddressesIsAnother) {
+TEST_P(MappingCheckTest, AnonymousMemoryAtTheSameAddressesIsDetected) {
   run([] {
     const Mapping mapping(kBytes);
     const MappingCheck check = mapping.check();
@@ -77,7 +77,7 @@ TEST_P(MappingCheckTest, AnonymousMemoryAtTheSameAddressesIsAnother) {
   });
 }
 
-TEST_P(MappingCheckTest, AnotherFileAtTheSameAddressesIsAnother) {
+TEST_P(MappingCheckTest, AnotherFileAtTheSameAddressesIsDetected) {
   run([] {
     const Mapping mapping(kBytes);
     const MappingCheck check = mapping.check();
@@ -89,18 +89,18 @@ TEST_P(MappingCheckTest, AnotherFileAtTheSameAddressesIsAnother) {
   });
 }
 
-TEST_P(MappingCheckTest, AnotherPartOfTheFileIsNotIt) {
+TEST_P(MappingCheckTest, AnotherPartOfTheFileIsDetected) {
   run([] {
     const Mapping mapping(kBytes);
     const MappingCheck check = mapping.check();
-    REQUIRE(mapping.showsItsBeginAt(4 * pageBytes()));
+    REQUIRE(mapping.mapBeginningAt(4 * pageBytes()));
     REQUIRE(!check.isMapped() && check.lookUp() == Answer::No);
     return 0;
   });
 }
 
-// mlock, and what registers memory with adapters, divide a mapping.
-TEST_P(MappingCheckTest, KnowsADividedMapping) {
+// mlock divides a mapping, and so does the registration of memory with adapters.
+TEST_P(MappingCheckTest, RecognisesADividedMapping) {
   run([] {
     const Mapping mapping(kBytes);
     const MappingCheck check = mapping.check();
@@ -111,7 +111,7 @@ TEST_P(MappingCheckTest, KnowsADividedMapping) {
   });
 }
 
-TEST_P(MappingCheckTest, OfNoFileIsNeverMapped) {
+TEST_P(MappingCheckTest, WithoutAFileNothingIsMapped) {
   run([] {
     REQUIRE(!MappingCheck().isMapped() && MappingCheck().lookUp() == Answer::Unknown);
     const MappingCheck closed(-1, 0, &kBytes, sizeof kBytes);

@@ -1,4 +1,4 @@
-// What every network has to do, over all of them: sockets, verbs on fake adapters, plug-ins of several versions, and the simulated
+// Tests that every network must pass: sockets, verbs on fake adapters, plug-ins of all versions, and the simulated
 // network of the fault matrix.
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ class NetConformance : public ::testing::TestWithParam<Network> {
         "127.0.0.1", {maker, maker});
   }
 
-  // Until one of the ranks fails, for at most `limitNanos`; the first that did, or -1.
+  // Drives both ranks until one fails. Returns that rank, or -1 if none fails within `limitNanos`.
   static int firstToFail(Pair& pair, int64_t limitNanos) {
     const int64_t end = monotonicNanos() + limitNanos;
     while (monotonicNanos() < end) {
@@ -111,8 +111,8 @@ TEST_P(NetConformance, AKilledPeerIsNamedAtOnce) {
   killAPeer(GetParam().maker(), GetParam().change);
 }
 
-TEST_P(NetConformance, ARankThatEndsInTheMiddleEndsTheOther) {
-  // Or all of it could be on its way to a rank that ends: no failure of this one.
+TEST_P(NetConformance, ARankThatEndsDuringTrafficFailsTheOther) {
+  // With larger buffers, all data could be on its way when rank 1 ends. Then rank 0 would not fail.
   Pair pair = pairOf([](NetConfig& config) { config.sendBufferBytes = config.receiveBufferBytes = 1; });
   Producer producer(kShape);
   Consumer consumer(kShape);
@@ -131,7 +131,7 @@ TEST_P(NetConformance, ARankThatEndsInTheMiddleEndsTheOther) {
   EXPECT_LT(monotonicNanos() - start, 8'000'000'000);
 }
 
-TEST_P(NetConformance, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
+TEST_P(NetConformance, PublishedMessagesLeaveWithoutAWaitingThread) {
   Pair pair = pairOf();
   Producer producer(kShape);
   Consumer consumer(kShape);
@@ -145,7 +145,7 @@ TEST_P(NetConformance, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
-TEST_P(NetConformance, ASenderHasCreditForTheSlotsOfALateReceiverOnly) {
+TEST_P(NetConformance, ASenderHasCreditOnlyForTheSlotsOfALateReceiver) {
   Pair pair = pairOf();
   Producer producer(kShape);
   Consumer consumer(kShape);
@@ -182,7 +182,7 @@ TEST_P(NetConformance, AConnectionThatComesBeforeItsReceiverIsKept) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
-TEST_P(NetConformance, ConnectionsAreMadeAheadWhereTheyAreAskedFor) {
+TEST_P(NetConformance, ConnectionsAreMadeAheadOnRequest) {
   Pair pair = pairOf();
   Producer producer(kShape);
   Consumer consumer(kShape);
@@ -220,7 +220,7 @@ TEST_P(NetConformance, AfterRevokingNothingIsReceivedIntoUserMemory) {
   pair.net[1]->addUserMemory(place.data(), place.size(), true);
   postAddress(consumer, 1, place);
   drive(
-      *pair.net[1], [] { return false; }, 2'000'000);  // the network has the address
+      *pair.net[1], [] { return false; }, 2'000'000);  // the network reads the posted address
   pair.net[1]->revoke();
   pair.net[1]->clearUserMemory();
   producer.send(Protocol::Simple, 1000);
@@ -270,7 +270,7 @@ TEST_P(NetConformance, AnIdleNetworkLeavesTheProcessorAlone) {
   };
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const int64_t before = used();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the span that is measured
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the measured time
   EXPECT_LT(used() - before, 60'000'000);
 }
 

@@ -1,4 +1,4 @@
-// LL flags that wrap behind a network: connections that begin just before the step at which a slot is scrubbed.
+// Tests of LL flags that wrap around on network connections, which begin just before a step that scrubs a slot.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBytes = 400;
 
-// A network, the first step to scrub a slot at, and the protocol of the steps there.
+// A network, the first step that scrubs a slot, and the protocol of the steps around it.
 using Wrap = std::tuple<const char*, uint64_t, Protocol>;
 
 class NetFlagWrap : public ::testing::TestWithParam<Wrap> {
@@ -33,7 +33,7 @@ class NetFlagWrap : public ::testing::TestWithParam<Wrap> {
                 {IbNet::open, IbNet::open});
   }
 
-  // Moves so many steps of so many units of the protocol.
+  // Transfers `steps` messages, each of `units` in the protocol's unit.
   void move(Protocol protocol, uint64_t steps, uint32_t units) {
     transfer(pair_, producer_, consumer_, protocol, std::vector<uint32_t>(steps, units));
   }

@@ -1,6 +1,7 @@
-// SIMPLE slots in memory of a GPU over verbs, on real queue pairs: scripts/rdma-vm gives them to a host without adapters.
-// The memory is ordinary here; what is done with it is not: it is registered on its own, and flushed after each message by a
-// read through a queue pair that is connected to itself. A library in between counts the reads, and can make one fail.
+// Tests of SIMPLE slots in GPU memory over verbs, on real queue pairs; scripts/rdma-vm provides these on a host without
+// adapters. Ordinary memory stands for GPU memory. It is registered separately, and flushed after each message by an
+// RDMA read over a queue pair that is connected to itself. A library between the test and libibverbs counts the reads,
+// and can make one fail.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +53,7 @@ class NetIbDeviceMemory : public ::testing::Test {
   }
   int reads() const { return call<int (*)()>("failing_verbs_reads")(); }
 
-  // Two ranks whose memory of a device holds the slots of one connection each.
+  // Returns two ranks that use the library between test and libibverbs.
   Pair pairOf() const {
     return Pair(
         [this](NetConfig& config) {
@@ -62,7 +63,7 @@ class NetIbDeviceMemory : public ::testing::Test {
         "127.0.0.1", {IbNet::open, IbNet::open});
   }
 
-  // A connection from rank 0 to rank 1, with its slots in such memory.
+  // A connection from rank 0 to rank 1 with the SIMPLE slots of both ends in device memory.
   struct Ends {
     Ends(Pair& pair, NetIbDeviceMemory& test) : producer(kShape, test.place(0)), consumer(kShape, test.place(1)) {
       for (const int rank : {0, 1}) {
@@ -77,7 +78,7 @@ class NetIbDeviceMemory : public ::testing::Test {
     Consumer consumer;
   };
 
-  // Of a rank; outlives the transports.
+  // Returns the device memory of a rank, which outlives the transports.
   uint8_t* place(int rank) {
     std::vector<uint8_t>& memory = memory_[Pair::at(rank)];
     memory.resize(kShape.simpleSlotsBytes() + 4096);
@@ -100,7 +101,7 @@ TEST_F(NetIbDeviceMemory, EveryMessageOfSimpleIsFlushedAndArrivesWhole) {
   EXPECT_EQ(before + static_cast<int>(sizes.size()) - static_cast<int>(empty), reads());
 }
 
-TEST_F(NetIbDeviceMemory, OtherProtocolsGoThroughMemoryOfTheHost) {
+TEST_F(NetIbDeviceMemory, OtherProtocolsUseHostMemory) {
   Pair pair = pairOf();
   Ends ends(pair, *this);
   const int before = reads();
@@ -111,7 +112,7 @@ TEST_F(NetIbDeviceMemory, OtherProtocolsGoThroughMemoryOfTheHost) {
   EXPECT_EQ(before + 2, reads());
 }
 
-// The processor may pass little data inline, but not from memory of a GPU, which it cannot read.
+// The processor can inline small data into requests, but not from GPU memory, which it cannot read.
 TEST_F(NetIbDeviceMemory, NoDataIsInlined) {
   const auto inlined = call<int (*)()>("failing_verbs_inlined");
   Pair pair = pairOf();
@@ -123,7 +124,7 @@ TEST_F(NetIbDeviceMemory, NoDataIsInlined) {
   EXPECT_EQ(before + 1, inlined());
 }
 
-// The data is there, but may not be reported: the connection ends, and the text says why.
+// Data that has arrived must not be reported if its flush fails. The connection ends with an error that says why.
 TEST_F(NetIbDeviceMemory, AFlushThatFailsEndsTheConnectionWithADecodedError) {
   Pair pair = pairOf();
   Ends ends(pair, *this);
@@ -143,7 +144,7 @@ TEST_F(NetIbDeviceMemory, AFlushThatFailsEndsTheConnectionWithADecodedError) {
   EXPECT_EQ(2u, ends.consumer.step()) << "a message was published that was not flushed";
 }
 
-TEST_F(NetIbDeviceMemory, AdaptersThatThePlanNamesAndThisRankDoesNotUseReachNothing) {
+TEST_F(NetIbDeviceMemory, AdaptersOfThePlanThatThisRankDoesNotUseAreRefused) {
   Pair pair = pairOf();
   const Status reached = pair.net[0]->setDeviceMemory({this, 4096, -1}, {77});
   EXPECT_EQ(Code::Invalid, reached.code());
@@ -158,7 +159,7 @@ TEST_F(NetIbDeviceMemory, NothingIsLeftBehind) {
     test::transfer(pair, ends.producer, ends.consumer, Protocol::Simple, {100, 60'000});
     for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->close(10'000'000'000);
   };
-  cycle();  // what stays for the life of the process
+  cycle();  // creates what stays for the life of the process
   const std::string before = test::verbsObjects();
   for (int i = 0; i < 5 && !HasFailure(); ++i) cycle();
   EXPECT_EQ(before, test::verbsObjects());

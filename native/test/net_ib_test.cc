@@ -1,4 +1,5 @@
-// Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a host without adapters.
+// Tests of network transports over verbs, on real queue pairs. On hosts without adapters, scripts/rdma-vm provides
+// these.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
@@ -51,7 +52,7 @@ struct Shape {
   bool split;
 };
 
-// Without it the bytes are printed, those of the padding, too.
+// Without this operator, GoogleTest prints the object's bytes, including uninitialised padding.
 std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << test::titleOf(shape.protocol) << " queuePairs=" << shape.queuePairs << " split=" << shape.split;
 }
@@ -85,8 +86,8 @@ TEST_F(NetIb, AKilledPeerIsNamedAtOnce) {
   test::killAPeer(overVerbs(), [](NetConfig& config) { config.ib.adapter.retryCount = 6; });
 }
 
-// Soft-RoCE tries for ever then: that the process has ended is known all the same.
-TEST_F(NetIb, AKilledPeerIsNamedWhereQueuePairsRetryForEver) {
+// Soft-RoCE then retries for ever. The end of the process must be noticed nevertheless.
+TEST_F(NetIb, AKilledPeerIsNamedIfQueuePairsRetryForEver) {
   test::killAPeer(overVerbs(), [](NetConfig& config) { config.ib.adapter.retryCount = 7; });
 }
 
@@ -138,7 +139,7 @@ TEST_F(NetIb, AnotherNumberOfQueuePairsIsRefusedWithItsReason) {
   EXPECT_NE(std::string::npos, text.find("qps=1, expected 2")) << text;
 }
 
-// A network whose registered memory is another's: the keys that it returns do not fit the addresses.
+// A network that registers other memory than requested, so that its keys do not fit the addresses.
 class NetOfWrongKeys final : public Net {
  public:
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
@@ -191,7 +192,7 @@ TEST_F(NetIb, AWrongKeyEndsBothRanksWithADecodedError) {
   EXPECT_NE(std::string::npos, errorOf(*pair.net[1], &peer).find("rank 0")) << errorOf(*pair.net[1], &peer);
 }
 
-// Pairs of ranks come and go, JCCL_LEAK_CYCLES of them.
+// Creates and destroys JCCL_LEAK_CYCLES pairs of ranks.
 TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
   const auto cycle = [] {
     Pair pair = pairOf();
@@ -207,7 +208,7 @@ TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
   };
   const char* text = std::getenv("JCCL_LEAK_CYCLES");
   const int cycles = text == nullptr ? 10 : std::atoi(text);
-  cycle();  // what stays for the life of the process
+  cycle();  // creates what stays for the life of the process
   const auto openBefore = descriptors();
   const std::string before = test::verbsObjects();
   for (int i = 0; i < cycles && !HasFailure(); ++i) cycle();
@@ -216,7 +217,7 @@ TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
   std::printf("%d cycles; descriptors %td; in the kernel: %s\n", cycles, descriptors(), before.c_str());
 }
 
-// Soft-RoCE sits on interfaces that can be taken down: rank 0 sends through rx0, rank 1 receives through rx1.
+// Soft-RoCE uses interfaces that can be taken down. Rank 0 sends through rx0, rank 1 receives through rx1.
 class NetIbPortDown : public NetIb {
  protected:
   void SetUp() override {
@@ -227,7 +228,7 @@ class NetIbPortDown : public NetIb {
     for (const char* interface : {"rx0", "rx1"}) setLink(interface, "up");
   }
 
-  // Calls the kernel itself: a child of a process in the middle of its traffic can fail for reasons of its own.
+  // Calls the kernel directly. A child process that changes the link could fail for other reasons during traffic.
   static ::testing::AssertionResult setLink(const char* interface, const char* state) {
     const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ifreq request{};
@@ -241,7 +242,7 @@ class NetIbPortDown : public NetIb {
     return ::testing::AssertionFailure() << interface << " " << state << ": SIOCSIFFLAGS: " << errorText(errno);
   }
 
-  // Harms the network in the middle of the traffic; both ranks end. Returns what each says.
+  // Harms the network during traffic, by `doIt`. Expects that both ranks fail; `texts` receives their errors.
   static void harm(const std::function<::testing::AssertionResult()>& doIt, int retryCount,
                    std::array<std::string, 2>* texts, const char* library = verbs::kDefaultLibrary) {
     Pair pair = pairOf([&](NetConfig& config) {
@@ -276,7 +277,8 @@ class NetIbPortDown : public NetIb {
     harm([=] { return setLink(interface, "down"); }, retryCount, texts);
   }
 
-  // Soft-RoCE fails a request that has no route at once; adapters try until the retries are used up.
+  // Returns true if the text names one of the errors of a port that is down. Soft-RoCE fails a request without a route
+  // at once; adapters retry until the retries are used up.
   static bool isDecoded(const std::string& text) {
     return text.find("LOC_QP_OP_ERR") != std::string::npos || text.find("RETRY_EXC_ERR") != std::string::npos ||
            text.find("has been down for") != std::string::npos;
@@ -291,8 +293,8 @@ TEST_F(NetIbPortDown, EndsBothRanksWithADecodedError) {
   EXPECT_NE(std::string::npos, texts[1].find("rank 0")) << texts[1];
 }
 
-// The sender would try for ever: the receiver notices that its own port is down, and its end is the sender's.
-TEST_F(NetIbPortDown, EndsBothRanksWhereQueuePairsRetryForEver) {
+// The sender would retry for ever. The receiver notices that its own port is down, and its failure ends the sender.
+TEST_F(NetIbPortDown, EndsBothRanksIfQueuePairsRetryForEver) {
   std::array<std::string, 2> texts;
   takeDown("rx1", 7, &texts);
   EXPECT_TRUE(isDecoded(texts[1])) << texts[1];
@@ -301,18 +303,18 @@ TEST_F(NetIbPortDown, EndsBothRanksWhereQueuePairsRetryForEver) {
 }
 
 #ifdef JCCL_FAILING_VERBS
-// An adapter that fails, or that is taken from its users, reports so by an event. Soft-RoCE does not: here the event of
-// a port that goes down is made that one.
+// An adapter that fails or is removed reports this by an event. Soft-RoCE never does; here a library turns the event of
+// a port that goes down into that one.
 TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
   void* library = ::dlopen(JCCL_FAILING_VERBS, RTLD_NOW);
   ASSERT_NE(nullptr, library) << ::dlerror();  // NOLINT(concurrency-mt-unsafe)
   const auto arm = reinterpret_cast<void (*)()>(::dlsym(library, "failing_verbs_arm"));
   const auto reported = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_reported"));
   std::array<std::string, 2> texts;
-  // Nothing is sent before the event: it would find the port down.
+  // Waits for the event before the pair sends anything, because a send would find the port down first.
   const auto fail = [arm, reported]() -> ::testing::AssertionResult {
     arm();
-    const int all = reported() + 2;  // both ranks have opened it
+    const int all = reported() + 2;  // both ranks have opened the adapter
     if (const auto down = setLink("rx0", "down"); !down) return down;
     const int64_t end = monotonicNanos() + 5'000'000'000;
     while (reported() < all && monotonicNanos() < end) std::this_thread::yield();

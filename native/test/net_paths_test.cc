@@ -1,4 +1,4 @@
-// By which devices connections go: made-up plans and hosts.
+// Tests of the network devices that connections use, with invented plans and hosts.
 #include "transport/net_paths.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ TEST(NetDeviceNumbers, OtherLinesAreRefused) {
   }
 }
 
-// Rank 2 of two hosts with ranks 0 to 2 and 3 to 5: rings go 2 to 3, channel 1 by other rails than channel 0.
+// A plan for rank 2. The two hosts have ranks 0 to 2 and ranks 3 to 5. Rings go from rank 2 to rank 3. Channel 1 uses
+// other rails than channel 0.
 const std::vector<NetPath> kPlan = {{0, 2, 3, 0, 0}, {0, 3, 2, 0, 0}, {0, 2, 2, 0, 4}, {1, 2, 3, 1, 5},
                                     {1, 3, 2, 6, 2}, {1, 2, 3, 7, 7}, {1, 2, 2, 1, 2}};
 
@@ -45,7 +46,7 @@ TEST(NetPaths, BothEndsOfAConnectionComeFromThePlan) {
   EXPECT_EQ("NET/1, because the plan's rings and trees do", reasonOf(paths.sending(3, 1), true));
 }
 
-TEST(NetPaths, OtherConnectionsGoByTheChannelsRing) {
+TEST(NetPaths, OtherConnectionsUseTheDevicesOfTheChannelsRing) {
   const NetPaths paths(2, kPlan);
   expectEnds(0, 0, paths.sending(4, 0));
   expectEnds(1, 1, paths.sending(5, 1));
@@ -54,7 +55,7 @@ TEST(NetPaths, OtherConnectionsGoByTheChannelsRing) {
 }
 
 TEST(NetPaths, ReportOnceWhichDevicesOfThePlanAreNotInUse) {
-  const NetPaths paths(2, kPlan);  // by 0, 1, 2 and 4
+  const NetPaths paths(2, kPlan);  // uses devices 0, 1, 2 and 4
   EXPECT_EQ("", missingText(paths, {4, 2, 1, 0, 9}));
   EXPECT_EQ("", missingText(NetPaths(), {}));
   EXPECT_EQ(0u, missingText(paths, {1, kUnknown, 2}).find("NET/0, NET/4 of the plan is not in use"));
@@ -71,7 +72,7 @@ TEST(NetPaths, ADeviceThatIsNotOpenIsReported) {
   EXPECT_EQ(0u, placeOf({1, 4}, paths.sending(3, 1).local));
   EXPECT_EQ(1u, placeOf({kUnknown, 1, 1}, 1));
   EXPECT_FALSE(placeOf({kUnknown, 4}, paths.sending(3, 1).local));
-  EXPECT_FALSE(placeOf({kUnknown, 4}, kUnknown)) << "two that are not known are not the same";
+  EXPECT_FALSE(placeOf({kUnknown, 4}, kUnknown)) << "two unknown devices are not the same";
   EXPECT_EQ("in rotation, because NET/1 of the plan is not among those in use", reasonOf(paths.sending(3, 1), false));
 }
 

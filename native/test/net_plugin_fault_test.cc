@@ -1,4 +1,5 @@
-// Network plug-ins that misbehave, in every call: what fails says so with the plug-in's name, and in time; nothing hangs.
+// Tests of network plug-ins that misbehave in any call. Failures must be reported in time with the plug-in's name;
+// nothing may hang.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -29,15 +30,17 @@ using test::Producer;
 using test::transfer;
 
 const ConnectionShape kShape(64 * 1024, 4096, 4096);
-constexpr int64_t kBriefNanos = 300'000'000;    // the time limits of the networks; on busy cores good calls took 150 ms
-constexpr int64_t kBlockedNanos = 800'000'000;  // that of a call, while any other that takes as long fails a test
+// Time limit of a network. On busy cores, good calls took 150 ms.
+constexpr int64_t kBriefNanos = 300'000'000;
+// Time limit of a network if a call blocks. Any other call that takes as long fails a test.
+constexpr int64_t kBlockedNanos = 800'000'000;
 constexpr int64_t kLateNanos = 8'000'000'000;
 constexpr uint32_t kBytes = 1000;
 
 struct Case {
   int version;
   const char* fault;
-  std::vector<const char*> parts;  // of what one of the ranks reports
+  std::vector<const char*> parts;  // parts of the text that one of the ranks must report
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << "v" << one.version << " " << one.fault; }
@@ -48,7 +51,8 @@ std::string nameOf(const ::testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-// Under a sanitizer the newest one is enough: what differs between versions is how a table is called.
+// Returns the cases for each version; under a sanitizer only for the last one, because versions differ only in how
+// their tables are called.
 std::vector<Case> inVersions(std::vector<int> versions, const std::vector<Case>& cases) {
   if (test::kSanitized) versions = {versions.back()};
   std::vector<Case> all;
@@ -61,12 +65,13 @@ std::vector<Case> inVersions(std::vector<int> versions, const std::vector<Case>&
 class PluginFault : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    // Before the plug-in is initialised. Both ranks have the same.
+    // The plug-in reads this when it is initialised. Both ranks use the same plug-in.
     ::setenv("JCCL_TEST_PLUGIN_FAULT", GetParam().fault, 1);  // NOLINT(concurrency-mt-unsafe)
     logged();
   }
 
-  // What blocks returns now, to nobody: were anything of it gone, the address sanitizer would find it here.
+  // Makes blocked calls return, after their callers have left. If these freed memory that a call uses, the address
+  // sanitizer finds it here.
   void TearDown() override {
     ::unsetenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe)
     void* library = ::dlopen(pluginOf(GetParam().version), RTLD_NOW);
@@ -80,7 +85,7 @@ class PluginFault : public ::testing::TestWithParam<Case> {
 
   static void choose(NetConfig& config) {
     config.plugin = pluginOf(GetParam().version);
-    // Threads of a busy host come late: only what ends by a time limit has a short one.
+    // Threads of a busy host run late, so only faults that a time limit ends get a short one.
     const std::string fault = GetParam().fault;
     const bool waits = fault.rfind("never=", 0) == 0 || fault == "twice";
     config.connectTimeoutNanos = waits ? 6 * kBriefNanos : kLateNanos;
@@ -100,7 +105,7 @@ class PluginFault : public ::testing::TestWithParam<Case> {
     for (const char* part : GetParam().parts) EXPECT_NE(std::string::npos, text.find(part)) << part << " in: " << text;
   }
 
-  // Sends messages until one rank fails, or until all have come. What the ranks report.
+  // Sends messages until a rank fails or all have arrived. Returns the errors of both ranks; empty if none failed.
   static std::string send(Pair& pair, int messages) {
     Producer producer(kShape);
     Consumer consumer(kShape);
@@ -132,7 +137,8 @@ class PluginFault : public ::testing::TestWithParam<Case> {
     return failed ? reports(pair) : "";
   }
 
-  // What the ranks report: the one that the fault meets may do so a moment after the one that notices that it is gone.
+  // Returns the errors of both ranks. Waits for the expected parts, because the rank that meets the fault may report it
+  // a moment after the rank that notices its end.
   static std::string reports(const Pair& pair) {
     const int64_t end = monotonicNanos() + kLateNanos / 4;
     std::string text;
@@ -152,7 +158,7 @@ class PluginFault : public ::testing::TestWithParam<Case> {
                        [&](const char* part) { return text.find(part) != std::string::npos; });
   }
 
-  // The slots stay with what blocks, as those of a communicator do: the plug-in may still use them.
+  // If a call blocks, keeps the slots, as a communicator does: the plug-in may still use them.
   static void leave(Pair& pair) {
     static std::vector<test::Block> left;
     if (blocks()) left.insert(left.end(), pair.kept.begin(), pair.kept.end());
@@ -165,10 +171,10 @@ class PluginFault : public ::testing::TestWithParam<Case> {
   }
 };
 
-// Faults of what a plug-in does before it is used: another network can be.
+// Faults before the plug-in is used. Another network can be used instead.
 class UnusablePlugin : public PluginFault {};
 
-TEST_P(UnusablePlugin, IsNotUsedForAReason) {
+TEST_P(UnusablePlugin, IsRefusedWithTheReason) {
   NetConfig config = test::configOf(0, 2);
   config.plugin = pluginOf(GetParam().version);
   if (blocks()) config.connectTimeoutNanos = 10 * kBriefNanos;
@@ -189,10 +195,10 @@ INSTANTIATE_TEST_SUITE_P(
                                              {0, "properties=nodevices", {"devices=0, expected 1 to 64"}},
                                              {0, "properties=devices", {"devices=2147483647, expected 1 to 64"}}})),
     nameOf);
-// Before version 11 a process initialises a plug-in once, and another test may have done so.
 INSTANTIATE_TEST_SUITE_P(SinceV9, UnusablePlugin,
                          ::testing::ValuesIn(inVersions({9, 11}, {{0, "properties=maxbytes", {"maxP2pBytes=0"}}})),
                          nameOf);
+// Before version 11, a process initialises a plug-in only once, and another test may have done so already.
 INSTANTIATE_TEST_SUITE_P(SinceV11, UnusablePlugin,
                          ::testing::ValuesIn(inVersions({11, 12},
                                                         {{0, "blocks=init", {"init has not returned for"}},
@@ -202,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(SinceV11, UnusablePlugin,
 // Faults that end the traffic.
 class FaultyPlugin : public PluginFault {};
 
-TEST_P(FaultyPlugin, EndsTheOperationAndLeavesInTime) {
+TEST_P(FaultyPlugin, EndsTheOperationAndClosesInTime) {
   std::string text;
   EXPECT_LT(nanosOf([&] {
               Pair pair = pairOf();
@@ -250,10 +256,10 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultyPlugin,
                               {0, "size=short", {"delivered a message that does not fit"}}})),
                          nameOf);
 
-// Faults at the end, when all has been sent and received.
+// Faults when connections are closed, after all messages have been received.
 class PluginThatEndsBadly : public PluginFault {};
 
-TEST_P(PluginThatEndsBadly, IsLeftInTime) {
+TEST_P(PluginThatEndsBadly, ClosesInTime) {
   EXPECT_LT(nanosOf([&] {
               Pair pair = pairOf();
               send(pair, 30);
@@ -283,7 +289,7 @@ INSTANTIATE_TEST_SUITE_P(SinceV11, PluginThatEndsBadly,
                                                          {0, "fails=finalize", {"finalize returned 3"}}})),
                          nameOf);
 
-// What costs time at most.
+// Faults that cost only time.
 class OddPlugin : public PluginFault {};
 
 TEST_P(OddPlugin, DeliversEverything) {
@@ -305,7 +311,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, OddPlugin,
                                                                   {0, "properties=maxrecvs", {}}})),
                          nameOf);
 
-// Whole communicators: the operation fails, and no communicator waits for its plug-in when it is closed.
+// Complete communicators: the operation fails, and closing a communicator does not wait for its plug-in.
 class PluginOfCommunicators : public PluginFault {};
 
 TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
@@ -316,7 +322,7 @@ TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
       config.peerTimeoutNanos = kBlockedNanos;
     });
     std::array<Code, 2> codes{};
-    // Stays, as the log demands it of an application.
+    // Never freed, as the log demands of an application.
     static auto* left = new std::vector<std::unique_ptr<std::vector<float>>>;
     std::array<std::vector<float>*, 2> userMemory{};
     for (auto& one : userMemory) one = left->emplace_back(std::make_unique<std::vector<float>>(1'000'000, 1)).get();
@@ -328,7 +334,7 @@ TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
         for (int i = 0; i < 20 && codes[rank] == Code::Ok; ++i) {
           codes[rank] = ranks.allReduce(rank, ring, data.data(), data.data(), data.size());
         }
-        // As a coordinator would.
+        // Aborts the other rank, as a coordinator would.
         ranks.communicators[1 - rank]->communicator().abort(Code::Aborted);
       });
     }
@@ -338,7 +344,7 @@ TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
   });
   EXPECT_LT(took, kLateNanos);
   expectParts(text);
-  // Calls that move messages block in the middle of the operation.
+  // Calls that move messages block during the operation, whose memory then stays in use.
   const std::string fault = GetParam().fault;
   if (fault != "blocks=isend" && fault != "blocks=irecv" && fault != "blocks=test") return;
   const std::string log = logged();
@@ -358,7 +364,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, PluginOfCommunicators,
                                                          {0, "never=test", {"test has not completed message="}}})),
                          nameOf);
 
-// A rank that comes late is none of a plug-in's faults, however long it takes.
+// A late rank is no fault of the plug-in, no matter how late.
 class GoodPlugin : public PluginFault {};
 
 TEST_P(GoodPlugin, WaitsForALatePeer) {

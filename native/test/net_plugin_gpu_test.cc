@@ -1,5 +1,5 @@
-// SIMPLE slots in memory of a GPU over a network plug-in. The memory is ordinary here, and the plug-in of the tests keeps what
-// has arrived there to itself until it has been flushed.
+// Tests of SIMPLE slots in GPU memory over a network plug-in. Ordinary memory stands for GPU memory. The test's plug-in
+// stores received data there only when it is flushed.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -42,7 +42,7 @@ class NetPluginGpuMemory : public ::testing::TestWithParam<int> {
     return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open});
   }
 
-  // Memory of a rank, which outlives the transports.
+  // Returns the GPU memory of a rank, which outlives the transports.
   uint8_t* place(int rank) {
     std::vector<uint8_t>& memory = memory_[Pair::at(rank)];
     memory.resize(kShape.simpleSlotsBytes());
@@ -53,7 +53,7 @@ class NetPluginGpuMemory : public ::testing::TestWithParam<int> {
     return pair.net[Pair::at(rank)]->setDeviceMemory({place(rank), kShape.simpleSlotsBytes(), descriptor}, {0});
   }
 
-  // Slots of SIMPLE in such memory at one end, at the other, or at both.
+  // Transfers messages with the SIMPLE slots of the chosen ends in GPU memory.
   void transferBetween(bool fromGpu, bool toGpu, int descriptor = -1) {
     Pair pair = pairOf();
     Producer producer(kShape, fromGpu ? place(0) : nullptr);
@@ -79,14 +79,14 @@ TEST_P(NetPluginGpuMemory, EveryMessageArrivesWhole) {
   transferBetween(false, true);
 }
 
-TEST_P(NetPluginGpuMemory, IsRegisteredByADmaBufWhereThePluginTakesOne) {
+TEST_P(NetPluginGpuMemory, IsRegisteredAsADmaBufIfThePluginAcceptsOne) {
   registersBy("dmabuf");
   const UniqueFd descriptor(::memfd_create("gpu", MFD_CLOEXEC));
   ASSERT_TRUE(descriptor);
   transferBetween(true, true, descriptor.get());
 }
 
-TEST_P(NetPluginGpuMemory, IsRegisteredByItsAddressWhereTheDriverMakesNoDmaBuf) {
+TEST_P(NetPluginGpuMemory, IsRegisteredByItsAddressIfTheDriverExportsNoDmaBuf) {
   registersBy("dmabuf");
   Pair pair = pairOf();
   Producer producer(kShape, place(0));
@@ -101,7 +101,7 @@ TEST_P(NetPluginGpuMemory, IsRegisteredByItsAddressWhereTheDriverMakesNoDmaBuf) 
   EXPECT_NE(std::string::npos, text.find("regMr returned 4 (invalid argument)")) << text;
 }
 
-TEST_P(NetPluginGpuMemory, IsRefusedWhereTheDeviceReachesNone) {
+TEST_P(NetPluginGpuMemory, IsRefusedIfTheDeviceReachesNoGpus) {
   ::unsetenv("JCCL_TEST_PLUGIN_GPUS");  // NOLINT(concurrency-mt-unsafe)
   Pair pair = pairOf();
   const Status reached = reach(pair, 0);
@@ -112,7 +112,7 @@ TEST_P(NetPluginGpuMemory, IsRefusedWhereTheDeviceReachesNone) {
       << unknown.message();
 }
 
-// The data is there, but may not be reported: the connection ends, and the text says why.
+// Data that has arrived must not be reported if its flush fails. The connection ends with an error that says why.
 TEST_P(NetPluginGpuMemory, AFlushThatFailsEndsTheConnection) {
   ::setenv("JCCL_TEST_PLUGIN_FAULT", "fails=iflush", 1);  // NOLINT(concurrency-mt-unsafe)
   Pair pair = pairOf();

@@ -1,4 +1,4 @@
-// Network plug-ins: every version of their interface, over a plug-in of the tests that speaks it.
+// Tests of network plug-ins, with a test plug-in for each version of the interface.
 #include "transport/net_plugin.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ constexpr int64_t kCloseNanos = 10'000'000'000;
 
 const ConnectionShape kShape(256 * 1024, 16 * 1024, 16 * 1024);
 
-// The offsets of NCCL's own headers on 64-bit machines.
+// Sizes and offsets as in NCCL's headers on 64-bit machines.
 TEST(PluginInterface, HasTheLayoutsOfNccl) {
   using namespace plugin;
   EXPECT_EQ(48u, sizeof(Properties<6>));
@@ -61,7 +61,7 @@ class NetPlugin : public ::testing::TestWithParam<int> {
   static void choose(NetConfig& config) { config.plugin = pluginOf(GetParam()); }
   static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
 
-  // How many requests communicators had when they were closed, since the last call.
+  // Returns the number of unfinished requests of communicators that were closed since the previous call.
   static uint64_t left() {
     void* library = ::dlopen(pluginOf(GetParam()), RTLD_NOW);
     const uint64_t requests = reinterpret_cast<uint64_t (*)()>(::dlsym(library, "jccl_test_plugin_left"))();
@@ -109,7 +109,7 @@ TEST_P(NetPlugin, ASlotThatDoesNotFitTheReceiverIsRefused) {
   EXPECT_NE(std::string::npos, text.find("plugin=Test device=test0")) << text;
 }
 
-// Two directions, of which one is not used.
+// Connections in two directions, of which one is not used.
 TEST_P(NetPlugin, EndsThatCloseTogetherLeaveNothingInFlight) {
   Pair pair = pairOf();
   Producer producer(kShape), idle(kShape);
@@ -127,7 +127,7 @@ TEST_P(NetPlugin, EndsThatCloseTogetherLeaveNothingInFlight) {
   EXPECT_EQ(0u, left());
 }
 
-// What was posted ahead stays then.
+// Receives that were posted in advance stay unfinished in this case.
 TEST_P(NetPlugin, AnEndThatClosesLaterIsNotWaitedForLong) {
   Pair pair = pairOf();
   Producer producer(kShape);

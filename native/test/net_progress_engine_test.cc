@@ -1,4 +1,4 @@
-// Which thread polls the callbacks of a network, and that no request to poll them is lost.
+// Tests of the progress engine: which thread polls the callbacks of a network, and that no kick is lost.
 #include "transport/net_progress_engine.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kLimitNanos = 20'000'000'000;
 
-// Work that takes a poll for each part, without an event.
+// Work in parts, each of which takes one poll. No event announces it.
 class PartsOfWork final : public ProgressCallback {
  public:
   int poll(int64_t) override {
@@ -33,7 +33,7 @@ class PartsOfWork final : public ProgressCallback {
   void add(int parts) { left_ += parts; }
   int left() const { return left_.load(); }
 
-  // Called once, under the engine's lock: pending() has checked, found nothing, and has not returned.
+  // Called once, under the engine's lock, when pending() has found nothing and has not returned yet.
   mutable std::function<void()> afterCheck;
 
  private:
@@ -46,7 +46,7 @@ bool becomes(const std::function<bool()>& condition) {
   return condition();
 }
 
-// Throws in some polls.
+// Throws in its first three polls.
 class Throwing final : public ProgressCallback {
  public:
   int poll(int64_t) override {
@@ -58,7 +58,7 @@ class Throwing final : public ProgressCallback {
   std::atomic<int> polls{0};
 };
 
-TEST(NetProgressEngine, ItsThreadContinuesAfterACallbackThatThrows) {
+TEST(NetProgressEngine, TheThreadContinuesAfterACallbackThatThrows) {
   Throwing callback;
   NetProgressEngine engine;
   ASSERT_TRUE(engine.start().isOk());
@@ -70,8 +70,8 @@ TEST(NetProgressEngine, ItsThreadContinuesAfterACallbackThatThrows) {
   engine.stop();
 }
 
-// The engine's thread checks for work that is left and finds none; before it concludes that it need not poll any more, a
-// caller publishes and kicks.
+// The engine's thread checks for remaining work and finds none. Before it concludes that it can stop polling, a caller
+// adds work and kicks.
 TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
   NetProgressEngine engine;
   PartsOfWork callback;
@@ -85,11 +85,11 @@ TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
       ASSERT_NE(here, std::this_thread::get_id());
       std::thread([&] {
         callback.add(100);
-        engine.kick();  // the lock is the thread's: nothing moves here
+        engine.kick();  // the engine's thread has the lock, so this polls nothing
       }).join();
       kicked.store(true);
     };
-    // Enough that the kick below leaves some to the engine's thread.
+    // So much work that the kick below leaves some to the engine's thread.
     callback.add(20);
   }
   engine.kick();
@@ -98,7 +98,7 @@ TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
   engine.stop();
 }
 
-// As completions do that a poll did not read: events are asked for once a poll finds nothing.
+// Like completions that a poll did not read: a network asks for events only after a poll that finds nothing.
 TEST(NetProgressEngine, TheThreadPollsControlWorkToItsEndWithoutEvents) {
   NetProgressEngine engine;
   PartsOfWork callback;
@@ -109,7 +109,7 @@ TEST(NetProgressEngine, TheThreadPollsControlWorkToItsEndWithoutEvents) {
   engine.stop();
 }
 
-TEST(NetProgressEngine, AKickOfAnIdleEngineIsDrivenToItsEnd) {
+TEST(NetProgressEngine, WorkThatIsKickedOnAnIdleEngineIsFinished) {
   NetProgressEngine engine;
   PartsOfWork callback;
   ASSERT_TRUE(engine.start().isOk());

@@ -1,3 +1,4 @@
+// Tests of the network transport over sockets.
 #include "transport/net_transport.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ struct Shape {
   const char* address;
 };
 
-// Without it the bytes are printed, those of the padding, too.
+// Without this operator, GoogleTest prints the object's bytes, including uninitialised padding.
 std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << test::titleOf(shape.protocol) << " streams=" << shape.streams << " address=" << shape.address;
 }
@@ -119,8 +120,8 @@ TEST(NetTransport, AMessageGoesToTheReceiverPostedAddress) {
   EXPECT_EQ(0, std::memcmp(place.data(), producer.memory().simpleSlot(0), place.size()));
 }
 
-// An adapter of another host may write the block of a connection: what it writes there is never taken for an address.
-TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
+// An adapter of another host can write to the block of a connection. Words from there must never be used as addresses.
+TEST(NetTransport, WordsThatAPeerWritesIntoABlockAreNeverUsedAsAddresses) {
   std::vector<uint8_t> secret(4096, 0x5a);
   Consumer consumer(kShape);
   RecvConnection connection;
@@ -135,7 +136,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   fill(reinterpret_cast<uintptr_t>(secret.data()));
   EXPECT_EQ(connection.memory.simpleChunk(0, 100), connection.simpleChunk(100));
 
-  // All that posts an address for the payload, in case the transport reads it from there.
+  // Writes all words that would post an address for the payload, in case the transport reads them from the block.
   Pair pair;
   Producer producer(kShape);
   pair.connectOneWay(producer, consumer);
@@ -146,7 +147,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   EXPECT_EQ(std::vector<uint8_t>(4096, 0x5a), secret);
 }
 
-TEST(NetTransport, OnceRevokedPostedMemoryIsLeftAlone) {
+TEST(NetTransport, PostedMemoryIsLeftAloneAfterItIsRevoked) {
   Pair pair;
   Producer producer(kShape);
   Consumer consumer(kShape);
@@ -154,7 +155,7 @@ TEST(NetTransport, OnceRevokedPostedMemoryIsLeftAlone) {
   transfer(pair, producer, consumer, Protocol::Simple, {8});
   std::vector<uint8_t> place(1000);
   postAddress(consumer, 1, place);
-  pair.net[1]->poll();  // the network has the address
+  pair.net[1]->poll();  // the network reads the posted address
   pair.net[1]->revoke();
   producer.send(Protocol::Simple, 1000);
   ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == 2; }));
@@ -183,7 +184,7 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
   transfer(pair, producer, consumer, Protocol::Simple, {1, 2, 3});
-  // Data that no rank takes: eight slots fill up at the receiver's side, more wait in the kernel.
+  // Most of this data is never received: it stays in slots of the receiver or in the kernel.
   for (int i = 0; i < 4; ++i) producer.send(Protocol::Simple, 250'000);
   pair.net[0]->kick();
   ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 250'000); }));
@@ -192,13 +193,13 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   timespec after;
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
   pair.net[1]->waitForEvents(300'000'000);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the span that is measured
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the measured time
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
   const int64_t used = (after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec;
   EXPECT_LT(used, 60'000'000);
 }
 
-TEST(NetTransport, AListenerThatIsGoneIsNamedWhenTheTimeIsUp) {
+TEST(NetTransport, AMissingListenerIsNamedAfterTheTimeLimit) {
   Pair pair([](NetConfig& config) { config.connectTimeoutNanos = 200'000'000; });
   Producer producer(kShape);
   pair.net[1].reset();
@@ -226,7 +227,7 @@ TEST(NetTransport, AnotherSecretDoesNotConnect) {
   int peer = -1;
   const std::string text = errorOf(*pair.net[0], &peer);
   EXPECT_EQ(1, peer);
-  // What the last attempt ended with is for SocketListenerTest, where no attempt is cut off by the clock.
+  // Does not check the reason of the last attempt, which the time limit may have cut off; SocketListenerTest does.
   EXPECT_NE(std::string::npos, text.find("no connection to rank 1")) << text;
   EXPECT_FALSE(pair.net[1]->failed());
 }

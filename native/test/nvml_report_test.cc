@@ -1,4 +1,4 @@
-// Reads reports from the fake management library, which simulates what a file beside it describes.
+// Tests of reading NVML reports, with a fake library that simulates the host that a file describes (nvml/fake_nvml.cc).
 #include "nvml/nvml_report.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST_F(NvmlReportTest, ALibraryThatDoesNotStartGivesItsReason) {
   EXPECT_EQ(report.remarks[0], "nvmlInit_v2: code=9 (Driver Not Loaded)");
 }
 
-TEST_F(NvmlReportTest, OtherLibrariesAndNoneAreNotUsed) {
+TEST_F(NvmlReportTest, MissingAndOtherLibrariesAreNotUsed) {
   const Report none = readReport("/nowhere/libnvidia-ml.so.1");
   EXPECT_FALSE(none.available);
   ASSERT_EQ(none.remarks.size(), 1U);

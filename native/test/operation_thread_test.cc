@@ -1,4 +1,4 @@
-// A communicator over a network whose calls may block runs operations on a thread of its own.
+// Tests of the thread on which a communicator runs operations over a network whose calls may block.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ TEST(OperationThreadTest, AnExceptionFailsTheCommunicatorAndItsTextIsKept) {
   config.size = 2;
   MappedMemory segment;
   ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
-  ThrowingNetwork network;  // outlives the communicator, which asks it until the end
+  ThrowingNetwork network;  // outlives the communicator, which calls it until its end
   Communicator communicator(config, segment.base());
   ASSERT_TRUE(communicator.setProgress(&network).isOk());
   EXPECT_EQ(Code::Internal, communicator.runPointToPoint({}, 1'000'000'000));

@@ -1,5 +1,5 @@
-// What the libraries of the jar contain in the place of a newer C library's functions (native/glibc), beside the C++ library of
-// the process.
+// Tests of the functions that libraries of the jar contain in place of functions of a newer C library (native/glibc),
+// in a process with another C++ library.
 #ifdef JCCL_PORTABLE
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST_F(PortableLibrary, AnExceptionIsCaughtAndAllItsFramesAreUnwound) {
   EXPECT_EQ(500, call<int (*)(int)>("Java_unwind")(500));
 }
 
-// The unwinder looks for an object while others come and go.
+// The unwinder searches the loaded objects while others are loaded and unloaded.
 TEST_F(PortableLibrary, ThreadsThrowWhileLibrariesAreLoadedAndUnloaded) {
   const auto unwind = call<int (*)(int)>("Java_unwind");
   std::atomic<int> wrong{0};
@@ -56,7 +56,7 @@ TEST_F(PortableLibrary, ThreadsThrowWhileLibrariesAreLoadedAndUnloaded) {
   EXPECT_EQ(0, wrong);
 }
 
-// Its C++ library must not take the process for one with a single thread, whatever the C library says.
+// The library's C++ library must not assume that the process has a single thread, whatever the C library reports.
 TEST_F(PortableLibrary, ReferencesAreCountedByAtomicInstructions) {
   int ends = 0;
   EXPECT_EQ(1, call<long (*)(int, int, int*)>("Java_share")(4, 200'000, &ends));
@@ -78,8 +78,8 @@ TEST_F(PortableLibrary, NumbersAreParsed) {
             call<uint64_t (*)(const char*)>("Java_parse")("2a:18446744073709551573"));
 }
 
-// A symbol that is unique in the process would keep it.
-TEST_F(PortableLibrary, ItGoesWhenItIsClosed) {
+// A symbol that is unique in the process (STB_GNU_UNIQUE) would keep the library loaded.
+TEST_F(PortableLibrary, IsUnloadedWhenItIsClosed) {
   EXPECT_EQ(1, call<int (*)(int)>("Java_unwind")(1));
   ::dlclose(library_);
   library_ = ::dlopen(JCCL_PORTABLE, RTLD_NOW | RTLD_NOLOAD);

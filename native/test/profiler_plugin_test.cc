@@ -1,4 +1,4 @@
-// Profiler plug-ins: every version of their interface, over a plug-in of the tests that speaks it.
+// Tests of profiler plug-ins, with a test plug-in for each version of the interface.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ constexpr std::array<const char*, 7> kProfilers = {JCCL_TEST_PROFILER_V1, JCCL_T
 
 const char* profilerOf(int version) { return kProfilers[static_cast<size_t>(version - plugin::kOldestProfiler)]; }
 
-// The offsets of NCCL's own headers on 64-bit machines.
+// Sizes and offsets as in NCCL's headers on 64-bit machines.
 TEST(ProfilerInterface, HasTheLayoutsOfNccl) {
   using namespace plugin;
   EXPECT_EQ(120u, sizeof(ProfilerDescriptor<1>));
@@ -105,7 +105,7 @@ class ProfilerPluginTest : public ::testing::TestWithParam<int> {
     return folder.lines("." + std::to_string(::getpid()) + ".events");
   }
   static bool callsHaveEvents() { return GetParam() >= 5; }
-  // What identifies the communicator: init's arguments, or each event's.
+  // Returns how each event identifies the communicator; empty since version 4, where the arguments of init do.
   static std::string communicator() { return GetParam() <= 3 ? " communicator=comm id=7" : ""; }
 };
 
@@ -124,7 +124,7 @@ TEST_P(ProfilerPluginTest, ACollectiveHasAnEventInAGroup) {
   const ProfiledOperation one = allReduce();
   ProfilerPlugin::Events* events = profiler->start({&one, 1});
   ASSERT_NE(nullptr, events);
-  EXPECT_EQ(callsHaveEvents() ? 2 : 0, test::count(lines(folder), "stop"));  // the call's own
+  EXPECT_EQ(callsHaveEvents() ? 2 : 0, test::count(lines(folder), "stop"));  // the events of the call itself
   profiler->stop(events);
   const auto found = lines(folder);
   size_t at = 1;
@@ -176,7 +176,7 @@ TEST_P(ProfilerPluginTest, GetsNothingThatItDoesNotAskFor) {
   auto asksForNone = begin(none);
   const ProfiledOperation one = allReduce();
   EXPECT_EQ(nullptr, asksForNone->start({&one, 1}));
-  // Point-to-point events alone: a collective has none, and with it neither has its group.
+  // Asks only for point-to-point events: then a collective has no event, and neither has its group.
   const PluginFolder p2p(profilerOf(GetParam()), std::to_string(plugin::kProfileP2p));
   auto asksForP2p = begin(p2p);
   asksForP2p->stop(asksForP2p->start({&one, 1}));
@@ -186,7 +186,7 @@ TEST_P(ProfilerPluginTest, GetsNothingThatItDoesNotAskFor) {
   EXPECT_EQ(1, test::count(lines(none), ""));
 }
 
-TEST_P(ProfilerPluginTest, EndsWhatIsNotOver) {
+TEST_P(ProfilerPluginTest, FinalizeStopsUnfinishedEvents) {
   const PluginFolder folder(profilerOf(GetParam()), "");
   auto profiler = begin(folder);
   const ProfiledOperation one = allReduce();

@@ -1,4 +1,4 @@
-// The state machine of queue pairs, and what failures look like, on real ones.
+// Tests of the state machine of queue pairs and of their failures, on real queue pairs.
 #include "verbs/queue_pair.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 using State = QueuePairObject::State;
 constexpr size_t kBytes = 8192;
 
-// One end: a queue pair with its completions and some registered memory.
+// One end of a connection: a queue pair with its completions and some registered memory.
 struct End {
   Adapter* adapter = nullptr;
   std::unique_ptr<Completions> completions;
@@ -49,7 +49,7 @@ struct End {
     return end;
   }
 
-  // The next completion, or one with status -1 when the time is up.
+  // Returns the next completion, or one with status -1 if the time is up.
   WorkCompletion next(int64_t limitNanos = 20'000'000'000) {
     std::array<WorkCompletion, 1> got{};
     const int64_t end = monotonicNanos() + limitNanos;
@@ -175,7 +175,7 @@ TEST_F(QueuePairs, AWriteArrivesAndAnErrorFlushesWhatIsPosted) {
   const WorkCompletion flushed = b.next();
   EXPECT_EQ(kWcWrFlushError, flushed.status);
   EXPECT_EQ(9u, flushed.id);
-  // And from there it can be used again.
+  // A failed queue pair can be reset and used again.
   ASSERT_TRUE(b.qp->reset().isOk());
   EXPECT_TRUE(b.qp->initialise(last().path(), kAccessRemoteWrite).isOk());
 }
@@ -196,8 +196,8 @@ TEST_F(QueuePairs, AWrongKeyIsRefusedByTheOtherEnd) {
   EXPECT_EQ(State::Error, a.qp->state());
 }
 
-// Runs from when a peer is gone. Meanwhile a thread sleeps as often and as long as a queue pair waits for an answer: a busy
-// host wakes both late.
+// Measures the time since a peer has gone. A thread sleeps as often and as long as the queue pair waits for an answer,
+// because a busy host wakes both late.
 class RetryTimer {
  public:
   RetryTimer(int timeout, int retries) : predicted_(retryNanos(timeout, retries)) {
@@ -208,8 +208,8 @@ class RetryTimer {
   }
   ~RetryTimer() { sleeper_.join(); }
 
-  // The peer has been given up: never sooner than half of what time-out and retries predict. Returns whether it took no
-  // longer than half as much again.
+  // Must be called when the queue pair has given up the peer. Expects at least half of the time that timeout and
+  // retries predict. Returns true if less than 1.5 times the thread's time has passed.
   bool endedInTime() {
     const int64_t took = monotonicNanos() - start_;
     EXPECT_GT(took, predicted_ / 2);
@@ -226,10 +226,10 @@ class RetryTimer {
   std::thread sleeper_;
 };
 
-// A queue pair that has to wait for a core may still be late: this often it may try again.
+// Number of attempts, because a queue pair that waits for a core can still be late.
 constexpr int kAttempts = 5;
 
-TEST_F(QueuePairs, APeerThatIsGoneIsNoticedWhenTimeoutAndRetriesSay) {
+TEST_F(QueuePairs, AMissingPeerIsNoticedAfterTimeoutAndRetries) {
   for (const auto& [timeout, retries] : {std::pair{14, 6}, std::pair{16, 3}, std::pair{17, 2}}) {
     SCOPED_TRACE("timeout=" + std::to_string(timeout) + " retries=" + std::to_string(retries));
     AdapterSettings settings;
@@ -259,14 +259,14 @@ TEST_F(QueuePairs, APeerThatIsGoneIsNoticedWhenTimeoutAndRetriesSay) {
   }
 }
 
-// How a queue pair in another process is reached.
+// The data by which another process reaches a queue pair and its memory.
 struct Published {
   RemoteEnd end;
   uint64_t address = 0;
   uint32_t rkey = 0;
 };
 
-TEST_F(QueuePairs, AKilledProcessIsNoticedWhenTimeoutAndRetriesSay) {
+TEST_F(QueuePairs, AKilledProcessIsNoticedAfterTimeoutAndRetries) {
   AdapterSettings settings;
   settings.timeout = 16;
   settings.retryCount = 3;
@@ -276,7 +276,7 @@ TEST_F(QueuePairs, AKilledProcessIsNoticedWhenTimeoutAndRetriesSay) {
     int toParent[2];
     ASSERT_EQ(0, ::pipe(toChild));
     ASSERT_EQ(0, ::pipe(toParent));
-    adapters_.clear();  // each process opens its own
+    adapters_.clear();  // each process opens its own adapters
     const pid_t child = ::fork();
     open(settings);
     End mine(child == 0 ? last() : first());
@@ -306,8 +306,8 @@ TEST_F(QueuePairs, AKilledProcessIsNoticedWhenTimeoutAndRetriesSay) {
   EXPECT_TRUE(inTime) << "not once in " << kAttempts << " attempts";
 }
 
-// Soft-RoCE takes seven retries for ever; adapters end. In both cases the queue pair gives back what was posted.
-TEST_F(QueuePairs, WhereRetriesNeverEndWhatIsPostedComesBackWhenTheQueuePairIsFailed) {
+// With seven retries, Soft-RoCE retries for ever; adapters give up. In both cases the posted requests come back.
+TEST_F(QueuePairs, AFailedQueuePairReturnsPostedRequestsIfRetriesNeverEnd) {
   AdapterSettings settings;
   settings.timeout = 14;
   settings.retryCount = 7;
@@ -360,7 +360,7 @@ TEST_F(QueuePairs, RegionsAreSharedAndGoWithTheirLastUser) {
   EXPECT_EQ(before, cache.size());
 }
 
-TEST_F(QueuePairs, AnAdapterThatTheSettingsLeaveOutIsNotOpened) {
+TEST_F(QueuePairs, AnAdapterThatTheSettingsExcludeIsNotOpened) {
   AdapterSettings settings;
   settings.hca = "^" + first().device()->name();
   std::vector<std::unique_ptr<Adapter>> others;
