@@ -1,3 +1,4 @@
+// Tests of the reduction kernels: against a reference implementation, and with chosen values.
 #include "primitives/reduce.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +48,8 @@ class GuardedBlock {
   char* data_ = nullptr;
 };
 
-// Random bits, so that every kind of floating-point value occurs: several small words of equal bytes in a row make
-// equal values, zeros and infinities common too.
+// Fills memory with random bits. Changes half of the words so that zeros, infinities, NaNs and subnormals of all types
+// are frequent.
 void fillRandom(std::mt19937_64& random, char* to, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 8) {
     uint64_t word = random();
@@ -57,7 +58,7 @@ void fillRandom(std::mt19937_64& random, char* to, size_t bytes) {
         word = 0;
         break;
       case 1:
-        word = 0x7f80000000008000u;  // +inf, -0 as float16 or bfloat16 or float32 lanes
+        word = 0x7f80000000008000u;  // infinity of bfloat16 and float32, -0 of float16 and bfloat16
         break;
       case 2:
         word &= 0x83ff83ff83ff83ffu;  // subnormal float16
@@ -93,7 +94,7 @@ struct Call {
   int ndst;
   uint32_t divisor = 1;
   unsigned streamingMask = 0;
-  int inPlace = -1;  // the source that destination 0 is
+  int inPlace = -1;  // the source that is also destination 0; -1: none
 
   std::string describe() const {
     return std::string(nameOf(isa)) + " " + nameOf(type) + " " + nameOf(op) + " count=" + std::to_string(count) +
@@ -102,7 +103,8 @@ struct Call {
   }
 };
 
-// Runs a call on random input at random misalignments and holds everything the contract states against the reference.
+// Runs a call on random input at random misalignments. Expects the results of the reference, unchanged sources, and no
+// store outside the destinations.
 void expectCallMatchesReference(const Call& call, std::mt19937_64& random, size_t misalignmentStep = 1) {
   const size_t bytes = call.count * sizeOf(call.type);
   const auto misalignment = [&] { return random() % 65 / misalignmentStep * misalignmentStep; };
@@ -162,7 +164,7 @@ class ReduceKernelTest : public testing::TestWithParam<std::tuple<Isa, DataType>
   }
   const Isa isa = std::get<0>(GetParam());
   const DataType type = std::get<1>(GetParam());
-  // The operations that work on the type.
+  // Returns the reductions that the type supports.
   std::vector<ReduceOp> operations() const {
     std::vector<ReduceOp> all;
     for (int op = 0; op < kReduceOpCount; ++op) {
@@ -190,7 +192,7 @@ TEST_P(ReduceKernelTest, LargeCountsMatchTheReferenceWhateverIsStreamed) {
   for (const ReduceOp op : operations()) {
     for (const auto& [nsrc, ndst] : shapes) {
       for (unsigned mask = 0; mask < (1u << ndst); ++mask) {
-        // Whole elements reach the alignment only when the pointer is a multiple of their size: both cases.
+        // Whole elements lead to an aligned address only if the pointer is a multiple of their size. Both cases occur.
         for (const size_t step : {size_t{1}, sizeOf(type), size_t{64}}) {
           const size_t count = 1024 + random() % 4096;
           ASSERT_NO_FATAL_FAILURE(
@@ -225,14 +227,14 @@ TEST_P(ReduceKernelTest, NoDestinationIsNoWork) {
   }
 }
 
-TEST_P(ReduceKernelTest, MoreDestinationsThanTheMaskHasBits) {
+TEST_P(ReduceKernelTest, MoreDestinationsThanTheMaskHasBitsAreAllWritten) {
   for (const ReduceOp op : operations()) {
     ASSERT_NO_FATAL_FAILURE(expectCallMatchesReference({type, op, isa, 777, 1, 40, 1, ~0u}, random));
     ASSERT_NO_FATAL_FAILURE(expectCallMatchesReference({type, op, isa, 777, 3, 40, 7, ~0u}, random));
   }
 }
 
-// The later source wins at every element of every call, whatever register or word it is in.
+// The later source must win for every element, at every place in a register and in the remainder.
 TEST_P(ReduceKernelTest, BetweenZerosOfDifferentSignMinimumAndMaximumTakeTheLaterSource) {
   const size_t bytes = sizeOf(type);
   if (type < DataType::Float16) return;  // integers have one zero
@@ -281,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      DataType::Float32, DataType::Float64, DataType::Float8E4m3, DataType::Float8E5m2)),
     kernelName);
 
-// ---- chosen values, whose results are written down here and not computed by the reference
+// ---- Chosen values. The expected results are constants, not computed by the reference.
 
 class ReduceValueTest : public testing::TestWithParam<Isa> {
  protected:
@@ -289,7 +291,8 @@ class ReduceValueTest : public testing::TestWithParam<Isa> {
     if (!isaSupported(GetParam())) GTEST_SKIP() << "this processor has no " << nameOf(GetParam());
   }
 
-  // Folds one value per source, at a place in the middle of a register and at one in the rest.
+  // Reduces one value per source: as the only element, and in all of 65 elements, which fill registers and leave a
+  // remainder.
   template <class S>
   S fold(DataType type, ReduceOp op, std::vector<S> values, uint32_t divisor = 1) {
     S results[2];
@@ -320,7 +323,7 @@ TEST_P(ReduceValueTest, Float16RoundsOnceAndToNearestEven) {
   EXPECT_EQ(sum({0x6800, 0x3c00}), 0x6800);          // 2048 + 1: a tie, to even
   EXPECT_EQ(sum({0x6801, 0x3c00}), 0x6802);          // 2050 + 1: a tie, to even
   EXPECT_EQ(sum({0x6800, 0x3c00, 0x3c00}), 0x6801);  // 2048 + 1 + 1 = 2050, lost if it were rounded twice
-  EXPECT_EQ(sum({0x7bff, 0x4b80}), 0x7bff);          // 65504 + 15 stays below the middle
+  EXPECT_EQ(sum({0x7bff, 0x4b80}), 0x7bff);          // 65504 + 15 stays below the tie
   EXPECT_EQ(sum({0x7bff, 0x4c00}), 0x7c00);          // 65504 + 16 = 65520: infinity
   EXPECT_EQ(sum({0x0001, 0x0001}), 0x0002);          // subnormals
   EXPECT_EQ(sum({0x03ff, 0x0001}), 0x0400);          // into the normals
@@ -353,10 +356,10 @@ TEST_P(ReduceValueTest, E4m3RoundsOnceAndSaturates) {
   EXPECT_EQ(sum({0x58, 0x38}), 0x58);        // 16 + 1: a tie, to even
   EXPECT_EQ(sum({0x59, 0x38}), 0x5a);        // 18 + 1: a tie, to even
   EXPECT_EQ(sum({0x58, 0x38, 0x38}), 0x59);  // 16 + 1 + 1 = 18, lost if it were rounded twice
-  EXPECT_EQ(sum({0x7e, 0x58}), 0x7e);        // 448 + 16 = 464, the middle of what 480 would be
+  EXPECT_EQ(sum({0x7e, 0x58}), 0x7e);        // 448 + 16 = 464, a tie with 480, which the format lacks
   EXPECT_EQ(sum({0x7e, 0x7e}), 0x7e);        // 896 saturates: it is no NaN
-  EXPECT_EQ(sum({0xfe, 0xfe}), 0xfe);        // so does -896
-  EXPECT_EQ(sum({0x7e, 0x7e, 0xfe}), 0x7e);  // but only what is stored: 448 + 448 - 448
+  EXPECT_EQ(sum({0xfe, 0xfe}), 0xfe);        // -896 saturates, too
+  EXPECT_EQ(sum({0x7e, 0x7e, 0xfe}), 0x7e);  // intermediate sums do not saturate: 448 + 448 - 448
   EXPECT_EQ(sum({0x01, 0x01}), 0x02);        // subnormals
   EXPECT_EQ(sum({0x07, 0x01}), 0x08);        // into the normals
   EXPECT_EQ(sum({0x80, 0x80}), 0x80);        // -0
@@ -378,7 +381,7 @@ TEST_P(ReduceValueTest, E5m2RoundsOnceAndSaturates) {
   EXPECT_EQ(sum({0x49, 0x3c}), 0x4a);        // 10 + 1: a tie, to even
   EXPECT_EQ(sum({0x48, 0x3c, 0x3c}), 0x49);  // 8 + 1 + 1 = 10, lost if it were rounded twice
   EXPECT_EQ(sum({0x7b, 0x7b}), 0x7b);        // 114688 saturates: it is no infinity
-  EXPECT_EQ(sum({0xfc, 0x3c}), 0xfb);        // so do infinities
+  EXPECT_EQ(sum({0xfc, 0x3c}), 0xfb);        // infinities saturate, too
   EXPECT_EQ(sum({0x01, 0x01}), 0x02);        // subnormals
   EXPECT_EQ(sum({0x03, 0x01}), 0x04);        // into the normals
   EXPECT_EQ(sum({0x7c, 0xfc}), 0xfe);        // inf - inf
@@ -462,7 +465,7 @@ TEST(ReduceDispatchTest, NumbersOutsideTheEnumerationsHaveNoKernel) {
   EXPECT_EQ(sizeOf(static_cast<DataType>(kDataTypeCount)), 0u);
 }
 
-TEST(ReduceDispatchTest, TheWidestSupportedInstructionSetIsTaken) {
+TEST(ReduceDispatchTest, TheWidestSupportedInstructionSetIsUsed) {
   EXPECT_TRUE(isaSupported(Isa::Portable));
   EXPECT_TRUE(isaSupported(bestIsa()));
   for (int wider = static_cast<int>(bestIsa()) + 1; wider < kIsaCount; ++wider) {

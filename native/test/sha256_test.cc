@@ -1,3 +1,4 @@
+// Tests of SHA-256 and HMAC-SHA-256 with the examples of their standards.
 #include "base/sha256.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +62,7 @@ TEST(HmacSha256, AgreesWithTheRfc) {
                   "to be hashed before being used by the HMAC algorithm."));
 }
 
-TEST(HmacSha256, OneChangedBitIsSeen) {
+TEST(HmacSha256, OneChangedBitIsDetected) {
   const std::vector<std::uint8_t> key(16, 1);
   Sha256Digest mac = hmacSha256(key, "payload", 7);
   Sha256Digest other = mac;

@@ -1,4 +1,4 @@
-// The cache that cores share, read from made-up directories.
+// Tests of finding the cache that cores share, in invented sysfs directories.
 #include "base/shared_cache.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class SharedCacheTest : public ::testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(SharedCacheTest, IsTheOneOfTheHighestLevel) {
+TEST_F(SharedCacheTest, IsTheCacheOfTheHighestLevel) {
   add(0, "1", "48K", "1");
   add(1, "1", "32K", "1");
   add(2, "3", "32768K", "ff,00ff0003");
@@ -43,21 +43,21 @@ TEST_F(SharedCacheTest, IsTheOneOfTheHighestLevel) {
   EXPECT_EQ(found().cores, 18);
 }
 
-TEST_F(SharedCacheTest, IsTheSecondLevelWhereThatIsTheLast) {
+TEST_F(SharedCacheTest, IsTheSecondLevelIfThatIsTheLast) {
   add(0, "1", "32K", "1");
   add(1, "2", "2M", "f");
   EXPECT_EQ(found().bytes, 2u << 20);
   EXPECT_EQ(found().cores, 4);
 }
 
-TEST_F(SharedCacheTest, IsAssumedWhereNothingIsReported) {
+TEST_F(SharedCacheTest, IsAssumedIfNothingIsReported) {
   EXPECT_EQ(found().bytes, 32u << 20);
   EXPECT_EQ(found().cores, 1);
   add(0, "3", nullptr, nullptr);
   EXPECT_EQ(found().bytes, 32u << 20);
 }
 
-TEST_F(SharedCacheTest, IsOneCoresOwnWhereNothingReportsWhoSharesIt) {
+TEST_F(SharedCacheTest, BelongsToOneCoreIfNothingReportsWhichCoresShareIt) {
   add(0, "3", "16M", nullptr);
   EXPECT_EQ(found().bytes, 16u << 20);
   EXPECT_EQ(found().cores, 1);

@@ -1,3 +1,4 @@
+// Tests of the registry of shared segments: its server, the processes that fetch segments, and their views.
 #include "transport/shm_registry.h"
 
 #include <fcntl.h>
@@ -37,7 +38,7 @@ UniqueFd connectRaw(const ShmProcess& process) {
   return socket;
 }
 
-// Is the client dropped without a byte of an answer?
+// Returns true if the server drops the client without an answer.
 bool isDropped(int socket) {
   char byte;
   const ssize_t got = ::recv(socket, &byte, 1, 0);
@@ -51,7 +52,7 @@ class ShmRegistryTest : public ::testing::Test {
     ASSERT_TRUE(acquired.isOk()) << acquired.message();
   }
 
-  // Goes through the socket although it is the same process.
+  // Fetches a segment through the socket, although the server is in the same process.
   Status fetch(uint64_t id, ShmSegment* view) {
     UniqueFd fd;
     if (Status fetched = fetchShmDescriptor(registry_->process(), id, &fd); !fetched) return fetched;
@@ -76,7 +77,7 @@ TEST_F(ShmRegistryTest, TheServerStopsWithItsLastUserAndAFreshOneHasAFreshToken)
   EXPECT_NE(before.token, registry_->process().token);
 }
 
-TEST_F(ShmRegistryTest, TheProcessSurvivesTheWire) {
+TEST_F(ShmRegistryTest, AnEncodedProcessDecodesToTheSameProcess) {
   ShmProcess read;
   ASSERT_TRUE(ShmProcess::decode(registry_->process().encode(), &read).isOk());
   EXPECT_TRUE(registry_->isThisProcess(read));
@@ -142,7 +143,7 @@ TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
   ::close(wire[1]);
 }
 
-TEST_F(ShmRegistryTest, AServerWithoutDescriptorsSaysSo) {
+TEST_F(ShmRegistryTest, AServerWithoutDescriptorsReportsItsLimit) {
   if (test::kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs a descriptor itself";
   const uint64_t id = registry_->add(makeSegment(4096));
   UniqueFd client(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -155,7 +156,7 @@ TEST_F(ShmRegistryTest, AServerWithoutDescriptorsSaysSo) {
   const AbstractAddress address(registry_->process().socketName());
   rlim_t limit = 0;
   {
-    // The server's thread has the same limit: a spare descriptor for the connection, and none for the answer.
+    // The server's thread has the same limit. It has a spare descriptor for the connection, but none for the answer.
     const test::NoMoreDescriptors none;
     limit = none.limit();
     ASSERT_EQ(0, ::connect(client.get(), address.get(), address.bytes()));
@@ -166,7 +167,7 @@ TEST_F(ShmRegistryTest, AServerWithoutDescriptorsSaysSo) {
   EXPECT_EQ(limit, answer.bytes);
 }
 
-TEST_F(ShmRegistryTest, AProcessThatCannotTakeADescriptorKnowsThatItsOwnLimitIsReached) {
+TEST_F(ShmRegistryTest, AProcessThatCannotReceiveADescriptorReportsItsOwnLimit) {
   int wire[2];
   ASSERT_EQ(0, ::pipe(wire));
   registry_.reset();  // no thread may run at the fork
@@ -178,7 +179,7 @@ TEST_F(ShmRegistryTest, AProcessThatCannotTakeADescriptorKnowsThatItsOwnLimitIsR
   if (child == 0) {
     Offer offer;
     if (::read(wire[0], &offer, sizeof offer) != sizeof offer) ::_exit(2);
-    // One descriptor is left, for the connection.
+    // Leaves one descriptor, for the connection.
     const int next = ::dup(wire[0]);
     ::close(next);
     const rlimit one{static_cast<rlim_t>(next) + 1, static_cast<rlim_t>(next) + 1};
@@ -208,7 +209,7 @@ TEST_F(ShmRegistryTest, AProcessThatCannotReadItsHostIsNotTakenForAnotherHost) {
   EXPECT_NE(std::string::npos, made.message().find(none.text())) << made.message();
 }
 
-TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
+TEST_F(ShmRegistryTest, IsolatedMemoryKeepsItsBytesAndHasNoPagesThatOthersMap) {
   const size_t page = pageBytes();
   auto segment = makeSegment(4 * page);
   uint8_t* ours = segment->address();
@@ -219,7 +220,7 @@ TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
   ASSERT_TRUE(registry_->isolate(ours + page + 1, page).isOk());
   std::memset(theirs.address(), 255, theirs.bytes());
   for (size_t i = 0; i < 4 * page; ++i) {
-    const bool isolated = i / page == 1 || i / page == 2;  // the first and the last byte are in these
+    const bool isolated = i / page == 1 || i / page == 2;  // the isolated range begins and ends in these pages
     ASSERT_EQ(isolated ? i % 251 : 255u, ours[i]) << i;
   }
   SharedRange range;
@@ -230,7 +231,7 @@ TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
   EXPECT_FALSE(registry_->isolate(ours, 1).isOk()) << "no segment";
 }
 
-TEST_F(ShmRegistryTest, AProcessRunsUntilItEndsAlsoWhileItIsStopped) {
+TEST_F(ShmRegistryTest, AProcessCountsAsRunningUntilItEndsEvenIfItIsStopped) {
   EXPECT_TRUE(isRunning(registry_->process()));
   int wire[2];
   ASSERT_EQ(0, ::pipe(wire));
@@ -289,7 +290,7 @@ TEST_F(ShmRegistryTest, GarbageAndSilenceDoNotKeepOthersWaiting) {
 
 TEST_F(ShmRegistryTest, AServerThatClosesWithoutAnAnswerIsAskedAgain) {
   ShmProcess process = registry_->process();
-  process.token[0] ^= 1;  // another socket
+  process.token[0] ^= 1;  // gives the server another socket name
   constexpr int kNotOpen = 1 << 29;
   const auto segment = makeSegment(4096);
   std::atomic<int> asked{0};
@@ -317,7 +318,7 @@ TEST_F(ShmRegistryTest, AnUnknownSegmentIsAnErrorThatNamesIt) {
   EXPECT_NE(std::string::npos, fetched.message().find("segment=987654")) << fetched.message();
 }
 
-TEST_F(ShmRegistryTest, ManySegmentsComeAndGoWhileOthersFetch) {
+TEST_F(ShmRegistryTest, SegmentsAreAddedAndRemovedWhileOthersFetch) {
   std::vector<std::thread> users;
   for (int user = 0; user < 4; ++user) {
     users.emplace_back([this, user] {
@@ -378,7 +379,7 @@ TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
   EXPECT_EQ(Code::Transport, registry_->import(elsewhere, 1, 0, {}, &view).code());
 }
 
-TEST_F(ShmRegistryTest, ViewsAreKeptUntilTooMany) {
+TEST_F(ShmRegistryTest, ViewsAreKeptUntilThereAreTooMany) {
   constexpr size_t kMax = 16;
   ShmViews views(registry_, kMax, kMax / 2);
   const ShmProcess& self = registry_->process();
@@ -395,14 +396,14 @@ TEST_F(ShmRegistryTest, ViewsAreKeptUntilTooMany) {
   EXPECT_EQ(segments[0].lock()->address() + 96, address);
   ASSERT_TRUE(views.resolve(0, self, ids[kMax], 0, 1, &address).isOk());
   EXPECT_EQ(kMax, views.size());
-  // Of withdrawn segments those live on that are still viewed: all but the one that was not used for longest.
+  // Removed segments stay alive while they are viewed: all but the one that was not used for the longest time.
   for (const uint64_t id : ids) registry_->remove(id);
   EXPECT_FALSE(segments[0].expired());
   EXPECT_TRUE(segments[1].expired());
   for (size_t i = 2; i < segments.size(); ++i) EXPECT_FALSE(segments[i].expired()) << i;
 }
 
-TEST_F(ShmRegistryTest, ViewsOfFreedSegmentsGoWhenAnotherIsFetched) {
+TEST_F(ShmRegistryTest, ViewsOfFreedSegmentsAreDroppedWhenAnotherIsFetched) {
   constexpr size_t kInUse = 2;
   ShmViews views(registry_, 16, kInUse);
   uint8_t* address = nullptr;
@@ -428,7 +429,7 @@ TEST_F(ShmRegistryTest, AnOfferOutlivesTheDescriptorOfItsSegment) {
   EXPECT_EQ(-1, registry_->offer(id).fd);
 }
 
-TEST_F(ShmRegistryTest, ViewsRefuseWhatIsNotThere) {
+TEST_F(ShmRegistryTest, ViewsRefuseMemoryThatDoesNotExist) {
   ShmViews views(registry_, 4, 2);
   const size_t bytes = pageBytes();
   const uint64_t id = registry_->add(makeSegment(bytes));

@@ -1,3 +1,4 @@
+// Tests of shared segments in memfds and in /dev/shm.
 #include "transport/shm_segment.h"
 
 #include <fcntl.h>
@@ -56,7 +57,7 @@ TEST_P(ShmSegmentOn, AnotherSizeThanAgreedIsRefused) {
       << mapped.message();
 }
 
-TEST_P(ShmSegmentOn, DiscardedPagesAreGivenBackAtOnceByAllThatMapThem) {
+TEST_P(ShmSegmentOn, DiscardedPagesAreFreedAtOnceForAllProcessesThatMapThem) {
   constexpr size_t kBytes = 1 << 20;
   ShmSegment made;
   ASSERT_TRUE(ShmSegment::create("test", kBytes, GetParam(), &made).isOk());
@@ -74,7 +75,7 @@ TEST_P(ShmSegmentOn, DiscardedPagesAreGivenBackAtOnceByAllThatMapThem) {
   EXPECT_EQ(0, facts.st_blocks);
   EXPECT_FALSE(view.isLive());
   EXPECT_EQ(0, view.address()[17]);
-  // The maker's addresses stay, and what is written there reaches no other process.
+  // The maker's addresses stay mapped, but stores there reach no other process.
   EXPECT_EQ(0, made.address()[17]);
   made.address()[17] = 5;
   EXPECT_EQ(0, view.address()[17]);
@@ -99,7 +100,8 @@ TEST(ShmSegment, MemoryThatCouldShrinkUnderUsIsRefused) {
   EXPECT_NE(std::string::npos, mapped.message().find("not sealed")) << mapped.message();
 }
 
-// The maker shrinks the memory and seals it while it is mapped here: what was mapped is then there, or it was refused.
+// The maker shrinks and seals the memory while this process maps it. Afterwards the whole mapping exists, or it was
+// refused.
 TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
   const auto shortBytes = static_cast<off_t>(pageBytes());
   const int64_t end = monotonicNanos() + 2'000'000'000;
@@ -113,7 +115,7 @@ TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
       while (ready.load() < 2) {
       }
       for (int i = 0; i < round % 500; ++i) __atomic_signal_fence(__ATOMIC_SEQ_CST);
-      const int cut = ::ftruncate(fd.get(), shortBytes);  // fails where the seal came first
+      const int cut = ::ftruncate(fd.get(), shortBytes);  // fails if the seal came first
       static_cast<void>(cut);
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK);
     });
@@ -139,7 +141,7 @@ TEST(ShmSegment, AnImportedDescriptorIsClosedOnceItIsMapped) {
   EXPECT_EQ(3, view.address()[7]);
 }
 
-TEST(ShmSegment, MoreThanDevShmHasIsRefusedBeforeItIsTouched) {
+TEST(ShmSegment, MoreMemoryThanDevShmHasIsRefusedBeforeItIsTouched) {
   ShmSegment made;
   const Status created = ShmSegment::create("huge", size_t{1} << 45, ShmBacking::DevShm, &made);
   EXPECT_EQ(Code::NoMemory, created.code());

@@ -1,4 +1,4 @@
-// Short messages of both directions share a socket, and nothing is lost or mixed up by it.
+// Tests of the eager path: short messages of both directions share a socket, and none is lost or confused with another.
 #include <gtest/gtest.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -23,14 +23,14 @@ using test::Producer;
 
 const ConnectionShape kShape(64 * 1024, 16 * 1024, 16 * 1024);
 
-constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, which the kernel's header for user programs lacks
+constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, which linux/tcp.h does not define
 
 struct ByteCounts {
   uint64_t sent;
   uint64_t received;
 };
 
-// Bytes that every connected TCP socket of this process has sent and received, by descriptor.
+// Returns the bytes that every connected TCP socket of this process has sent and received, by descriptor.
 std::map<int, ByteCounts> countsBySocket() {
   std::map<int, ByteCounts> counts;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -59,7 +59,7 @@ class SocketEagerPathTest : public ::testing::Test {
     }
   }
 
-  // Each rank sends messages of these sizes and receives the other's, in step with it or ahead.
+  // Each rank sends messages of these sizes and receives those of the other. One rank can be ahead of the other.
   void exchange(const std::vector<uint32_t>& sizes) {
     std::array<std::thread, 2> ranks;
     for (size_t rank : {0u, 1u}) {
@@ -87,9 +87,10 @@ class SocketEagerPathTest : public ::testing::Test {
     EXPECT_EQ(0u, consumers_[0].wrong() + consumers_[1].wrong());
   }
 
-  // How many sockets carry messages of `bytes` in each direction, by whether they carry both directions.
+  // Exchanges messages of `bytes`. Returns the number of sockets that carry one direction, and of those that carry
+  // both.
   std::array<int, 2> socketsUsed(uint32_t bytes) {
-    exchange(std::vector<uint32_t>(20, bytes));  // whatever is still to be connected
+    exchange(std::vector<uint32_t>(20, bytes));  // makes all connections
     const auto before = countsBySocket();
     exchange(std::vector<uint32_t>(100, bytes));
     std::array<int, 2> used{};
@@ -122,8 +123,8 @@ TEST_F(SocketEagerPathTest, MessagesThatAlternateBetweenThePathsArriveInOrderAnd
   exchange(sizes);
 }
 
-// The rank whose stream is shared may get a message before it has accepted the connection that it belongs to, or has
-// posted a buffer. Here the test holds the other end of the shared stream.
+// The rank that owns the shared stream can receive a message before it has accepted the message's connection or has
+// posted a buffer. The test holds the other end of the shared stream.
 class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
  protected:
   void SetUp() override {
@@ -133,12 +134,12 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
     peer_.reset(pair[1]);
     stream_ = std::make_unique<SocketStream>(UniqueFd(pair[0]), 1, events_, 0, 1);
     ASSERT_TRUE(stream_->open().isOk());
-    way_->offer(stream_.get());
+    path_->offer(stream_.get());
     ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
     otherEnd_.reset(pair[1]);
     std::vector<UniqueFd> sockets;
     sockets.emplace_back(pair[0]);
-    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), way_);
+    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), path_);
     ASSERT_TRUE(receiver_->open().isOk());
   }
 
@@ -177,16 +178,16 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
   UniqueFd peer_;
   UniqueFd otherEnd_;
   std::unique_ptr<SocketStream> stream_;
-  std::shared_ptr<SocketEagerPath> way_ = std::make_shared<SocketEagerPath>();
+  std::shared_ptr<SocketEagerPath> path_ = std::make_shared<SocketEagerPath>();
   std::unique_ptr<SocketRecvConnection> receiver_;
   std::array<uint8_t, 100> memory_{};
 };
 
-TEST_F(SharedStream, AMessageWaitsForTheConnectionItBelongsToAndForItsBuffer) {
+TEST_F(SharedStream, AMessageWaitsForItsConnectionAndItsBuffer) {
   send(60, 60);
   int work = 0;
-  ASSERT_TRUE(stream_->receive(*this, 1000, &work).isOk());  // the owner polls, before the other connection is there
-  ASSERT_TRUE(progress().isOk());                            // the other connection, before it has a buffer
+  ASSERT_TRUE(stream_->receive(*this, 1000, &work).isOk());  // the owner polls before the message's connection does
+  ASSERT_TRUE(progress().isOk());                            // the message's connection polls without a buffer
   post();
   ASSERT_TRUE(progress().isOk());
   EXPECT_TRUE(arrived());
@@ -203,18 +204,18 @@ TEST_F(SharedStream, APartOfALongMessageIsRefused) {
 
 TEST_F(SharedStream, AWithdrawnStreamIsLeftAlone) {
   post();
-  way_->withdraw();
+  path_->withdraw();
   stream_.reset();
   EXPECT_TRUE(progress().isOk());
   EXPECT_FALSE(receiver_->expecting());
-  EXPECT_FALSE(way_->takes(8));
+  EXPECT_FALSE(path_->takes(8));
 }
 
-TEST_F(SharedStream, AStreamThatHasSentItsFinTakesNothing) {
-  EXPECT_TRUE(way_->takes(8));
-  EXPECT_FALSE(way_->takes(SocketEagerPath::kMaxBytes + 1));
+TEST_F(SharedStream, AStreamThatHasSentItsFinAcceptsNoMessage) {
+  EXPECT_TRUE(path_->takes(8));
+  EXPECT_FALSE(path_->takes(SocketEagerPath::kMaxBytes + 1));
   stream_->sendFin();
-  EXPECT_FALSE(way_->takes(8));
+  EXPECT_FALSE(path_->takes(8));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What a member of the job could send by mistake or malice, byte by byte, and how messages are cut.
+// Tests of the frames of data sockets: how messages are cut, and that frames which a member of the job sends by mistake
+// or malice are refused.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -57,7 +58,7 @@ class SocketFrames : public ::testing::Test {
     ASSERT_TRUE(receiver_->irecv(0, byTag).isOk());
   }
 
-  // The second half of a 256-byte message 0, on the stream it belongs to.
+  // Returns a valid frame: the second half of message 0 of 256 bytes, which belongs on stream 1.
   static SocketFrame goodFrame() {
     SocketFrame frame;
     frame.tag = 2;
@@ -80,7 +81,7 @@ class SocketFrames : public ::testing::Test {
     return receiver_->progress(0, &work);
   }
 
-  // Message 0, its second half first; `between` happens when that has come. Returns where the message is.
+  // Sends and receives message 0, its second half first, and calls `between` when that has arrived.
   NetArrival receive(const std::function<void()>& between = [] {}) {
     SocketFrame frame = goodFrame();
     send(1, frame, 128);
@@ -142,7 +143,7 @@ TEST_F(SocketFrames, AMessageGoesToThePostedAddressIfItIsTheExpectedOne) {
   EXPECT_EQ(0, memory_[200]);
 }
 
-TEST_F(SocketFrames, AnotherMessageThanTheExpectedOneKeepsToItsBuffer) {
+TEST_F(SocketFrames, AMessageOtherThanTheExpectedOneGoesToItsBuffer) {
   for (const NetMessage& expected : {NetMessage{1, 5, 256}, NetMessage{2, 6, 256}, NetMessage{2, 5, 255}}) {
     std::array<uint8_t, 256> elsewhere{};
     receiver_.reset();
@@ -195,13 +196,13 @@ TEST_F(SocketFrames, AnOffsetThatWrapsAroundIsRefused) {
   expectRefusal(1, frame, "it is cut differently");
 }
 
-TEST_F(SocketFrames, MoreThanTheBufferHoldsIsRefused) {
+TEST_F(SocketFrames, AMessageLargerThanItsBufferIsRefused) {
   SocketFrame frame = goodFrame();
   frame.tag = 1;
   expectRefusal(1, frame, "capacity_bytes=100");
 }
 
-TEST_F(SocketFrames, ThePartThatCameAlreadyIsRefused) {
+TEST_F(SocketFrames, APartThatHasArrivedAlreadyIsRefused) {
   send(1, goodFrame(), 128);
   EXPECT_TRUE(progress().isOk());
   expectRefusal(1, goodFrame(), "that part has come already");
@@ -216,7 +217,7 @@ TEST_F(SocketFrames, PartsThatContradictEachOtherAreRefused) {
   expectRefusal(0, frame, "its other parts say otherwise");
 }
 
-TEST_F(SocketFrames, AStreamThatEndsInAFrameIsALostPeer) {
+TEST_F(SocketFrames, AStreamThatEndsInsideAFrameIsReportedAsALostPeer) {
   send(1, goodFrame(), 100);
   sender_[1].reset();
   const Status moved = progress();
@@ -232,7 +233,7 @@ TEST_F(SocketFrames, DataAfterAFinIsRefused) {
   expectRefusal(1, goodFrame(), "no frame of this version");
 }
 
-TEST_F(SocketFrames, PostingOutOfOrderIsABrokenPromise) {
+TEST_F(SocketFrames, PostingOutOfOrderIsRefused) {
   const std::array<NetBuffer, kNetTags> none = {};
   EXPECT_EQ(Code::Internal, receiver_->irecv(5, none).code());
   for (uint64_t sequence = 1; sequence < kNetInFlight; ++sequence) EXPECT_TRUE(receiver_->irecv(sequence, none).isOk());

@@ -1,3 +1,4 @@
+// Tests of the listener and the dialer of data sockets, and of their handshake.
 #include "transport/socket_listener.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ namespace {
 
 using test::configOf;
 
-// Rank 0 listens. Time passes only when the test advances it, apart from the kernel's.
+// Rank 0 listens. The listener's time passes only when the test advances it; the kernel's time passes as usual.
 class SocketListenerTest : public ::testing::Test, public SocketListener::Judge {
  protected:
   void SetUp() override {
@@ -49,7 +50,8 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
     listener_->progress(now_);
   }
 
-  // The kernel delivers loopback data at once, but not in the same instant.
+  // Steps until `ready` returns true, because the kernel delivers loopback data with a short delay. Returns false after
+  // 5 s.
   template <typename Ready>
   bool pollUntil(Ready ready) {
     for (const int64_t end = monotonicNanos() + 5'000'000'000; monotonicNanos() < end;) {
@@ -88,7 +90,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
              int work = 0;
              const Status moved = member.progress(now_, &work);
              EXPECT_TRUE(moved.isOk()) << moved.message();
-             // A lost attempt is made again after its pause.
+             // Skips the pause after which a lost attempt is repeated.
              if (member.nextDeadlineNanos() < now_ + 600'000'000) now_ = member.nextDeadlineNanos();
              return !moved.isOk() || member.done();
            }) &&
@@ -102,7 +104,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
   int64_t now_ = 1'000'000'000'000;
 };
 
-TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
+TEST_F(SocketListenerTest, AMemberIsAcceptedUnderItsOwnRank) {
   const auto member = dialer(config_);
   ASSERT_TRUE(connectMember(*member));
   SocketListener::Proven proven;
@@ -114,7 +116,7 @@ TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
 
 // A second attempt would be refused, because the connection exists already.
 TEST_F(SocketListenerTest, AMemberThatLearnsLateOfItsAcceptanceDoesNotTryAgain) {
-  EventSet dialling;  // dispatched only when the member is to be notified
+  EventSet dialling;  // dispatched only when the member should notice events
   ASSERT_TRUE(dialling.open().isOk());
   SocketAddress local;
   ASSERT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());
@@ -138,7 +140,7 @@ TEST_F(SocketListenerTest, AMemberThatLearnsLateOfItsAcceptanceDoesNotTryAgain) 
   EXPECT_FALSE(listener_->next(&proven));
 }
 
-TEST_F(SocketListenerTest, GarbageIsHungUpOn) {
+TEST_F(SocketListenerTest, AClientThatSendsGarbageIsDisconnected) {
   const UniqueFd fd = unauthenticatedPeer();
   const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
   ASSERT_GT(::send(fd.get(), garbage, sizeof garbage, 0), 0);
@@ -146,7 +148,7 @@ TEST_F(SocketListenerTest, GarbageIsHungUpOn) {
   EXPECT_TRUE(isHungUp(fd.get()));
 }
 
-TEST_F(SocketListenerTest, SilenceIsHungUpOnWhenItsTimeIsUpAndNotBefore) {
+TEST_F(SocketListenerTest, ASilentClientIsDisconnectedAtItsTimeLimitAndNotBefore) {
   const UniqueFd fd = unauthenticatedPeer();
   ASSERT_TRUE(pollUntil([&] { return listener_->nextDeadlineNanos() == now_ + 1'000'000'000; }));
   step(999'999'999);
@@ -157,7 +159,7 @@ TEST_F(SocketListenerTest, SilenceIsHungUpOnWhenItsTimeIsUpAndNotBefore) {
   EXPECT_EQ(INT64_MAX, listener_->nextDeadlineNanos());
 }
 
-TEST_F(SocketListenerTest, ARecordedIntroductionIsWorthNothing) {
+TEST_F(SocketListenerTest, ARecordedIntroductionIsRefused) {
   const UniqueFd first = unauthenticatedPeer();
   NetChallenge challenge;
   ASSERT_TRUE(pollUntil([&] { return ::recv(first.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
@@ -176,7 +178,7 @@ TEST_F(SocketListenerTest, ARecordedIntroductionIsWorthNothing) {
   EXPECT_TRUE(isHungUp(second.get()));
 }
 
-TEST_F(SocketListenerTest, AnIntroductionChangedInOneBitIsWorthNothing) {
+TEST_F(SocketListenerTest, AnIntroductionChangedInOneBitIsRefused) {
   const NetSecret secret(config_.secret);
   for (size_t bit = 8 * 8; bit < 8 * sizeof(NetIntroduction); bit += 37) {
     const UniqueFd fd = unauthenticatedPeer();
@@ -194,7 +196,7 @@ TEST_F(SocketListenerTest, AnIntroductionChangedInOneBitIsWorthNothing) {
   EXPECT_FALSE(listener_->next(&proven));
 }
 
-TEST_F(SocketListenerTest, AThousandClientsWithRandomBytesChangeNothing) {
+TEST_F(SocketListenerTest, AMemberConnectsDespiteAThousandClientsWithRandomBytes) {
   std::mt19937 random(7);
   std::vector<UniqueFd> held;
   const auto member = dialer(config_);
@@ -204,7 +206,7 @@ TEST_F(SocketListenerTest, AThousandClientsWithRandomBytesChangeNothing) {
     std::array<uint8_t, 200> bytes;
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     [[maybe_unused]] const ssize_t sent = ::send(fd.get(), bytes.data(), random() % bytes.size(), MSG_NOSIGNAL);
-    if (i % 3 == 0) held.push_back(std::move(fd));  // the others leave at once
+    if (i % 3 == 0) held.push_back(std::move(fd));  // the other clients disconnect at once
     ASSERT_TRUE(member->progress(now_, &work).isOk());
   }
   EXPECT_TRUE(connectMember(*member));
@@ -214,7 +216,7 @@ TEST_F(SocketListenerTest, AThousandClientsWithRandomBytesChangeNothing) {
   EXPECT_GT(listener_->unauthenticated(), 900u);
 }
 
-TEST_F(SocketListenerTest, SilentOnesCannotFillThePlace) {
+TEST_F(SocketListenerTest, SilentClientsCannotKeepAMemberOut) {
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 100; ++i) silent.push_back(unauthenticatedPeer());
   ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == 100 - config_.maxHalfOpen; }));
@@ -228,7 +230,7 @@ SocketAddress parsed(const std::string& text, uint16_t port) {
   return address;
 }
 
-TEST_F(SocketListenerTest, WithoutADescriptorNothingIsWrongUntilSomebodyWaits) {
+TEST_F(SocketListenerTest, AShortageOfDescriptorsIsNoErrorWhileNoClientWaits) {
   if (test::kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs a descriptor itself";
   const test::NoMoreDescriptors none;
   step(1);
@@ -236,7 +238,7 @@ TEST_F(SocketListenerTest, WithoutADescriptorNothingIsWrongUntilSomebodyWaits) {
   EXPECT_TRUE(listener_->exhausted(now_).isOk()) << listener_->exhausted(now_).message();
 }
 
-TEST_F(SocketListenerTest, AShortageOfDescriptorsIsAnErrorOnceItLastsAndPasses) {
+TEST_F(SocketListenerTest, ALastingShortageOfDescriptorsIsAnErrorUntilItEnds) {
   if (test::kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs a descriptor itself";
   const UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   {
@@ -269,7 +271,7 @@ TEST_F(SocketListenerTest, AMemberWithoutADescriptorGivesUpAndNamesItsLimit) {
   EXPECT_EQ(std::string::npos, moved.message().find("firewall")) << moved.message();
 }
 
-TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesAgreeOnOneAndTheirInterfacesAlternate) {
+TEST(SocketDialerPairs, RanksThatPreferDifferentFamiliesAgreeOnOneAndAlternateInterfaces) {
   const std::vector<SocketAddress> local = {parsed("fd00::1", 0), parsed("fd01::1", 0), parsed("10.0.0.1", 0),
                                             parsed("10.0.1.1", 0)};
   const std::vector<uint8_t> published =
@@ -278,9 +280,9 @@ TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesAgreeOnOneAndTheirInterfaces
   for (size_t rotation = 0; rotation < 4; ++rotation) {
     std::vector<SocketDialer::Pair> pairs;
     ASSERT_TRUE(SocketDialer::pairAddresses(local, published, {{}, rotation, 0}, &pairs).isOk());
-    ASSERT_EQ(8u, pairs.size());  // two by two of each family
+    ASSERT_EQ(8u, pairs.size());  // two local by two remote addresses of each family
     for (size_t i = 0; i < pairs.size(); ++i) {
-      const int family = i < 4 ? AF_INET : AF_INET6;  // the listener's first comes first
+      const int family = i < 4 ? AF_INET : AF_INET6;  // the family of the listener's first address comes first
       EXPECT_EQ(family, pairs[i].local.family()) << "rotation=" << rotation << " i=" << i;
       EXPECT_EQ(family, pairs[i].remote.family()) << "rotation=" << rotation << " i=" << i;
     }
@@ -289,7 +291,7 @@ TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesAgreeOnOneAndTheirInterfaces
   EXPECT_EQ((std::set<std::string>{"10.0.0.1:0 10.0.0.2:7", "10.0.1.1:0 10.0.1.2:8"}), firsts);
 }
 
-TEST(SocketDialerPairs, OneFamilyIsEnoughWhereOneEndHasBoth) {
+TEST(SocketDialerPairs, OneFamilyIsEnoughIfOneEndHasBoth) {
   const std::vector<uint8_t> both = encodeAddresses({parsed("10.0.0.2", 7), parsed("fd00::2", 7)});
   std::vector<SocketDialer::Pair> pairs;
   ASSERT_TRUE(SocketDialer::pairAddresses({parsed("fd00::1", 0)}, both, {}, &pairs).isOk());
@@ -303,14 +305,14 @@ SocketAddress of(int device, SocketAddress address) {
 }
 
 std::string firstPair(const NetPaths::Ends& ends, size_t rotation, size_t stream) {
-  // The second host numbers its devices in reverse, and its second address has none.
+  // The other host numbers its devices in reverse, and its second address has no device.
   const std::vector<SocketAddress> local = {of(0, parsed("10.0.0.1", 0)), of(1, parsed("10.0.1.1", 0)),
                                             of(0, parsed("fd00::1", 0))};
   const std::vector<uint8_t> published = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),
                                                           of(1, parsed("10.0.1.2", 9)), of(0, parsed("fd00::2", 7))});
   std::vector<SocketDialer::Pair> pairs;
   EXPECT_TRUE(SocketDialer::pairAddresses(local, published, {ends, rotation, stream}, &pairs).isOk());
-  EXPECT_EQ(7u, pairs.size());  // whatever comes first, all are tried
+  EXPECT_EQ(7u, pairs.size());  // all pairs are tried, whichever comes first
   return pairs[0].local.toString() + " " + pairs[0].remote.toString();
 }
 
@@ -322,7 +324,7 @@ TEST(SocketDialerPairs, ThePlansDevicesComeFirstAtBothEnds) {
   EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({1, 1, ""}, 0, 1)) << "further streams begin at the next ones";
 }
 
-TEST(SocketDialerPairs, WhatThePlanDoesNotKnowGoesByTheOtherEndsPlaceOrInRotation) {
+TEST(SocketDialerPairs, DevicesThatThePlanDoesNotKnowGoByTheOtherEndsPlaceOrInRotation) {
   EXPECT_EQ("10.0.1.1:0 10.0.3.2:8", firstPair({1, 7, ""}, 0, 0)) << "equal places are one network";
   EXPECT_EQ("10.0.1.1:0 10.0.3.2:8", firstPair({7, 2, ""}, 1, 0)) << "the device has no address here";
   EXPECT_EQ("10.0.0.1:0 10.0.1.2:9", firstPair({}, 2, 0));
@@ -360,7 +362,7 @@ TEST_F(SocketListenerTest, AMemberWithAnotherSecretGetsTheReason) {
   const auto member = dialer(other);
   const int64_t start = now_;
   int work = 0;
-  // Its only attempt so far has been hung up on, and it waits for the next.
+  // Waits until the listener has closed the member's first attempt and the member waits for the next.
   ASSERT_TRUE(pollUntil([&] {
     EXPECT_TRUE(member->progress(now_, &work).isOk());
     return listener_->unauthenticated() == 1 && member->nextDeadlineNanos() < start + config_.handshakeTimeoutNanos;
@@ -374,7 +376,8 @@ TEST_F(SocketListenerTest, AMemberWithAnotherSecretGetsTheReason) {
 }
 
 TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
-  // Another process took over the port: it challenges, and answers the introduction with a welcome it cannot prove.
+  // Another process has taken over the port. It sends a challenge, and answers the introduction with a welcome that it
+  // cannot prove.
   UniqueFd port(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   SocketAddress local;
   ASSERT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());

@@ -1,4 +1,4 @@
-// Which peers a stream takes for lost: those whose host does not answer, not those that read late.
+// Tests of which peers a stream reports as lost: those whose host does not answer, but not those that read late.
 #include "transport/socket_stream.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,8 @@ class SocketStreamTest : public ::testing::Test {
     stream_->push(frame, data_.data());
   }
 
-  // As a path does whose MTU is smaller than the interface's, where the sender gets no ICMP message.
+  // Drops full-sized packets, as a path does whose MTU is smaller than the interface's if the sender gets no ICMP
+  // message.
   void dropFullSized() {
     sock_filter small[] = {BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 800, 0, 1),
                            BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)};
@@ -64,7 +65,7 @@ class SocketStreamTest : public ::testing::Test {
     ASSERT_EQ(0, ::setsockopt(peer_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
   }
 
-  // As when the peer's host is gone: what comes there is dropped before the kernel acknowledges it.
+  // Drops all packets before the kernel acknowledges them, as if the peer's host were gone.
   void dropEverything() {
     sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
     const sock_fprog program = {1, &none};
@@ -78,7 +79,7 @@ class SocketStreamTest : public ::testing::Test {
     return sent ? stream_->checkAnswers(monotonicNanos(), config_.peerTimeoutNanos) : sent;
   }
 
-  // What checks every eighth of the time-out find, and after how long.
+  // Checks the peer every eighth of the timeout, until an error or `limitNanos`. Returns the last result and the time.
   Status watch(int64_t limitNanos, int64_t* tookNanos) {
     const int64_t began = monotonicNanos();
     Status answers = Status::ok();
@@ -140,7 +141,7 @@ TEST_F(SocketStreamTest, AHostThatDoesNotAcknowledgeDataIsLost) {
   expectLost();
 }
 
-TEST_F(SocketStreamTest, FullSizedPacketsThatAreLostWhereSmallOnesPassAreNamed) {
+TEST_F(SocketStreamTest, LostFullSizedPacketsAreNamedIfSmallOnesPass) {
   dropFullSized();
   std::string message;
   const uint8_t small = 9;
@@ -156,13 +157,13 @@ TEST_F(SocketStreamTest, FullSizedPacketsThatAreLostWhereSmallOnesPassAreNamed) 
   EXPECT_NE(std::string::npos, message.find("the path drops full-sized packets")) << message;
 }
 
-TEST_F(SocketStreamTest, ASmallPacketOrNoneIsNoEvidenceOfALostOne) {
+TEST_F(SocketStreamTest, ASmallPacketOrNoneIsNoEvidenceOfLostPackets) {
   EXPECT_EQ("", PeerSilence::packetsLost(0, 10, 1400, 14000));
   EXPECT_EQ("", PeerSilence::packetsLost(5000, 1, 1400, 100));
   EXPECT_EQ("", PeerSilence::packetsLost(5000, 0, 1400, 14000));
 }
 
-TEST_F(SocketStreamTest, AHostThatDoesNotAnswerIsLostAlsoWhereNothingIsSent) {
+TEST_F(SocketStreamTest, AHostThatDoesNotAnswerIsLostEvenIfNothingIsSent) {
   dropEverything();
   expectLost();
 }

@@ -1,4 +1,4 @@
-// What a wait does next by a clock of the test, and that ranks with a core for each keep to it.
+// Tests of the phases of waiting, with invented times, and of real ranks that wait.
 #include "primitives/spin_policy.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr int64_t kSpinRound = kMicrosecond;
 constexpr int64_t kShortYield = kMicrosecond / 2;
 constexpr int64_t kSlice = 3 * kMillisecond;
 
-// Goes through a phase with rounds of one length. Returns how long it took.
+// Passes through a phase in rounds of equal length. Returns the phase's duration in ns.
 int64_t passThrough(WaitPhases& wait, Phase phase, int64_t round) {
   int64_t nanos = 0;
   for (; wait.next(false) == phase; nanos += round) wait.took(phase, round);
@@ -38,10 +38,10 @@ TEST(WaitPhases, SpinsThenYieldsThenSleeps) {
   EXPECT_EQ(wait.next(false), Phase::Sleep);
 }
 
-TEST(WaitPhases, AThreadThatWasOffItsCoreGoesOnSpinning) {
+TEST(WaitPhases, AThreadThatWasOffItsCoreContinuesSpinning) {
   WaitPhases wait(kSpin, kYield);
   wait.took(Phase::Spin, kSpinRound);
-  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core; so the awaited rank had no answer to give
+  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core, so the awaited rank could not answer
   EXPECT_EQ(wait.next(false), Phase::Spin);
   EXPECT_GT(passThrough(wait, Phase::Spin, kSpinRound), kSpin / 2);
 }
@@ -59,11 +59,11 @@ TEST(WaitPhases, OneLongYieldIsNotRepeatedInThisWait) {
   wait.took(Phase::Yield, kSlice);
   EXPECT_EQ(wait.next(false), Phase::Yield) << "a slice may be all that the other program needed";
   wait.took(Phase::Yield, kSlice);
-  EXPECT_EQ(wait.next(false), Phase::Sleep) << "who is woken goes first";
+  EXPECT_EQ(wait.next(false), Phase::Sleep) << "the kernel runs a woken thread first";
   EXPECT_EQ(WaitPhases(kSpin, kYield).next(false), Phase::Spin) << "the next wait is judged by itself";
 }
 
-TEST(WaitPhases, ARankOnTheSameCoreGetsItAtOnce) {
+TEST(WaitPhases, ARankOnTheSameCoreGetsTheCoreAtOnce) {
   WaitPhases wait(kSpin, kYield);
   EXPECT_EQ(wait.next(true), Phase::Yield);
   wait.took(Phase::Yield, kShortYield);
@@ -103,18 +103,18 @@ TEST(SpinPolicy, RanksWithACoreForEachOutlastASliceOfAnotherProgram) {
   EXPECT_GT(policy.yieldNanos, kSlice);
 }
 
-TEST(SpinPolicy, ARankCompetesWithThoseThatShareItsCoresOnly) {
+TEST(SpinPolicy, ARankCompetesOnlyWithRanksThatShareItsCores) {
   CommunicatorConfig config;
   config.localRanks = 4;
   config.cores = 3;
   EXPECT_TRUE(SpinPolicy::of(config.sharing(), config.shared(), -1).oversubscribed);
-  config.sharingRanks = 1;  // of four ranks two are bound to one core, the others to a core each
+  config.sharingRanks = 1;  // two of four ranks are bound to one core, the others to a core each
   config.sharedCores = 1;
   EXPECT_FALSE(SpinPolicy::of(config.sharing(), config.shared(), -1).oversubscribed);
   EXPECT_FALSE(Communicator::segmentShape(config).rotates) << "equal on all ranks of the host";
 }
 
-TEST(SpinPolicy, WhoSetsSpinsGetsThem) {
+TEST(SpinPolicy, ASettingOfSpinsIsUsedUnchanged) {
   EXPECT_EQ(SpinPolicy::of(2, 2, 5 * kMillisecond).spinNanos, 5 * kMillisecond);
   EXPECT_EQ(SpinPolicy::of(8, 2, 5 * kMillisecond).spinNanos, 5 * kMillisecond);
   EXPECT_EQ(SpinPolicy::of(8, 2, 5 * kMillisecond).firstYields, 0);
@@ -137,9 +137,9 @@ Code sum(Communicator& communicator, int i) {
   return code;
 }
 
-// A publisher notifies a registered waiter by a system call each time: no rank with a core of its own stays registered,
-// however long another program had that core.
-TEST(Waiter, RanksWithACoreForEachDoNotHaveThemselvesWokenAfterALongYield) {
+// A publisher makes a system call whenever a waiter is registered. So a rank with a core of its own must not stay
+// registered, no matter how long another program had that core.
+TEST(Waiter, RanksWithACoreForEachAreNotRegisteredAfterALongYield) {
   const std::vector<int32_t> cores = allowedCores();
   ASSERT_FALSE(cores.empty());
   std::atomic<bool> over{false};
@@ -160,9 +160,9 @@ TEST(Waiter, RanksWithACoreForEachDoNotHaveThemselvesWokenAfterALongYield) {
   busy.join();
 }
 
-// Without oversubscription, too. The kernel also parts two ranks that yield to each other, sooner or later: so they are
-// brought together until one has moved by itself.
-TEST(Waiter, OfTwoRanksOnOneCoreOfSeveralOneMoves) {
+// Ranks move without oversubscription, too. The kernel also separates two ranks that yield to each other, sooner or
+// later. So the test puts them on one core again until one has moved by itself.
+TEST(Waiter, OneOfTwoRanksOnOneCoreMovesToAnotherCore) {
   const std::vector<int32_t> cores = allowedCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core only";
   test::RankThreads threads(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });

@@ -1,5 +1,5 @@
-// The thread that moves the network for kernels of a GPU: when it moves, when it rests, and what it does when the network
-// breaks.
+// Tests of StagingProxy, the thread that polls the network for GPU kernels: when it polls, when it rests, and what it
+// does when the network fails.
 #include "engine/staging.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 constexpr std::chrono::seconds kTimeLimit{30};
 
-// A network that notes what is called, and has as much to move as the test sets.
+// A network that counts its calls. The test sets whether it has something to move.
 class NotingNetwork final : public ProgressEngine {
  public:
   int poll() override {
@@ -65,13 +65,13 @@ class NotingNetwork final : public ProgressEngine {
     const std::lock_guard lock(mutex_);
     return longest_;
   }
-  // Whether it comes to that in time.
+  // Waits until `holds` returns true. Returns false if it does not within kTimeLimit.
   template <class Holds>
   bool comes(Holds&& holds) const {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kTimeLimit, [&] { return holds(*this); });
   }
-  uint64_t pollsNow() const { return polls_; }  // within comes()
+  uint64_t pollsNow() const { return polls_; }  // for use within comes()
   uint64_t kicksNow() const { return kicks_; }
   uint64_t waitsNow() const { return waits_; }
 
@@ -99,7 +99,7 @@ TEST(StagingProxy, LeavesTheNetworkAloneWhileNothingIsInFlight) {
   NotingNetwork network;
   ControlWords words{};
   StagingProxy proxy(network, {&words, 1}, [] {});
-  std::this_thread::sleep_for(milliseconds(250));  // more than two of its back-off sleeps
+  std::this_thread::sleep_for(milliseconds(250));  // longer than two back-off sleeps of the proxy
   EXPECT_EQ(network.polls(), 0u);
   EXPECT_EQ(network.kicks(), 0u);
 }
@@ -113,7 +113,7 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 1000; }));
   EXPECT_EQ(network.kicks(), 0u);
   proxy.activity().end();
-  // What was published last is left to the network's own thread.
+  // A kick leaves what was published last to the network's own thread.
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
   const uint64_t polls = network.polls();
   std::this_thread::sleep_for(milliseconds(20));
@@ -122,7 +122,7 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   EXPECT_EQ(load(words.abort), 0u);
 }
 
-// A kernel publishes without an event: the thread must poll again soon, however long nothing moved.
+// A kernel publishes without an event, so the thread must poll again soon, no matter how long nothing has moved.
 TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
   NotingNetwork network;
   ControlWords words{};
@@ -134,8 +134,8 @@ TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
   proxy.activity().end();
 }
 
-// Where there is a core for it, a kernel's next slot is found at once.
-TEST(StagingProxy, DoesNotPauseUntilNothingHasMovedForLong) {
+// If the thread has a core of its own, it must find a kernel's next slot at once.
+TEST(StagingProxy, DoesNotPauseUntilNothingHasMovedForTheSpinTime) {
   constexpr int64_t kHour = 3'600'000'000'000, kMoment = 1'000'000;
   for (const int64_t spinNanos : {kHour, kMoment}) {
     NotingNetwork network;
@@ -152,7 +152,7 @@ TEST(StagingProxy, DoesNotPauseUntilNothingHasMovedForLong) {
   }
 }
 
-TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
+TEST(StagingProxy, MovesUntilTheLastOfSeveralOperationsHasEnded) {
   NotingNetwork network;
   network.setBusy(true);
   ControlWords words{};
@@ -167,7 +167,7 @@ TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
   EXPECT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
 }
 
-// Whether the proxy sees it in flight or not, its data must leave.
+// The data of an operation must leave even if the proxy never sees the operation in flight.
 TEST(StagingProxy, AnOperationThatEndsAtOnceIsNotForgotten) {
   NotingNetwork network;
   ControlWords words{};
@@ -196,7 +196,7 @@ TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasInformed) {
   EXPECT_EQ(static_cast<Code>(static_cast<int32_t>(load(words[0].abort))), Code::Transport);
   EXPECT_EQ(load(words[1].abort), load(words[0].abort));
   EXPECT_EQ(abortWhenReported, 0u);
-  // A network that is broken is not moved, nor reported twice.
+  // A broken network is not polled any more, and reported only once.
   const uint64_t polls = network.polls();
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(network.polls(), polls);
@@ -222,7 +222,7 @@ TEST(StagingProxy, TheFirstReasonToAbortStays) {
   EXPECT_EQ(load(words.abort), static_cast<uint32_t>(Code::Aborted));
 }
 
-TEST(StagingProxy, TheWordOfARuntimeThatIsGoneIsNotTouched) {
+TEST(StagingProxy, TheAbortWordOfAClosedRuntimeIsNotTouched) {
   NotingNetwork network;
   ControlWords words{};
   std::atomic<bool> reported{false};
@@ -234,7 +234,7 @@ TEST(StagingProxy, TheWordOfARuntimeThatIsGoneIsNotTouched) {
   EXPECT_EQ(load(words.abort), 0u);
 }
 
-TEST(StagingProxy, EndsSoonWhateverItDoes) {
+TEST(StagingProxy, EndsSoonWithOperationsInFlightAndWithout) {
   for (const bool inFlight : {false, true}) {
     NotingNetwork network;
     ControlWords words{};

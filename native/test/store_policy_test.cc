@@ -1,5 +1,5 @@
-// StorePolicy with made-up times: ranks must find the faster kind of store together, keep it, and notice when that
-// changes.
+// Tests of StorePolicy with invented times: ranks must find the faster kind of store together, keep to it, and notice
+// when it changes.
 #include "engine/store_policy.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kBytes = 1 << 20;
 
-// Two ranks on a host on which both kinds of store take a fixed time, and an operation as long as the slower rank's.
+// Two ranks on a host where each kind of store takes a fixed time. An operation takes as long as its slower rank.
 class Host {
  public:
   Host(int64_t cachedNanos, int64_t streamedNanos) : nanos_{cachedNanos, streamedNanos} {}
@@ -21,7 +21,7 @@ class Host {
     nanos_[1] = streamedNanos;
   }
 
-  // Runs so many operations; returns the share of them that both ranks streamed.
+  // Runs operations, and returns the share that both ranks streamed.
   double run(std::array<StorePolicy, 2>& ranks, int operations, size_t bytes = kBytes,
              Collective collective = Collective::AllReduce) {
     int streamedByBoth = 0;
@@ -29,7 +29,7 @@ class Host {
       const bool first = ranks[0].streams(collective, bytes);
       const bool second = ranks[1].streams(collective, bytes);
       int64_t nanos = std::max(nanos_[first], nanos_[second]);
-      if (++operations_ % 7 == 0) nanos *= 20;  // now and then one is late
+      if (++operations_ % 7 == 0) nanos *= 20;  // every seventh operation is late
       for (auto& rank : ranks) rank.took(collective, bytes, nanos);
       if (first && second) ++streamedByBoth;
     }
@@ -41,12 +41,12 @@ class Host {
   int64_t operations_ = 0;
 };
 
-TEST(StorePolicy, StaysInTheCacheWhereThatIsFaster) {
+TEST(StorePolicy, StaysInTheCacheIfThatIsFaster) {
   std::array<StorePolicy, 2> ranks;
   EXPECT_LT(Host(60'000, 140'000).run(ranks, 10'000), 0.05);
 }
 
-TEST(StorePolicy, WritesPastTheCacheWhereThatIsFaster) {
+TEST(StorePolicy, WritesPastTheCacheIfThatIsFaster) {
   std::array<StorePolicy, 2> ranks;
   EXPECT_GT(Host(640'000, 120'000).run(ranks, 10'000), 0.95);
 }
@@ -63,7 +63,7 @@ TEST(StorePolicy, FollowsTheRanksToOtherCores) {
   EXPECT_LT(host.run(ranks, 10'000), 0.05);
 }
 
-// Where only one sees a difference, so that they disagree, the next measurement still has both use the same kind.
+// The two ranks measure opposite differences and disagree. In the next measurement both must still use the same kind.
 TEST(StorePolicy, MeasuresTheSameKindOnAllRanksAtATime) {
   std::array<StorePolicy, 2> ranks;
   int together[2] = {0, 0};
@@ -78,7 +78,7 @@ TEST(StorePolicy, MeasuresTheSameKindOnAllRanksAtATime) {
   EXPECT_GT(together[1], 20);
 }
 
-TEST(StorePolicy, DecidesForEverySizeOfItsOwn) {
+TEST(StorePolicy, DecidesForEachSizeSeparately) {
   std::array<StorePolicy, 2> ranks;
   Host small(5'000, 12'000);
   Host large(9'000'000, 3'000'000);
@@ -87,7 +87,7 @@ TEST(StorePolicy, DecidesForEverySizeOfItsOwn) {
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
 }
 
-TEST(StorePolicy, DecidesForEveryCollectiveOfItsOwn) {
+TEST(StorePolicy, DecidesForEachCollectiveSeparately) {
   std::array<StorePolicy, 2> ranks;
   Host reducing(5'000, 12'000);
   Host gathering(9'000, 3'000);
@@ -99,7 +99,7 @@ TEST(StorePolicy, DecidesForEveryCollectiveOfItsOwn) {
   EXPECT_GT(gathering.run(ranks, 1'000, kBytes, Collective::AllGather), 0.95);
 }
 
-// A sender that waits for its receiver only where no slot is free.
+// A sender that waits for its receiver only if no slot is free.
 class OneWay {
  public:
   struct Nanos {
@@ -107,7 +107,7 @@ class OneWay {
   };
   OneWay(Nanos cached, Nanos streamed) : nanos_{cached, streamed} {}
 
-  // Runs so many broadcasts, the last thousand of them counted; returns the share that was streamed.
+  // Runs broadcasts, and returns the share of the last thousand that was streamed.
   double run(int operations) {
     StorePolicy sender;
     std::array<int64_t, kSlots> freed{};
@@ -129,7 +129,7 @@ class OneWay {
   Nanos nanos_[2];
 };
 
-TEST(StorePolicy, WeighsWhatAReceiverLoadsWhereTheSenderIsAhead) {
+TEST(StorePolicy, WeighsTheReceiversLoadsIfTheSenderIsAhead) {
   EXPECT_LT(OneWay({1000, 1500}, {600, 4000}).run(10'000), 0.05);
   EXPECT_GT(OneWay({1000, 6000}, {1500, 2000}).run(10'000), 0.95);
 }
@@ -137,7 +137,7 @@ TEST(StorePolicy, WeighsWhatAReceiverLoadsWhereTheSenderIsAhead) {
 TEST(StorePolicy, KeepsToTheGuessUntilAMeasurementHasEnded) {
   StorePolicy second(1);
   int streamed = 0, operations = 0;
-  // Its measurement begins after that of the first, four operations for each kind.
+  // The measurement of this policy begins after that of the first one, which takes four operations for each kind.
   for (; operations < 8; ++operations) {
     streamed += second.streams(Collective::AllReduce, kBytes, true) ? 1 : 0;
     second.took(Collective::AllReduce, kBytes, 1);

@@ -1,4 +1,4 @@
-// Which signals reach native threads.
+// Tests of native threads: which signals reach them, what they throw, and what they log.
 #include "base/thread.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(NativeThread, LeavesTheApplicationsSignalsToTheApplicationsThreads) {
   EXPECT_EQ(1, sigismember(&mask, SIGRTMIN + 3));
 }
 
-TEST(NativeThread, LetsFaultsAndProfilersThrough) {
+TEST(NativeThread, ReceivesTheSignalsOfFaultsAndProfilers) {
   const sigset_t mask = maskOfANativeThread();
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF, SIGVTALRM}) {
     EXPECT_EQ(0, sigismember(&mask, signal)) << ::strsignal(signal);  // NOLINT(concurrency-mt-unsafe)
@@ -68,7 +68,7 @@ TEST(NativeThread, RepeatsRoundsThatThrow) {
   EXPECT_EQ(6, rounds);
 }
 
-TEST(NativeThread, WhatIsThrownBecomesAStatus) {
+TEST(NativeThread, ExceptionsBecomeAStatus) {
   EXPECT_EQ(Code::NoMemory, orThrown([]() -> Status { throw std::bad_alloc(); }).code());
   const Status other = orThrown([]() -> Status { throw std::runtime_error("of the test"); });
   EXPECT_EQ(Code::Internal, other.code());
@@ -76,7 +76,7 @@ TEST(NativeThread, WhatIsThrownBecomesAStatus) {
   EXPECT_TRUE(orThrown([] { return Status::ok(); }).isOk());
 }
 
-TEST(NativeThread, WhoeverWaitsForALimitedRunGetsWhatItThrows) {
+TEST(NativeThread, ALimitedRunThrowsTheExceptionOfItsBody) {
   bool isOver = false;
   const auto run = [&isOver] {
     (void)runWithin(
@@ -85,7 +85,7 @@ TEST(NativeThread, WhoeverWaitsForALimitedRunGetsWhatItThrows) {
   EXPECT_THROW(run(), std::bad_alloc);
 }
 
-TEST(NativeThread, ItsMakerKeepsItsOwnMask) {
+TEST(NativeThread, ItsCreatorKeepsItsOwnMask) {
   sigset_t before;
   sigset_t after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
@@ -96,7 +96,7 @@ TEST(NativeThread, ItsMakerKeepsItsOwnMask) {
   }
 }
 
-TEST(NativeThread, WhatItLogsIsOfTheSubjectOfItsMaker) {
+TEST(NativeThread, LogsUnderTheSubjectOfItsCreator) {
   const auto subject = [](int rank) { return std::make_shared<const LogSubject>(LogSubject{rank, "a"}); };
   const LogScope outer(subject(1));
   std::thread thread;
@@ -122,7 +122,7 @@ TEST(NativeThread, WhatItLogsIsOfTheSubjectOfItsMaker) {
   EXPECT_EQ((std::vector<int>{1, 2, -1}), ranks);
 }
 
-// As the JVM does, which then writes its report: a handler for faults of any thread.
+// A handler for faults of any thread, like that of the JVM, which writes its report.
 void reportAndExit(int signal) { ::_exit(100 + signal); }
 
 using NativeThreadDeathTest = ::testing::Test;

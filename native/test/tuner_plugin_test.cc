@@ -1,4 +1,4 @@
-// Tuner plug-ins: every version of their interface, over a plug-in of the tests that speaks it.
+// Tests of tuner plug-ins, with a test plug-in for each version of the interface.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +30,7 @@ size_t entry(int algorithm, int protocol) {
   return static_cast<size_t>(algorithm * plugin::kTunerProtocols + protocol);
 }
 
-// The offsets of NCCL's own headers on 64-bit machines.
+// Sizes and offsets as in NCCL's headers on 64-bit machines.
 TEST(TunerInterface, HasTheLayoutsOfNccl) {
   using namespace plugin;
   EXPECT_EQ(12u, sizeof(NvlDomains));
@@ -90,7 +90,7 @@ TEST_P(TunerPluginTest, IsFoundInTheNewestVersionThatItSpeaksAndToldOfTheCommuni
   EXPECT_EQ(GetParam() >= 5, has(lines[0], "id=7 domains=2 of 3 to 5")) << lines[0];
 }
 
-TEST_P(TunerPluginTest, ChangesWhatItSaysAndNothingElse) {
+TEST_P(TunerPluginTest, ChangesOnlyTheCostsThatItSets) {
   const PluginFolder folder(tunerOf(GetParam()), "1 1 3 100 200");
   auto tuner = begin(folder);
   ASSERT_TRUE(ask(*tuner, 150).isOk());
@@ -103,7 +103,7 @@ TEST_P(TunerPluginTest, ChangesWhatItSaysAndNothingElse) {
   EXPECT_EQ(0, channels);
 }
 
-TEST_P(TunerPluginTest, SaysTheBytesOfAStepSinceVersion6) {
+TEST_P(TunerPluginTest, SetsTheChunkSizeSinceVersion6) {
   const PluginFolder folder(tunerOf(GetParam()), "1 1 3 0 0 4096");
   auto tuner = begin(folder);
   size_t chunk = 1000;
@@ -124,7 +124,7 @@ TEST_P(TunerPluginTest, FailuresNameThePluginTheFunctionAndWhatItReturned) {
   EXPECT_TRUE(has(failed.message(), "getCollInfo returned 3 (internal error)")) << failed.message();
 }
 
-TEST_P(TunerPluginTest, IsEndedOnceAndOnlyIfItBegan) {
+TEST_P(TunerPluginTest, IsFinalizedOnceAndOnlyIfItWasInitialised) {
   const PluginFolder folder(tunerOf(GetParam()), "");
   auto tuner = begin(folder);
   tuner->finalize();
@@ -145,7 +145,7 @@ TEST_P(TunerPluginTest, IsFoundInTheLibraryOfANetworkAsWell) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, TunerPluginTest, ::testing::Range(plugin::kOldestTuner, plugin::kNewestTuner + 1));
 
-TEST(TunerPluginOfVersion2, PrefersNothingThatHasNoNumber) {
+TEST(TunerPluginOfVersion2, AnUnknownAlgorithmIsRefused) {
   const PluginFolder folder(JCCL_TEST_TUNER_V2, "unknown");
   std::shared_ptr<plugin::TunerPlugin> tuner;
   ASSERT_TRUE(plugin::openTunerPlugin(folder.library(), &tuner).isOk());

@@ -1,11 +1,11 @@
-// Our declarations of libibverbs against its own, where they are installed.
+// Compares JCCL's declarations of libibverbs with those of its header, if that is installed.
 #include <gtest/gtest.h>
 
 #include "verbs/verbs_api.h"
 
 #if __has_include(<infiniband/verbs.h>)
 
-// The header is C and not written for our warnings.
+// The header is C, and JCCL's warnings reject it.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #include <infiniband/verbs.h>
@@ -75,7 +75,7 @@ SAME_PLACE(DeviceAttributes, ports, ibv_device_attr, phys_port_cnt);
 SAME_SIZE(AsyncEvent, ibv_async_event);
 SAME_PLACE(AsyncEvent, type, ibv_async_event, event_type);
 
-TEST(VerbsApi, NumbersAreTheLibrarysOwn) {
+TEST(VerbsApi, NumbersEqualThoseOfTheHeader) {
   EXPECT_EQ(kPortActive, IBV_PORT_ACTIVE);
   EXPECT_EQ(static_cast<int>(LinkLayer::InfiniBand), IBV_LINK_LAYER_INFINIBAND);
   EXPECT_EQ(static_cast<int>(LinkLayer::Ethernet), IBV_LINK_LAYER_ETHERNET);
@@ -121,6 +121,6 @@ TEST(VerbsApi, NumbersAreTheLibrarysOwn) {
 
 #else
 
-TEST(VerbsApi, NumbersAreTheLibrarysOwn) { GTEST_SKIP() << "infiniband/verbs.h is not installed (libibverbs-dev)"; }
+TEST(VerbsApi, NumbersEqualThoseOfTheHeader) { GTEST_SKIP() << "infiniband/verbs.h is not installed (libibverbs-dev)"; }
 
 #endif

@@ -1,4 +1,5 @@
-// What can be tested of verbs without an adapter: which ports and GIDs are chosen, what the ends send each other, texts.
+// Tests of the parts of verbs that need no adapter: the choice of ports and GIDs, the data that ends exchange, and
+// texts.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,7 @@ TEST(DeviceFilter, AcceptsWhatTheListNames) {
   EXPECT_TRUE(accepts("^=mlx5_1:2", "mlx5_1", 1));
 }
 
-TEST(DeviceFilter, QuotesWhatItCannotRead) {
+TEST(DeviceFilter, QuotesAListThatItCannotParse) {
   for (const char* bad : {"mlx5_0:0", "mlx5_0:x", "mlx5_0:", ":1", "^", "^^a", "mlx5_0:999"}) {
     DeviceFilter filter;
     const Status parsed = DeviceFilter::parse(bad, &filter);
@@ -52,7 +53,7 @@ GidEntry entry(int index, const char* address, int version, bool ofInterface) {
   return made;
 }
 
-// What a RoCE port has: link-local ones, then its addresses, each for both versions.
+// The GIDs of a RoCE port: the link-local one, then those of its addresses, each for both RoCE versions.
 const std::vector<GidEntry> kTable = {
     entry(0, "fe80::1", 1, true),          entry(1, "fe80::1", 2, true),     entry(2, "::ffff:10.0.0.1", 1, true),
     entry(3, "::ffff:10.0.0.1", 2, true),  entry(4, "2001:db8::1", 1, true), entry(5, "2001:db8::1", 2, true),
@@ -68,7 +69,7 @@ TEST(GidChoice, TakesTheAddressOfTheInterfaceInThePreferredVersionAndFamily) {
 
 TEST(GidChoice, FallsBackStepByStep) {
   const std::span<const GidEntry> all(kTable);
-  EXPECT_EQ(1, chooseGid(all.first(2), {2, false}));       // only link-local: still the version
+  EXPECT_EQ(1, chooseGid(all.first(2), {2, false}));       // only link-local ones: the version still counts
   EXPECT_EQ(0, chooseGid(all.subspan(5, 1), {2, false}));  // only IPv6
   EXPECT_EQ(-1, chooseGid(all.first(0), {2, false}));
 }
@@ -83,7 +84,7 @@ ConnectionInfo someInfo() {
   return info;
 }
 
-TEST(ConnectionInfo, WhatDoesNotFitIsNamed) {
+TEST(ConnectionInfo, DataThatDoesNotFitIsNamed) {
   const ConnectionInfo own = someInfo();
   EXPECT_TRUE(checkConnectionInfo(own, someInfo(), 512).isOk());
   const auto refusal = [&](auto change) {

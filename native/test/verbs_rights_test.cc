@@ -1,5 +1,5 @@
-// Which rights connections over verbs request, on fake adapters (verbs/fake_transfers.cc) that check every request: a
-// missing right fails the transfer, and one that nothing needed is listed.
+// Tests of the access rights that connections over verbs request. The fake adapters (verbs/fake_transfers.cc) check
+// every request: a missing right fails the transfer, and rights that nothing needed are listed.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class VerbsRights : public ::testing::Test {
   void* library_ = nullptr;
 };
 
-TEST_F(VerbsRights, ASlotOrAQueuePairHasNoneThatNoProtocolNeeds) {
+TEST_F(VerbsRights, SlotsAndQueuePairsHaveOnlyRightsThatSomeProtocolNeeds) {
   {
     Pair pair = pairOf();
     Producer producer(kShape);
@@ -61,7 +61,7 @@ TEST_F(VerbsRights, ASlotOrAQueuePairHasNoneThatNoProtocolNeeds) {
   EXPECT_EQ("", unneeded());
 }
 
-TEST_F(VerbsRights, EveryQueuePairOfSeveralMayBeWrittenThroughAndNoMore) {
+TEST_F(VerbsRights, EachOfSeveralQueuePairsHasOnlyTheRightToWrite) {
   {
     Pair pair = pairOf(2);
     sendBothWays(pair, 3, 40);
@@ -70,7 +70,7 @@ TEST_F(VerbsRights, EveryQueuePairOfSeveralMayBeWrittenThroughAndNoMore) {
   EXPECT_EQ(std::string::npos, unneeded().find("queue pair")) << unneeded();
 }
 
-// The flush of memory of a GPU reads: through a queue pair of its own, which no peer reaches.
+// A flush of GPU memory reads through a queue pair of its own, which no peer reaches.
 TEST_F(VerbsRights, OnlyTheQueuePairThatFlushesMayRead) {
   uint8_t* places[2];
   std::vector<uint8_t> memory(2 * kShape.simpleSlotsBytes() + 4096);
@@ -87,15 +87,15 @@ TEST_F(VerbsRights, OnlyTheQueuePairThatFlushesMayRead) {
     transfer(pair, producer, consumer, Protocol::LL, {1});
     for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->close(10'000'000'000);
   }
-  // The memory is registered with all adapters, and the connection uses one of them.
+  // The memory is registered with all adapters, but the connection uses one of them. Ignores the unneeded regions.
   std::string text = unneeded();
   const std::string others = "region bytes=" + std::to_string(kShape.simpleSlotsBytes());
   for (size_t at; (at = text.find(others)) != std::string::npos;) text.erase(at, text.find('\n', at) + 1 - at);
   EXPECT_EQ("", text);
 }
 
-// Memory of the user, which the network sends from and receives into without a copy, is known to the adapter for that alone.
-TEST_F(VerbsRights, UserMemoryIsReadWhereItIsSentFromAndWrittenWhereItIsReceived) {
+// User memory that the network sends from or receives into without a copy is registered for that use alone.
+TEST_F(VerbsRights, UserMemoryHasOnlyTheRightsThatItsUseNeeds) {
   std::vector<uint8_t> sent(40'000, 7);
   std::vector<uint8_t> received(sent.size());
   {
@@ -108,7 +108,7 @@ TEST_F(VerbsRights, UserMemoryIsReadWhereItIsSentFromAndWrittenWhereItIsReceived
     const auto bytes = static_cast<uint32_t>(sent.size());
     transfer(pair, producer, consumer, Protocol::Simple, {8});
     const uint8_t* place = nullptr;
-    // A sender that has not got the address in time writes into the slot.
+    // A sender that has not received the address in time writes into the slot.
     for (uint64_t step = 1; place != received.data(); ++step) {
       ASSERT_LT(step, 50u);
       postAddress(consumer, step, received);
@@ -129,7 +129,7 @@ TEST_F(VerbsRights, UserMemoryIsReadWhereItIsSentFromAndWrittenWhereItIsReceived
   EXPECT_EQ(std::string::npos, unneeded().find("region bytes=40")) << unneeded();
 }
 
-// The fake adapters themselves: what the other tests rely on.
+// Tests the fake adapters themselves, because the other tests rely on them.
 TEST_F(VerbsRights, AWriteThatTheOtherEndDoesNotAllowIsRefused) {
   verbs::AdapterSettings settings;
   settings.library = JCCL_FAKE_VERBS;
@@ -174,7 +174,7 @@ TEST_F(VerbsRights, AWriteThatTheOtherEndDoesNotAllowIsRefused) {
   }
 }
 
-// A process that guesses the numbers of a queue pair must not guess the sequence of its packets, too.
+// A process that can guess the number of a queue pair must not be able to guess its packet sequence numbers.
 TEST_F(VerbsRights, EveryQueuePairBeginsWithAPacketSequenceNumberOfItsOwn) {
   {
     Pair pair = pairOf(4);
@@ -188,7 +188,7 @@ TEST_F(VerbsRights, EveryQueuePairBeginsWithAPacketSequenceNumberOfItsOwn) {
   EXPECT_LT(*psns.rbegin(), 1u << 24);
 }
 
-// Registered memory ends with the buffer: what shares its last page is nothing to the peer.
+// Registered memory ends with the buffer, so that the peer cannot access other data on its last page.
 TEST_F(VerbsRights, MemoryThatAPeerMayWriteIsNotWidenedToItsPages) {
   verbs::AdapterSettings settings;
   settings.library = JCCL_FAKE_VERBS;

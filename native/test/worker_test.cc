@@ -1,4 +1,4 @@
-// Threads that run jobs for others, and what becomes of one that a call holds.
+// Tests of Worker, a thread that runs jobs for others and is abandoned if a call does not return.
 #include "engine/worker.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ TEST(WorkerTest, ContinuesAfterAJobThatThrows) {
   }
 }
 
-TEST(WorkerTest, IsLeftInACallThatHoldsIt) {
-  static std::atomic<std::thread::id> held;  // the thread stays, and so does what it uses
+TEST(WorkerTest, IsAbandonedInACallThatDoesNotReturn) {
+  static std::atomic<std::thread::id> held;  // static, because the thread stays and uses it
   Worker worker([](std::thread::id thread) { return held.load() == thread; });
   std::atomic<bool> goes{true};
   ASSERT_TRUE(worker

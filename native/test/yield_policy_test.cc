@@ -1,4 +1,4 @@
-// When ranks stop yielding, when they try again, and that sleeping instead loses nothing.
+// Tests of when ranks stop yielding, when they try again, and that sleeping instead loses no notification.
 #include "primitives/yield_policy.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kShort = 1'000;
 constexpr int64_t kExpensive = 4 * kMillisecond;
 
-// How long yielding is avoided after what happened at `now`.
+// Returns the time in ns for which yielding is avoided after `now`.
 int64_t avoidedFor(YieldPolicy& yielding, int64_t now) {
   int64_t nanos = 0;
   while (!yielding.triesAgain(now + nanos)) nanos += kMillisecond;
@@ -40,7 +40,7 @@ TEST(YieldPolicy, OneExpensiveYieldIsAvoidedForAsLongAsItTook) {
   EXPECT_FALSE(yielding.isAvoided());
 }
 
-TEST(YieldPolicy, MeasurementsThatFindItExpensiveAreRepeatedMoreAndMoreSeldomUpToASecond) {
+TEST(YieldPolicy, ExpensiveMeasurementsAreRepeatedEverMoreSeldomUpToASecond) {
   YieldPolicy yielding;
   int64_t now = kSecond, last = 0;
   for (int i = 0; i < 10; ++i) {
@@ -107,8 +107,8 @@ TEST(EventCount, ARegisteredWaiterIsNotifiedByEveryPublisherAndMissesNothing) {
   EXPECT_EQ(answer.waiters, 0u);
 }
 
-// Whether yields on this core, beside a thread that never yields it, take what a rank counts as expensive. Kernels
-// whose slices are short give it back sooner.
+// Returns true if yields on this core are expensive by YieldPolicy's measure, while another thread never yields the
+// core. Kernels with short time slices return the core sooner.
 bool yieldsAreExpensive() {
   int expensive = 0;
   for (int i = 0; i < 100; ++i) {
@@ -120,9 +120,9 @@ bool yieldsAreExpensive() {
   return expensive >= 5;
 }
 
-// Ranks on one core, together with a thread that never yields it: they detect this, sleep instead of yielding, and try
-// again several times meanwhile.
-TEST(YieldPolicy, RanksBesideABusyThreadGetTheirSums) {
+// Ranks share one core with a thread that never yields it. They must detect this, sleep instead of yielding, and try
+// again from time to time.
+TEST(YieldPolicy, RanksNextToABusyThreadGetTheirSums) {
   const std::vector<int32_t> cores = allowedCores();
   ASSERT_FALSE(cores.empty());
   const auto bind = [&] {
@@ -164,7 +164,7 @@ TEST(YieldPolicy, RanksBesideABusyThreadGetTheirSums) {
   over.store(true);
   busy.join();
   if (!expensive)
-    GTEST_SKIP() << "the sums are right; yields beside a busy thread are short here, so nothing was to notice";
+    GTEST_SKIP() << "the sums are right; yields next to a busy thread are short here, so ranks had nothing to notice";
   EXPECT_GT(listened, 0) << "no rank noticed that its yields are expensive";
 }
 

@@ -1,4 +1,4 @@
-// Operations between ranks that a network joins: large chunks go from user memory to user memory.
+// Tests of operations over a network, which move large chunks from user memory to user memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -20,7 +20,7 @@ constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
                                  {"direct", Algorithm::Direct},
                                  {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot},
                                  {"direct_by_hosts", Algorithm::Direct, Choice::kByHosts}};
-// In which of two ranks both send the same chunks.
+// Variants in which each of two ranks sends chunks of the same sizes.
 constexpr std::span kSymmetricVariants = std::span(kVariants).subspan(1);
 
 std::string nameOfVariant(const ::testing::TestParamInfo<Variant>& info) { return info.param.name; }
@@ -42,7 +42,7 @@ void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Variant& variant, s
       wrong += out[i] != sum ? 1 : 0;
     }
     ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " round=" << round;
-    // The network has released both buffers: what is in them now must not reach the peer.
+    // The network must have released both buffers: these values must not reach the peer.
     std::fill(send.begin(), send.end(), -1e6f);
     std::fill(recv.begin(), recv.end(), -1e6f);
   }
@@ -62,7 +62,7 @@ void expectExactSums(NetRanks& ranks, const Variant& variant) {
   }
 }
 
-TEST_P(ZeroCopyTransfer, SumsAreExactWhateverTheSizeInPlaceAndOutOfPlace) {
+TEST_P(ZeroCopyTransfer, SumsAreExactForAllSizesInPlaceAndOutOfPlace) {
   NetRanks ranks({0, 1});
   expectExactSums(ranks, GetParam());
 }
@@ -83,18 +83,18 @@ TEST_P(ZeroCopyTransfer, SumsAreExactOverAPlugin) {
   expectExactSums(ranks, GetParam());
 }
 
-TEST_P(ZeroCopyTransfer, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
+TEST_P(ZeroCopyTransfer, NothingTouchesTheBufferOfAFailedOperation) {
   NetRanks ranks({0, 1});
-  constexpr size_t kCount = 8u << 20;  // more than sockets and slots hold
+  constexpr size_t kCount = 8u << 20;  // more data than sockets and slots hold
   constexpr size_t kBytes = kCount * sizeof(float);
   void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(MAP_FAILED, memory);
   auto* buffer = static_cast<float*>(memory);
   ASSERT_EQ(Code::Timeout, ranks.allReduce(0, GetParam(), buffer, buffer, kCount, 200'000'000));
-  // The kernel refuses whatever touches the buffer now, and the connection fails.
+  // From now on the kernel refuses every access to the buffer, and such an access fails the connection.
   ASSERT_EQ(0, ::mprotect(memory, kBytes, PROT_NONE));
   const std::string before = ranks.communicators[0]->lastError();
-  // The peer comes late and takes what has been sent: now more could be sent.
+  // The late peer receives what has been sent, so that more could be sent now.
   std::vector<float> late(kCount);
   EXPECT_EQ(Code::Timeout, ranks.allReduce(1, GetParam(), late.data(), late.data(), kCount, 500'000'000));
   ranks.communicators[0]->communicator().abort(Code::Aborted);
@@ -104,8 +104,8 @@ TEST_P(ZeroCopyTransfer, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopyTransfer, ::testing::ValuesIn(kVariants), nameOfVariant);
 
-// Simulates the peer of a rank and the network to it: every chunk comes back as the peer's. Its sends from user memory end
-// when endSending() says so.
+// Simulates a rank's peer and the network to it: every chunk that the rank sends comes back as a chunk of the peer.
+// Sends from user memory end when endSending() is called.
 class EchoingNetwork final : public ProgressEngine {
  public:
   explicit EchoingNetwork(const ConnectionShape& shape) : out_(shape), in_(shape) {}
@@ -113,7 +113,7 @@ class EchoingNetwork final : public ProgressEngine {
   ConnectionMemory out() const { return out_.memory(); }
   ConnectionMemory in() const { return in_.memory(); }
 
-  // Delivers what was published since.
+  // Delivers the chunks that were published since the previous call.
   int poll() override {
     int moved = 0;
     while (step_ < kSlots && out().slotHeader(step_)->published.load(std::memory_order_acquire) == step_ + 1) {
@@ -152,7 +152,7 @@ TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   ASSERT_TRUE(communicator.setProgress(&network).isOk());
   ASSERT_TRUE(communicator.setRing(0, {0, 1}).isOk());
 
-  // Not in place: there the operation itself writes over what it sends, and waits for that.
+  // Not in place, because an in-place operation overwrites what it sends and therefore waits for the send.
   const std::vector<float> send(8192, 3);
   std::vector<float> recv(send.size());
   std::atomic<bool> returned{false};
