@@ -25,7 +25,7 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Algorithm, Protoc
 TEST_P(FailureTest, ATimeoutNamesThePeerAndIsPermanent) {
   RankThreads threads(3);
   threads.run([](Communicator& communicator) {
-    if (communicator.rank() == 2) return;  // never calls
+    if (communicator.rank() == 2) return;  // rank 2 never calls
     Guarded buffer(4000);
     const int64_t start = monotonicNanos();
     ASSERT_EQ(allReduce(communicator, buffer, 1000, choice(), 200'000'000), Code::Timeout);
@@ -54,7 +54,7 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
     EXPECT_EQ(allReduce(threads[0], buffer, 1000, choice(), kTimeoutNanos), Code::Aborted);
     done = true;
   });
-  while (threads[0].waiting().empty()) std::this_thread::yield();  // until the wait is so long that it is listed
+  while (threads[0].waiting().empty()) std::this_thread::yield();  // waits until rank 0 waits so long that it is listed
   const ChannelWait wait = threads[0].waiting().at(0);
   EXPECT_EQ(wait.place.peer, 1);
   EXPECT_EQ(wait.sequence, 1u);

@@ -94,7 +94,8 @@ class Job {
     }
     for (std::thread& thread : threads) thread.join();
     expectBuffersLeftAlone();
-    // As a coordinator would do. Without it, ranks that have finished wait until their data has left for dead ranks.
+    // Aborts all ranks, as a coordinator would. Otherwise finished ranks would wait for their data to leave for dead
+    // ones.
     if (scenario_.loses) abortAll(Code::Aborted);
   }
 

@@ -1,4 +1,4 @@
-// The two ends of a simulated connection.
+// The two ends of a connection of the simulated network (faulty_net.h).
 #pragma once
 
 #include <array>
@@ -115,7 +115,7 @@ class FaultySendConnection final : public NetSendConnection {
   void report(uint64_t sequence, int64_t now, int* work) {
     if (reported_[sequence % kNetInFlight]) return;
     const Parcel* parcel = wire_->find(sequence);
-    // The receiver has taken a message without a parcel, so it has left, too.
+    // The receiver has taken a message that has no parcel, so the message has also left.
     const int64_t at = parcel == nullptr ? now : parcel->reportAt;
     if (at == kNever) return;
     if (now < at) return wakeAt(at);

@@ -22,11 +22,11 @@ namespace jccl::test {
 struct NetFaults {
   uint64_t seed = 1;
   int64_t maxDelayNanos = 100'000;     // longest delay of a part or a completion
-  int64_t maxHiccupNanos = 5'000'000;  // longest delay of one in `hiccupOneIn` of these
+  int64_t maxHiccupNanos = 5'000'000;  // longest delay of one in `hiccupOneIn` parts or completions
   uint32_t hiccupOneIn = 100;
   // Connections break after a number of messages, most often those from one rank. Both ends report it, or one, or none.
   bool loses = false;
-  int ranks = 1;                // number of ranks; the rank whose connections break most often is drawn
+  int ranks = 1;                // number of ranks; one of them, which the seed chooses, loses most of its connections
   bool registers = false;       // like verbs: reaches only registered memory
   bool reachesDevices = false;  // reaches GPU memory, too, where data becomes visible when it is flushed
   bool failsFlushes = false;    // flushes fail after a number of messages

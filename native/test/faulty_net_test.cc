@@ -1,4 +1,4 @@
-// Tests of the simulated network: it must inject the faults that reveal a careless user.
+// Tests of the simulated network: its faults must reveal users that do not keep to the rules of transport/net.h.
 #include "test/faulty_net.h"
 
 #include <gtest/gtest.h>

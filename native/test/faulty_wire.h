@@ -133,7 +133,7 @@ struct WirePlan {
   bool waitsForReceives;      // like verbs: a message leaves only after the receiver has posted a buffer
   bool usesPostedAddresses;   // messages go to receiver-posted addresses
   bool streams;               // parts arrive before the last one has left
-  uint64_t lossAt;            // the connection breaks during this message; 0: while it is established
+  uint64_t lossAt;            // the connection breaks during this message; 0: before it is established
   int64_t senderLossNanos;    // from the loss until the sender reports it; kNever: it does not
   int64_t receiverLossNanos;  // from the loss until the receiver reports it; kNever: it does not
   bool lossDrops;             // messages in flight are lost, too

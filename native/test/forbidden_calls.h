@@ -17,7 +17,7 @@
 
 namespace jccl::test {
 
-// A system call that fails with `error` if all `bits` are set in this argument; if `bits` is 0, it always fails.
+// A system call that fails with `error` if all `bits` are set in the argument with this index; with bits 0, always.
 struct ForbiddenCall {
   long number;
   int argument;

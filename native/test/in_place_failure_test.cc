@@ -268,7 +268,7 @@ TEST(InPlaceFailure, ARankThatFailsBeginsNoMoreChunks) {
   EXPECT_EQ(2, failing.chunks);
 }
 
-// A signal that stops or ends the peer, which is another process, inside a chunk.
+// A signal that stops or kills the peer's process inside a chunk.
 struct Signalled {
   const char* name;
   int signal;

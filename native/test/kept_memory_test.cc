@@ -18,7 +18,7 @@ constexpr size_t kBytes = size_t{1} << 20;
 constexpr uint32_t kMessage = 40'000;
 constexpr uint32_t kCheck = 17;
 
-// Memory in whole pages, which contain nothing else: memory that is only sent from is registered in whole pages.
+// Memory that fills whole pages, because memory that is only sent from is registered in whole pages.
 class Pages {
  public:
   Pages()

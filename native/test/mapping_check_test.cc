@@ -22,7 +22,7 @@ std::ostream& operator<<(std::ostream& out, const Without& without) { return out
 
 class MappingCheckTest : public ::testing::TestWithParam<Without> {
  protected:
-  // Runs `body` in a process whose exit status is the number of the line that went wrong: these must be below 254.
+  // Runs `body` in a process that exits with the number of the line that went wrong, which must be below 254.
   static void run(const std::function<int()>& body) {
     const int line = test::inProcessWithout(GetParam().calls, body);
     if (line == -1) GTEST_SKIP() << "no seccomp here";

@@ -86,7 +86,7 @@ TEST_F(NetIb, AKilledPeerIsNamedAtOnce) {
   test::killAPeer(overVerbs(), [](NetConfig& config) { config.ib.adapter.retryCount = 6; });
 }
 
-// Soft-RoCE then retries for ever. The end of the process must be noticed nevertheless.
+// With seven retries, Soft-RoCE retries for ever. The end of the process must be noticed nevertheless.
 TEST_F(NetIb, AKilledPeerIsNamedIfQueuePairsRetryForEver) {
   test::killAPeer(overVerbs(), [](NetConfig& config) { config.ib.adapter.retryCount = 7; });
 }
@@ -303,8 +303,8 @@ TEST_F(NetIbPortDown, EndsBothRanksIfQueuePairsRetryForEver) {
 }
 
 #ifdef JCCL_FAILING_VERBS
-// An adapter that fails or is removed reports this by an event. Soft-RoCE never does; here a library turns the event of
-// a port that goes down into that one.
+// An adapter that fails or is removed reports this by an event. Soft-RoCE never does. Here a library turns the event of
+// a port that goes down into the failure of an adapter.
 TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
   void* library = ::dlopen(JCCL_FAILING_VERBS, RTLD_NOW);
   ASSERT_NE(nullptr, library) << ::dlerror();  // NOLINT(concurrency-mt-unsafe)

@@ -70,8 +70,8 @@ class PluginFault : public ::testing::TestWithParam<Case> {
     logged();
   }
 
-  // Makes blocked calls return, after their callers have left. If these freed memory that a call uses, the address
-  // sanitizer finds it here.
+  // Makes blocked calls return, after their callers have left. If the callers freed memory that a call uses, the
+  // address sanitizer finds it here.
   void TearDown() override {
     ::unsetenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe)
     void* library = ::dlopen(pluginOf(GetParam().version), RTLD_NOW);
@@ -85,7 +85,7 @@ class PluginFault : public ::testing::TestWithParam<Case> {
 
   static void choose(NetConfig& config) {
     config.plugin = pluginOf(GetParam().version);
-    // Threads of a busy host run late, so only faults that a time limit ends get a short one.
+    // Threads of a busy host run late, so only faults that end by a time limit get a short limit.
     const std::string fault = GetParam().fault;
     const bool waits = fault.rfind("never=", 0) == 0 || fault == "twice";
     config.connectTimeoutNanos = waits ? 6 * kBriefNanos : kLateNanos;

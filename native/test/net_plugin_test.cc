@@ -127,7 +127,7 @@ TEST_P(NetPlugin, EndsThatCloseTogetherLeaveNothingInFlight) {
   EXPECT_EQ(0u, left());
 }
 
-// Receives that were posted in advance stay unfinished in this case.
+// Receives that were posted in advance stay unfinished if the other end closes later.
 TEST_P(NetPlugin, AnEndThatClosesLaterIsNotWaitedForLong) {
   Pair pair = pairOf();
   Producer producer(kShape);

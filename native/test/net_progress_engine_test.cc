@@ -98,7 +98,8 @@ TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
   engine.stop();
 }
 
-// Like completions that a poll did not read: a network asks for events only after a poll that finds nothing.
+// A network asks for events only after a poll that finds nothing. So no event announces completions that a poll has not
+// read, and the thread must poll again.
 TEST(NetProgressEngine, TheThreadPollsControlWorkToItsEndWithoutEvents) {
   NetProgressEngine engine;
   PartsOfWork callback;

@@ -120,7 +120,7 @@ TEST(NetTransport, AMessageGoesToTheReceiverPostedAddress) {
   EXPECT_EQ(0, std::memcmp(place.data(), producer.memory().simpleSlot(0), place.size()));
 }
 
-// An adapter of another host can write to the block of a connection. Words from there must never be used as addresses.
+// An adapter of another host can write to a connection's block. Words in the block must never be used as addresses.
 TEST(NetTransport, WordsThatAPeerWritesIntoABlockAreNeverUsedAsAddresses) {
   std::vector<uint8_t> secret(4096, 0x5a);
   Consumer consumer(kShape);

@@ -56,7 +56,7 @@ TEST_F(PortableLibrary, ThreadsThrowWhileLibrariesAreLoadedAndUnloaded) {
   EXPECT_EQ(0, wrong);
 }
 
-// The library's C++ library must not assume that the process has a single thread, whatever the C library reports.
+// The C++ runtime in the library must not assume that the process has a single thread, whatever the C library reports.
 TEST_F(PortableLibrary, ReferencesAreCountedByAtomicInstructions) {
   int ends = 0;
   EXPECT_EQ(1, call<long (*)(int, int, int*)>("Java_share")(4, 200'000, &ends));

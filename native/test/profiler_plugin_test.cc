@@ -105,7 +105,7 @@ class ProfilerPluginTest : public ::testing::TestWithParam<int> {
     return folder.lines("." + std::to_string(::getpid()) + ".events");
   }
   static bool callsHaveEvents() { return GetParam() >= 5; }
-  // Returns how each event identifies the communicator; empty since version 4, where the arguments of init do.
+  // Returns the text by which an event identifies the communicator; empty since version 4, where init identifies it.
   static std::string communicator() { return GetParam() <= 3 ? " communicator=comm id=7" : ""; }
 };
 

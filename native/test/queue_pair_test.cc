@@ -208,8 +208,8 @@ class RetryTimer {
   }
   ~RetryTimer() { sleeper_.join(); }
 
-  // Must be called when the queue pair has given up the peer. Expects at least half of the time that timeout and
-  // retries predict. Returns true if less than 1.5 times the thread's time has passed.
+  // Call this when the queue pair has given up the peer. Expects at least half of the time that timeout and retries
+  // predict. Returns true if less than 1.5 times the thread's time has passed.
   bool endedInTime() {
     const int64_t took = monotonicNanos() - start_;
     EXPECT_GT(took, predicted_ / 2);

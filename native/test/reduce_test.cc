@@ -192,7 +192,7 @@ TEST_P(ReduceKernelTest, LargeCountsMatchTheReferenceWhateverIsStreamed) {
   for (const ReduceOp op : operations()) {
     for (const auto& [nsrc, ndst] : shapes) {
       for (unsigned mask = 0; mask < (1u << ndst); ++mask) {
-        // Whole elements lead to an aligned address only if the pointer is a multiple of their size. Both cases occur.
+        // Skipping whole elements reaches an aligned address only from a multiple of their size. Tests both cases.
         for (const size_t step : {size_t{1}, sizeOf(type), size_t{64}}) {
           const size_t count = 1024 + random() % 4096;
           ASSERT_NO_FATAL_FAILURE(
@@ -291,8 +291,8 @@ class ReduceValueTest : public testing::TestWithParam<Isa> {
     if (!isaSupported(GetParam())) GTEST_SKIP() << "this processor has no " << nameOf(GetParam());
   }
 
-  // Reduces one value per source: as the only element, and in all of 65 elements, which fill registers and leave a
-  // remainder.
+  // Reduces one value per source: as a single element, and as 65 equal elements, which leave a remainder after
+  // registers.
   template <class S>
   S fold(DataType type, ReduceOp op, std::vector<S> values, uint32_t divisor = 1) {
     S results[2];

@@ -41,7 +41,7 @@ TEST(WaitPhases, SpinsThenYieldsThenSleeps) {
 TEST(WaitPhases, AThreadThatWasOffItsCoreContinuesSpinning) {
   WaitPhases wait(kSpin, kYield);
   wait.took(Phase::Spin, kSpinRound);
-  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core, so the awaited rank could not answer
+  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core, which says nothing about the peer
   EXPECT_EQ(wait.next(false), Phase::Spin);
   EXPECT_GT(passThrough(wait, Phase::Spin, kSpinRound), kSpin / 2);
 }
@@ -175,7 +175,7 @@ TEST(Waiter, OneOfTwoRanksOnOneCoreMovesToAnotherCore) {
       if (!stays && last < 0 && sched_getcpu() + 1 != cores[0]) moveToCore(cores[0]);
       ASSERT_EQ(sum(communicator, i), Code::Ok);
       const bool over = communicator.coreSharing().moves() > 0 || std::chrono::steady_clock::now() > limit;
-      if (!stays && last < 0 && over) last = i + 2;  // rank 0 sees it when it ends the next operation, at the latest
+      if (!stays && last < 0 && over) last = i + 2;  // rank 0 sees `last` after the next operation, at the latest
     }
   });
   EXPECT_EQ(threads[0].coreSharing().moves(), 0);

@@ -1,5 +1,5 @@
 // Tests of StorePolicy with invented times: ranks must find the faster kind of store together, keep to it, and notice
-// when it changes.
+// when the other kind becomes faster.
 #include "engine/store_policy.h"
 
 #include <gtest/gtest.h>

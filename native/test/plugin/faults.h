@@ -96,7 +96,7 @@ class Faults {
   static inline const Fault none;
   static inline std::atomic<const Fault*> chosen{&none};
   static inline std::atomic<uint64_t> releases{0};
-  static inline std::atomic<uint64_t> posts{0};  // since the fault was read
+  static inline std::atomic<uint64_t> posts{0};  // calls of isend and irecv since the fault was read
 };
 
 }  // namespace jccl::plugin

@@ -54,7 +54,7 @@ struct Request {
   Comm* comm = nullptr;  // null if this request is free
   Kind kind = Kind::Message;
   uint8_t* data = nullptr;
-  uint64_t bytes = 0;  // to send; of a receive the capacity, and once the header has arrived the message's size
+  uint64_t bytes = 0;  // message size; of a receive, the buffer's capacity until the header arrives
   uint64_t header = 0;
   size_t moved = 0;  // bytes, of header and data
   bool done = false;

@@ -1,4 +1,4 @@
-// A program that simulates the switch of a network for the CollNet plug-in for tests: reduces and gathers the data that
+// A program that simulates a network's switch for tests of CollNet: reduces and gathers the data that
 // the members of a group send. Prints the port on which it listens, and ends when its standard input does.
 #include <arpa/inet.h>
 #include <netinet/in.h>

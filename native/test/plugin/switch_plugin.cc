@@ -3,8 +3,8 @@
 // version.
 //
 // JCCL_TEST_SWITCH: port of the switch on this host. JCCL_TEST_COLLNET_DEVICES: number of devices.
-// JCCL_TEST_COLLNET_FAULT chooses a fault. Those that hit operations, except `late` and `sums`, begin after
-// kGoodOperations of a communicator.
+// JCCL_TEST_COLLNET_FAULT chooses a fault. Faults of operations, except `late` and `sums`, begin after kGoodOperations
+// of a communicator.
 //
 //     late           has no space for every second request, and answers only every third call of test
 //     refuses        connects no group

@@ -4,7 +4,7 @@
 // The environment variable JCCL_TEST_TUNER configures the plug-in, or else the file LIBRARY.conf, where LIBRARY is the
 // library's path. The text is one of:
 //
-//   ALGORITHM PROTOCOL [CHANNELS [MIN [MAX [CHUNK]]]]   prefers these for MIN to MAX bytes; NCCL's numbers
+//   ALGORITHM PROTOCOL [CHANNELS [MIN [MAX [CHUNK]]]]   prefers these, by NCCL's numbers, for MIN to MAX bytes
 //   flip            prefers something else at each call
 //   nan, infinite, negative, unknown, channels, nothing, chunk    answers with garbage
 //   fails, init     the calls of operations fail; initialisation fails
