@@ -3,33 +3,38 @@ package io.jccl;
 import java.util.Locale;
 
 /**
- * The shape in which data travels between the ranks. The order of the constants is part of the native interface.
- * Left to itself, JCCL chooses per operation from its cost model; {@link CommunicatorConfig.Builder#algorithm} forces one.
+ * The pattern in which data travels between ranks. The order of the constants is part of the native interface. JCCL
+ * chooses an algorithm for each operation from its cost model; {@link CommunicatorConfig.Builder#algorithm} forces one.
  */
 public enum Algorithm {
-    /** Every rank talks to its two neighbours: the most bandwidth, the number of steps grows with the ranks. */
+    /**
+     * Every rank sends to its neighbour in a ring: highest bandwidth; the number of steps grows with the number of
+     * ranks.
+     */
     RING,
-    /** Two complementary binary trees: the number of steps grows with the logarithm of the ranks. */
+    /** Two complementary binary trees: the number of steps grows with the logarithm of the number of ranks. */
     TREE,
-    /** Every rank reads every other rank's data: one step; only where ranks share memory. */
+    /** Every rank reads the data of every other rank, in one step. Only between ranks that share memory. */
     DIRECT,
-    /** The switch between GPUs reduces and multicasts (NVLink SHARP): on one host, compute capability 9.0 or later. */
+    /**
+     * The switch between GPUs reduces and multicasts (NVLink SHARP). Only on one host, from compute capability 9.0 on.
+     */
     NVLS,
     /**
-     * The network between hosts reduces (CollNet), by a plug-in for it. The ranks of a host send to a leader each; those on GPUs
-     * form a tree.
+     * The network between hosts reduces (CollNet), through a plug-in. Each rank of a host sends to the host's leader;
+     * ranks on GPUs form a tree below the leader.
      */
     COLLNET_DIRECT,
-    /** The same where the ranks of a host form a chain. */
+    /** Like {@link #COLLNET_DIRECT}, but the ranks of a host form a chain. */
     COLLNET_CHAIN;
 
-    /** The name used by the command and in messages, for example {@code ring}. */
+    /** Returns the name that the command and messages use, for example {@code ring}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
     /**
-     * The algorithm of a name as the command spells it.
+     * Returns the algorithm with a name as the command spells it.
      *
      * @param label for example {@code ring}
      * @throws IllegalArgumentException if no algorithm has this name

@@ -1,45 +1,46 @@
 package io.jccl;
 
 /**
- * The operations over arrays of Java's heap. Each call is the one of {@link Operations} with the same name, over
- * {@link DataBuffer#of(float[])} and its like; it has that call's rules, and its result is in the arrays when the operation is
- * done. Large arrays that are used again and again had better be a {@link HostBuffer}, which needs no copies.
+ * Operations over arrays of the Java heap. Each method calls the method of {@link Operations} with the same name, with
+ * {@link DataBuffer#of(float[])} or its overload for the type, and follows the rules of that method. The result is in
+ * the arrays when the operation is done. For large arrays that are used again and again prefer a {@link HostBuffer},
+ * which needs no copies.
  *
- * @param <R> what issuing returns
+ * @param <R> the result of issuing an operation
  */
 public interface ArrayOperations<R> extends Operations<R> {
 
-    /** All-reduce of an array in place. */
+    /** All-reduces an array in place. */
     default R allReduce(float[] array, ReduceOp op) {
         return allReduce(DataBuffer.of(array), op);
     }
 
-    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    /** Reduces arrays in place: at the root the array is overwritten with the result. */
     default R reduce(float[] array, ReduceOp op, int root) {
         return reduce(DataBuffer.of(array), op, root);
     }
 
-    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    /** Broadcasts an array in place: it is read at the root and written at the other ranks. */
     default R broadcast(float[] array, int root) {
         return broadcast(DataBuffer.of(array), root);
     }
 
-    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    /** All-gathers arrays: {@code recv} is as long as the arrays {@code send} of all ranks together. */
     default R allGather(float[] send, float[] recv) {
         return allGather(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    /** Reduce-scatters arrays: {@code send} is as long as the arrays {@code recv} of all ranks together. */
     default R reduceScatter(float[] send, float[] recv, ReduceOp op) {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** All-to-all of arrays with one block for each rank. */
+    /** Exchanges arrays of one block for each rank with all ranks. */
     default R allToAll(float[] send, float[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Sends an array to a rank that receives as many elements. */
+    /** Sends an array to a rank, which must receive as many elements. */
     default R send(int peer, float[] array) {
         return send(peer, DataBuffer.of(array));
     }
@@ -49,37 +50,37 @@ public interface ArrayOperations<R> extends Operations<R> {
         return recv(peer, DataBuffer.of(array));
     }
 
-    /** All-reduce of an array in place. */
+    /** All-reduces an array in place. */
     default R allReduce(double[] array, ReduceOp op) {
         return allReduce(DataBuffer.of(array), op);
     }
 
-    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    /** Reduces arrays in place: at the root the array is overwritten with the result. */
     default R reduce(double[] array, ReduceOp op, int root) {
         return reduce(DataBuffer.of(array), op, root);
     }
 
-    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    /** Broadcasts an array in place: it is read at the root and written at the other ranks. */
     default R broadcast(double[] array, int root) {
         return broadcast(DataBuffer.of(array), root);
     }
 
-    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    /** All-gathers arrays: {@code recv} is as long as the arrays {@code send} of all ranks together. */
     default R allGather(double[] send, double[] recv) {
         return allGather(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    /** Reduce-scatters arrays: {@code send} is as long as the arrays {@code recv} of all ranks together. */
     default R reduceScatter(double[] send, double[] recv, ReduceOp op) {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** All-to-all of arrays with one block for each rank. */
+    /** Exchanges arrays of one block for each rank with all ranks. */
     default R allToAll(double[] send, double[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Sends an array to a rank that receives as many elements. */
+    /** Sends an array to a rank, which must receive as many elements. */
     default R send(int peer, double[] array) {
         return send(peer, DataBuffer.of(array));
     }
@@ -89,37 +90,37 @@ public interface ArrayOperations<R> extends Operations<R> {
         return recv(peer, DataBuffer.of(array));
     }
 
-    /** All-reduce of an array in place. */
+    /** All-reduces an array in place. */
     default R allReduce(int[] array, ReduceOp op) {
         return allReduce(DataBuffer.of(array), op);
     }
 
-    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    /** Reduces arrays in place: at the root the array is overwritten with the result. */
     default R reduce(int[] array, ReduceOp op, int root) {
         return reduce(DataBuffer.of(array), op, root);
     }
 
-    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    /** Broadcasts an array in place: it is read at the root and written at the other ranks. */
     default R broadcast(int[] array, int root) {
         return broadcast(DataBuffer.of(array), root);
     }
 
-    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    /** All-gathers arrays: {@code recv} is as long as the arrays {@code send} of all ranks together. */
     default R allGather(int[] send, int[] recv) {
         return allGather(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    /** Reduce-scatters arrays: {@code send} is as long as the arrays {@code recv} of all ranks together. */
     default R reduceScatter(int[] send, int[] recv, ReduceOp op) {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** All-to-all of arrays with one block for each rank. */
+    /** Exchanges arrays of one block for each rank with all ranks. */
     default R allToAll(int[] send, int[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Sends an array to a rank that receives as many elements. */
+    /** Sends an array to a rank, which must receive as many elements. */
     default R send(int peer, int[] array) {
         return send(peer, DataBuffer.of(array));
     }
@@ -129,37 +130,37 @@ public interface ArrayOperations<R> extends Operations<R> {
         return recv(peer, DataBuffer.of(array));
     }
 
-    /** All-reduce of an array in place. */
+    /** All-reduces an array in place. */
     default R allReduce(long[] array, ReduceOp op) {
         return allReduce(DataBuffer.of(array), op);
     }
 
-    /** Reduce of an array in place: at the root it is overwritten with the result. */
+    /** Reduces arrays in place: at the root the array is overwritten with the result. */
     default R reduce(long[] array, ReduceOp op, int root) {
         return reduce(DataBuffer.of(array), op, root);
     }
 
-    /** Broadcast of an array in place: it is read at the root and written at the other ranks. */
+    /** Broadcasts an array in place: it is read at the root and written at the other ranks. */
     default R broadcast(long[] array, int root) {
         return broadcast(DataBuffer.of(array), root);
     }
 
-    /** All-gather: {@code recv} is as long as the arrays of all ranks together. */
+    /** All-gathers arrays: {@code recv} is as long as the arrays {@code send} of all ranks together. */
     default R allGather(long[] send, long[] recv) {
         return allGather(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Reduce-scatter: {@code send} is as long as the arrays {@code recv} of all ranks together. */
+    /** Reduce-scatters arrays: {@code send} is as long as the arrays {@code recv} of all ranks together. */
     default R reduceScatter(long[] send, long[] recv, ReduceOp op) {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** All-to-all of arrays with one block for each rank. */
+    /** Exchanges arrays of one block for each rank with all ranks. */
     default R allToAll(long[] send, long[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
 
-    /** Sends an array to a rank that receives as many elements. */
+    /** Sends an array to a rank, which must receive as many elements. */
     default R send(int peer, long[] array) {
         return send(peer, DataBuffer.of(array));
     }

@@ -16,7 +16,7 @@ public class BootstrapException extends JcclException {
 
     /**
      * @param message what happened, with name=value pairs and the remedy
-     * @param cause what led to it, or null
+     * @param cause the exception that led to this one, or null
      */
     public BootstrapException(String message, @Nullable Throwable cause) {
         super(message, cause);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** Exchanges byte arrays whose lengths only their senders know. */
 final class ByteArrays {
 
-    /** A broadcast of so many bytes costs about what one of the length alone does. */
+    /** Size of the first broadcast. This many bytes take about as long as the length alone. */
     private static final int FIRST_BYTES = 1024;
 
     private ByteArrays() {}

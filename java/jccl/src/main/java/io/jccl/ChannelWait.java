@@ -1,20 +1,23 @@
 package io.jccl;
 
 /**
- * Where one channel of one rank stood still: a row of the table that an exception shows.
+ * The point at which one channel of one rank waited: a row of the table that an exception shows.
  *
  * @param rank the rank that waits
  * @param channel its channel
  * @param peer the rank that it waits for
- * @param transport what joins the two
- * @param waitFor what it waits for
+ * @param transport the transport between the two ranks
+ * @param waitFor what the rank waits for
  * @param protocol the protocol in use
- * @param step the step of the connection that it waits for
+ * @param step the step of the connection that the rank waits for
  */
 public record ChannelWait(
         int rank, int channel, int peer, TransportKind transport, WaitFor waitFor, Protocol protocol, long step) {
 
-    /** The row as one line of text: {@code rank=0 channel=1 waits for data from peer=3 over shm, ll128 step=912}. */
+    /**
+     * Returns the row as one line of text: {@code rank=0 channel=1 waits for data from peer=3 over shm, ll128
+     * step=912}.
+     */
     public String describe() {
         return "rank=" + rank + " channel=" + channel + " waits for " + waitFor.describe(peer) + " over "
                 + transport.label() + ", " + protocol.label() + " step=" + step;

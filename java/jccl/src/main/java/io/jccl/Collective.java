@@ -5,7 +5,8 @@ import java.util.Locale;
 /**
  * The operations that ranks perform together. The order of the constants is part of the native interface.
  *
- * <p>The v-forms (all-gather, reduce-scatter and all-to-all with a count per rank) are the same collective.
+ * <p>The v-forms, which have a count for each rank, have no constants of their own: {@code allGatherV} is an {@link
+ * #ALL_GATHER}.
  */
 public enum Collective {
     /** Every rank ends with the reduction of all ranks' buffers. */
@@ -29,13 +30,13 @@ public enum Collective {
     /** No rank leaves before every rank has entered. */
     BARRIER;
 
-    /** The name used by the command and in messages, for example {@code all_reduce}. */
+    /** Returns the name that the command and messages use, for example {@code all_reduce}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
     /**
-     * The collective of a name as the command spells it.
+     * Returns the collective with a name as the command spells it.
      *
      * @param label for example {@code all_reduce}; case does not matter and {@code -} may stand for {@code _}
      * @throws IllegalArgumentException if no collective has this name
@@ -44,12 +45,12 @@ public enum Collective {
         return Names.parse(Collective.class, "collective", label);
     }
 
-    /** Whether the operation combines values and therefore takes a {@link ReduceOp}. */
+    /** Returns true if the operation combines values and therefore needs a {@link ReduceOp}. */
     public boolean reduces() {
         return this == ALL_REDUCE || this == REDUCE || this == REDUCE_SCATTER;
     }
 
-    /** Whether one rank has a special part. */
+    /** Returns true if the operation names a root. */
     public boolean hasRoot() {
         return this == REDUCE || this == BROADCAST || this == GATHER || this == SCATTER;
     }

@@ -6,8 +6,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An operation, or the initialisation of a communicator, was not finished before its deadline. The message says which
- * operation, how long it took, which ranks never entered it, and where every other rank waits.
+ * An operation, or the initialisation of a communicator, was not finished before its deadline. The message names the
+ * operation, the time that it took, the ranks that never entered it, and the point at which every other rank waits.
  */
 public class CommunicationTimeoutException extends JcclException {
 
@@ -19,14 +19,14 @@ public class CommunicationTimeoutException extends JcclException {
     /**
      * @param message what happened, with name=value pairs and the remedy
      * @param missingRanks ranks that never arrived, in ascending order; empty if all did
-     * @param cause what led to it, or null
+     * @param cause the exception that led to this one, or null
      */
     public CommunicationTimeoutException(String message, Set<Integer> missingRanks, @Nullable Throwable cause) {
         super(message, cause);
         this.missingRanks = Collections.unmodifiableSet(new TreeSet<>(missingRanks));
     }
 
-    /** The ranks that never arrived, in ascending order; empty if all did; immutable. */
+    /** Returns the ranks that never arrived, in ascending order; empty if all did; immutable. */
     public Set<Integer> missingRanks() {
         return missingRanks;
     }

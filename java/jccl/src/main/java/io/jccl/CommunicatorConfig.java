@@ -12,13 +12,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of one communicator. What is not set here comes from a system property of the setting's name ({@code
- * -DJCCL_TIMEOUT=30s}), else from the environment ({@code JCCL_*}, else {@code NCCL_*}), else from the defaults. Immutable; a
- * {@link Builder} checks everything at once when it builds.
+ * Settings of one communicator. A setting that is missing here comes from the system property of its name ({@code
+ * -DJCCL_TIMEOUT=30s}), else from the environment ({@code JCCL_*}, else {@code NCCL_*}), else from the defaults.
+ * Immutable. A {@link Builder} checks all values when it builds.
  */
 public final class CommunicatorConfig {
 
-    /** What is expected where settings are null. */
+    /** Completes messages about null settings: "expected ...". */
     static final String EXPECTED = "settings; CommunicatorConfig.defaults() sets none";
 
     private static final String TIME = "a time from 1 millisecond to 365 days";
@@ -53,67 +53,70 @@ public final class CommunicatorConfig {
         this.settings = Map.copyOf(builder.settings);
     }
 
-    /** Nothing set: everything from the environment or the defaults. */
+    /** Returns settings that set nothing: everything comes from the environment or the defaults. */
     public static CommunicatorConfig defaults() {
         return DEFAULTS;
     }
 
-    /** Begins new settings. */
+    /** Returns a builder with nothing set. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** The name of the communicator; empty if it has none. */
+    /** Returns the name of the communicator; empty if it has none. */
     public String name() {
         return name;
     }
 
-    /** How long one operation may take, if set. */
+    /** Returns how long one operation may take, if set. */
     public Optional<Duration> timeout() {
         return Optional.ofNullable(timeout);
     }
 
-    /** How long initialising the communicator may take, if set. */
+    /** Returns how long the initialisation of the communicator may take, if set. */
     public Optional<Duration> initTimeout() {
         return Optional.ofNullable(initTimeout);
     }
 
-    /** Which host this rank is on, if set: ranks with the same id share one. */
+    /** Returns the id of the host that this rank is on, if set. Ranks with the same id share a host. */
     public Optional<String> hostId() {
         return Optional.ofNullable(hostId);
     }
 
-    /** The algorithm that every collective uses where it can, if set. */
+    /** Returns the algorithm that every collective uses if it supports it, if set. */
     public Optional<Algorithm> algorithm() {
         return Optional.ofNullable(algorithm);
     }
 
-    /** The protocol that every collective uses where it can, if set. */
+    /** Returns the protocol that every collective uses if it supports it, if set. */
     public Optional<Protocol> protocol() {
         return Optional.ofNullable(protocol);
     }
 
-    /** The only transport that may be used, if set. */
+    /** Returns the only transport that may be used, if set. */
     public Optional<TransportKind> transport() {
         return Optional.ofNullable(transport);
     }
 
-    /** The number of channels, if set. */
+    /** Returns the number of channels, if set. */
     public Optional<Integer> channels() {
         return Optional.ofNullable(channels);
     }
 
-    /** The GPU of this rank by its number in this process, if it has one. */
+    /** Returns the number of this rank's GPU in this process, if the rank has one. */
     public Optional<Integer> device() {
         return Optional.ofNullable(device);
     }
 
-    /** Further settings by name, for example {@code JCCL_BUFFSIZE}; immutable. They come before the environment. */
+    /**
+     * Returns further settings by name, for example {@code JCCL_BUFFSIZE}; immutable. They take precedence over the
+     * environment.
+     */
     public Map<String, String> settings() {
         return settings;
     }
 
-    /** What is set, without secrets. */
+    /** Returns everything that is set, without secrets. */
     @Override
     public String toString() {
         Map<String, Object> set = new TreeMap<>(settings);
@@ -136,7 +139,7 @@ public final class CommunicatorConfig {
         }
     }
 
-    /** Begins new settings that start as these. */
+    /** Returns a builder that starts with these settings. */
     public Builder toBuilder() {
         Builder builder = new Builder();
         builder.name = name;
@@ -152,7 +155,7 @@ public final class CommunicatorConfig {
         return builder;
     }
 
-    /** Collects settings; what is left out comes from the environment. Not safe for use by several threads. */
+    /** Collects settings. Those that are left out come from the environment. Not safe for use by several threads. */
     public static final class Builder {
 
         private String name = "";
@@ -169,8 +172,8 @@ public final class CommunicatorConfig {
         private Builder() {}
 
         /**
-         * Names the communicator in logs, thread names, {@code jccl ps} and metrics. All ranks give the same name. A
-         * communicator that {@code shrink} or {@code reform} returns keeps the name; {@code split} gives a new one.
+         * Names the communicator in logs, thread names, {@code jccl ps} and metrics. All ranks must give the same name.
+         * A communicator that {@code shrink} or {@code reform} returns keeps the name; {@code split} gives a new one.
          *
          * @param name up to 32 letters, digits, dots, underscores and hyphens; empty for none
          */
@@ -179,19 +182,21 @@ public final class CommunicatorConfig {
             return this;
         }
 
-        /** How long one operation may take before it fails; at least a millisecond. */
+        /** Sets the time after which an operation fails; at least a millisecond. */
         public Builder timeout(Duration timeout) {
             this.timeout = Arguments.required("timeout", timeout, TIME);
             return this;
         }
 
-        /** How long initialising the communicator may take before it fails; at least a millisecond. */
+        /** Sets the time after which the initialisation of the communicator fails; at least a millisecond. */
         public Builder initTimeout(Duration initTimeout) {
             this.initTimeout = Arguments.required("initTimeout", initTimeout, TIME);
             return this;
         }
 
-        /** Says which host this rank is on, instead of the boot id: ranks with the same id share one. */
+        /**
+         * Sets the id of the host that this rank is on, instead of the boot id. Ranks with the same id share a host.
+         */
         public Builder hostId(String hostId) {
             this.hostId = Arguments.required("hostId", hostId, "1 to 256 characters");
             return this;
@@ -224,15 +229,15 @@ public final class CommunicatorConfig {
         }
 
         /**
-         * Gives this rank a GPU, by its number in this process, so that its operations take device memory.
-         * All ranks of a communicator have one, or none has; several may share one.
+         * Gives this rank a GPU, by the number of the GPU in this process. Operations of the rank can then use device
+         * memory. Either all ranks of a communicator have a GPU, or none has. Several ranks can share a GPU.
          */
         public Builder device(int device) {
             this.device = device;
             return this;
         }
 
-        /** Sets any setting of {@code docs/environment.md} by its name. */
+        /** Sets a setting of {@code docs/environment.md} by its name. */
         public Builder setting(String name, String value) {
             if (name == null || value == null) {
                 throw new IllegalArgumentException(
@@ -243,9 +248,9 @@ public final class CommunicatorConfig {
         }
 
         /**
-         * Checks everything and builds.
+         * Checks all values and returns the settings.
          *
-         * @throws IllegalArgumentException if a value is out of range; names it
+         * @throws IllegalArgumentException if a value is out of range; names the value
          */
         public CommunicatorConfig build() {
             if (!NAME.matcher(name).matches()) {

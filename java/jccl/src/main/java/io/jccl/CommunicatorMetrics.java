@@ -7,34 +7,36 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * What a communicator has done in this process since it was initialised: counters that only grow. Operations are counted when
- * they have ended well, those that kernels of a GPU execute are not.
+ * Counters of what a communicator has done in this process since it was initialised. They only grow. Operations are
+ * counted when they end with success. Operations that kernels of a GPU execute are not counted.
  *
- * @param collectives by collective; every one has an entry
- * @param transports by transport; every one has an entry
+ * @param collectives the counters of each collective; every collective has an entry
+ * @param transports the counters of each transport; every transport has an entry
  * @param failures 1 if the communicator has failed, else 0
  */
 public record CommunicatorMetrics(
         Map<Collective, OfCollective> collectives, Map<TransportKind, OfTransport> transports, int failures) {
 
     /**
-     * What operations of one kind have done. {@link Collective#SEND_RECV} counts sends and receives that were executed
-     * together as one.
+     * Counters of the operations of one collective. {@link Collective#SEND_RECV} counts sends and receives that were
+     * executed together as one operation.
      *
-     * @param operations how many
-     * @param inPlace how many of them have read and written the buffers of other ranks in place
-     * @param bytes of the larger buffer of this rank, of all together; of sends and receives what was sent
-     * @param time from when each began until it ended, of all together, as far as they were timed: small operations of a
-     *     communicator of one rank are not, and none is with {@code JCCL_RECORDER_OPERATIONS=0}
+     * @param operations the number of operations
+     * @param inPlace the number of operations that read and wrote the buffers of other ranks in place
+     * @param bytes the total size of the operations, each counted by the larger of this rank's buffers; for sends and
+     *     receives the bytes sent
+     * @param time the total time from the beginning of each operation to its end. Small operations of a communicator of
+     *     one rank are not timed, and with {@code JCCL_RECORDER_OPERATIONS=0} none is
      */
     public record OfCollective(long operations, long inPlace, long bytes, Duration time) {}
 
     /**
-     * What one transport has done.
+     * Counters of one transport.
      *
-     * @param sentBytes as they lay in slots: with the flags of a protocol, and without what operations in place move
-     * @param longWaits waits for peers over it that took a millisecond or more
-     * @param waited what these took, of all channels together
+     * @param sentBytes the bytes sent through slots, including the flags of the protocol. Bytes that operations move in
+     *     place are not counted
+     * @param longWaits the number of waits for peers over this transport that took a millisecond or more
+     * @param waited the total time of these waits over all channels
      */
     public record OfTransport(long sentBytes, long longWaits, Duration waited) {}
 
@@ -50,12 +52,12 @@ public record CommunicatorMetrics(
         return Collections.unmodifiableMap(copy);
     }
 
-    /** The operations of all kinds. */
+    /** Returns the number of operations of all collectives. */
     public long operations() {
         return collectives.values().stream().mapToLong(OfCollective::operations).sum();
     }
 
-    /** The long waits over all transports. */
+    /** Returns the number of long waits over all transports. */
     public long longWaits() {
         return transports.values().stream().mapToLong(OfTransport::longWaits).sum();
     }

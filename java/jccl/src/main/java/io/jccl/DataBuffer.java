@@ -16,21 +16,23 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A typed run of elements that an operation reads or writes: memory of the application's own, never a copy of it.
+ * Describes a run of typed elements in memory of the application, which an operation reads or writes. Never holds a
+ * copy of them.
  *
- * <p>NIO buffers are taken from position to limit as they are at the call; later changes of position and limit have no
- * effect. Direct buffers are used in place. Heap buffers and arrays are staged through native memory by region copies,
- * which costs a copy in and a copy out. Elements must be in native byte order.
+ * <p>Of an NIO buffer, the elements from its position to its limit at the time of the call are used; later changes of
+ * position and limit have no effect. Direct buffers are used in place. Heap buffers and arrays are staged: copied to
+ * native memory and back. Elements must be in native byte order.
  *
- * <p>Creating one is cheap, but loops over small operations gain by keeping it. Immutable; safe for use by any thread.
+ * <p>Creating an object of this class is cheap, but loops over small operations are faster if they reuse one.
+ * Immutable; safe for use by any thread.
  */
 public final class DataBuffer extends DataBufferOnJdk22 {
 
-    /** Where the elements live. */
+    /** The kind of memory in which elements are. */
     public enum Memory {
         /** Native memory of this process. */
         DIRECT,
-        /** Of a {@link HostBuffer}, a view or a segment of it: the ranks of this host use it in place. */
+        /** Memory of a {@link HostBuffer}, of a view or a segment of one: the ranks of this host use it in place. */
         SHARED,
         /** A Java array. */
         HEAP,
@@ -50,8 +52,8 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     private final long count;
     private final long address; // 0 for heap memory
     private final boolean readOnly;
-    private final @Nullable Object owner; // keeps the memory alive; the heap buffer itself for heap memory
-    private final @Nullable MemoryLife life; // null where nobody can end it
+    private final @Nullable Object owner; // keeps the memory reachable; for heap memory the NIO buffer itself
+    private final @Nullable MemoryLife life; // null: nobody can end the memory while the owner is reachable
 
     private DataBuffer(
             Memory memory,
@@ -70,23 +72,23 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         this.life = life;
     }
 
-    /** Elements of type {@link DataType#FLOAT32} from position to limit. */
+    /** Returns the elements of a buffer from position to limit, of type {@link DataType#FLOAT32}. */
     public static DataBuffer of(FloatBuffer buffer) {
         return ofNio(buffer, Float.BYTES, required(buffer).order(), DataType.FLOAT32);
     }
 
-    /** Elements of type {@link DataType#FLOAT64} from position to limit. */
+    /** Returns the elements of a buffer from position to limit, of type {@link DataType#FLOAT64}. */
     public static DataBuffer of(DoubleBuffer buffer) {
         return ofNio(buffer, Double.BYTES, required(buffer).order(), DataType.FLOAT64);
     }
 
-    /** Elements of type {@link DataType#INT32} from position to limit. */
+    /** Returns the elements of a buffer from position to limit, of type {@link DataType#INT32}. */
     public static DataBuffer of(IntBuffer buffer) {
         return of(buffer, DataType.INT32);
     }
 
     /**
-     * Elements from position to limit.
+     * Returns the elements of a buffer from position to limit.
      *
      * @param type {@link DataType#INT32} or {@link DataType#UINT32}
      */
@@ -95,13 +97,13 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return ofNio(buffer, Integer.BYTES, required(buffer).order(), type);
     }
 
-    /** Elements of type {@link DataType#INT64} from position to limit. */
+    /** Returns the elements of a buffer from position to limit, of type {@link DataType#INT64}. */
     public static DataBuffer of(LongBuffer buffer) {
         return of(buffer, DataType.INT64);
     }
 
     /**
-     * Elements from position to limit.
+     * Returns the elements of a buffer from position to limit.
      *
      * @param type {@link DataType#INT64} or {@link DataType#UINT64}
      */
@@ -111,7 +113,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     }
 
     /**
-     * Elements from position to limit.
+     * Returns the elements of a buffer from position to limit.
      *
      * @param type {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}
      */
@@ -120,17 +122,16 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return ofNio(buffer, Short.BYTES, required(buffer).order(), type);
     }
 
-    /** Elements of type {@link DataType#INT8} from position to limit. */
+    /** Returns the elements of a buffer from position to limit, of type {@link DataType#INT8}. */
     public static DataBuffer of(ByteBuffer buffer) {
         return of(buffer, DataType.INT8);
     }
 
     /**
-     * Elements of any type from position to limit.
+     * Returns the elements of a buffer from position to limit, of any type.
      *
-     * @param buffer its byte order must be native, unless elements are single bytes; mind that NIO's default is
-     *     big endian
-     * @param type the type of the elements; the bytes from position to limit must be a multiple of its size
+     * @param buffer a buffer in native byte order, unless elements are single bytes. NIO's default is big endian
+     * @param type the type of the elements; the number of bytes from position to limit must be a multiple of its size
      */
     public static DataBuffer of(ByteBuffer buffer, DataType type) {
         required(buffer);
@@ -143,41 +144,41 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return ofNio(buffer, 1, order, type);
     }
 
-    /** All elements of an array, staged, as {@link DataType#FLOAT32}. */
+    /** Returns all elements of an array, as {@link DataType#FLOAT32}; they are staged. */
     public static DataBuffer of(float[] array) {
         return of(FloatBuffer.wrap(required(array)));
     }
 
-    /** All elements of an array, staged, as {@link DataType#FLOAT64}. */
+    /** Returns all elements of an array, as {@link DataType#FLOAT64}; they are staged. */
     public static DataBuffer of(double[] array) {
         return of(DoubleBuffer.wrap(required(array)));
     }
 
-    /** All elements of an array, staged, as {@link DataType#INT32}. */
+    /** Returns all elements of an array, as {@link DataType#INT32}; they are staged. */
     public static DataBuffer of(int[] array) {
         return of(IntBuffer.wrap(required(array)));
     }
 
-    /** All elements of an array, staged, as {@link DataType#INT64}. */
+    /** Returns all elements of an array, as {@link DataType#INT64}; they are staged. */
     public static DataBuffer of(long[] array) {
         return of(LongBuffer.wrap(required(array)));
     }
 
-    /** All elements of an array, staged, as {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}. */
+    /** Returns all elements of an array, as {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}; they are staged. */
     public static DataBuffer of(short[] array, DataType type) {
         return of(ShortBuffer.wrap(required(array)), type);
     }
 
-    /** All elements of an array, staged, as {@link DataType#INT8}. */
+    /** Returns all elements of an array, as {@link DataType#INT8}; they are staged. */
     public static DataBuffer of(byte[] array) {
         return of(array, DataType.INT8);
     }
 
     /**
-     * All elements of an array, staged.
+     * Returns all elements of an array; they are staged.
      *
-     * @param type {@link DataType#INT8}, {@link DataType#UINT8}, {@link DataType#FLOAT8_E4M3} or
-     *     {@link DataType#FLOAT8_E5M2}
+     * @param type {@link DataType#INT8}, {@link DataType#UINT8}, {@link DataType#FLOAT8_E4M3} or {@link
+     *     DataType#FLOAT8_E5M2}
      */
     public static DataBuffer of(byte[] array, DataType type) {
         requireType(type, DataType.INT8, DataType.UINT8, DataType.FLOAT8_E4M3, DataType.FLOAT8_E5M2);
@@ -185,12 +186,12 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     }
 
     /**
-     * Native memory of this process by its address, for memory that other libraries manage.
+     * Returns native memory of this process by its address, for memory that other libraries manage.
      *
-     * @param address the first byte
-     * @param count how many elements
-     * @param type their type
-     * @param owner an object that keeps the memory alive and is kept reachable, or null
+     * @param address the address of the first byte
+     * @param count the number of elements
+     * @param type the type of the elements
+     * @param owner an object that keeps the memory alive, and that this buffer keeps reachable; or null
      */
     public static DataBuffer host(long address, long count, DataType type, @Nullable Object owner) {
         requireAddress(address, count, type);
@@ -198,15 +199,19 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     }
 
     /**
-     * Memory of a device by its address. The application keeps the memory until every operation that uses it is done, and
-     * frees it. Ranks of one process may use each other's memory in place. So an operation that fails is done when its peers'
-     * kernels use this memory no more, or after a second: then the message names the ranks whose streams have to be
-     * synchronized before. No rank waits for replays of graphs: after one has failed, synchronize the streams of all ranks.
+     * Returns memory of a device by its address. The application must keep the memory until every operation that uses
+     * it is done, and frees it.
      *
-     * @param address the first byte, a device address; a multiple of the type's size
-     * @param count how many elements
-     * @param type their type
-     * @throws IllegalArgumentException if the count is negative, or the address is 0 or odd to the type while count is not 0
+     * <p>Ranks of one process may use each other's memory in place. A failed operation is therefore done only when the
+     * kernels of its peers no longer use this memory. It waits for them at most one second. After that its message
+     * names the ranks whose streams must be synchronized before the memory is freed. No rank waits for replays of
+     * graphs: if a replay has failed, synchronize the streams of all ranks.
+     *
+     * @param address the device address of the first byte; a multiple of the type's size
+     * @param count the number of elements
+     * @param type the type of the elements
+     * @throws IllegalArgumentException if the count is negative, or if it is positive and the address is 0 or not a
+     *     multiple of the type's size
      */
     public static DataBuffer device(long address, long count, DataType type) {
         requireAddress(address, count, type);
@@ -222,7 +227,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return ofAddress(address, count, type, readOnly, owner, life);
     }
 
-    /** Native memory, which is known by its address if it is that of a {@link HostBuffer}. */
+    /** Returns native memory. If the address is in a {@link HostBuffer}, the memory is known to be shared. */
     private static DataBuffer ofAddress(
             long address,
             long count,
@@ -240,35 +245,35 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return new DataBuffer(Memory.SHARED, type, count, memory.address() + offsetBytes, false, owner, memory);
     }
 
-    /** The type of the elements. */
+    /** Returns the type of the elements. */
     public DataType type() {
         return type;
     }
 
-    /** The number of elements. */
+    /** Returns the number of elements. */
     public long count() {
         return count;
     }
 
-    /** The size in bytes. */
+    /** Returns the size in bytes. */
     public long bytes() {
         return count * type.bytes();
     }
 
-    /** Where the elements live. */
+    /** Returns the kind of memory in which the elements are. */
     public Memory memory() {
         return memory;
     }
 
-    /** Whether the elements may only be read; such a buffer cannot receive. */
+    /** Returns true if the elements may only be read. Such a buffer cannot receive. */
     public boolean isReadOnly() {
         return readOnly;
     }
 
     /**
-     * The address of the first element, or 0 for heap memory, which has no lasting address.
+     * Returns the address of the first element, or 0 for heap memory, which has no lasting address.
      *
-     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} or an arena that was closed
+     * @throws IllegalStateException if the {@link HostBuffer} or the arena of the memory is closed
      */
     public long address() {
         if (life != null) {
@@ -278,11 +283,11 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     }
 
     /**
-     * Keeps the memory of a {@link HostBuffer} until {@link #unpin} is called as often, also if the buffer is closed.
-     * Does nothing for other memory. An operation pins its buffers from the call that issues it until it ends;
-     * applications that give an address to other libraries may do the same.
+     * Keeps the memory of a {@link HostBuffer}, even if the buffer is closed, until each call of this method is undone
+     * by one call of {@link #unpin}. Does nothing for other memory. An operation pins its buffers from the call that
+     * issues it until it ends. Applications that give an address to other libraries may do the same.
      *
-     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} or an arena that was closed
+     * @throws IllegalStateException if the {@link HostBuffer} or the arena of the memory is closed
      */
     public void pin() {
         if (life != null) {
@@ -293,7 +298,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     /**
      * Undoes one {@link #pin}.
      *
-     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} and nobody has pinned it
+     * @throws IllegalStateException if the memory is of a {@link HostBuffer} and has no pin
      */
     public void unpin() {
         if (life != null) {
@@ -301,17 +306,20 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         }
     }
 
-    /** Like {@link #address} for those who have pinned the memory: also valid when it was closed meanwhile. */
+    /**
+     * Like {@link #address}, for callers that have pinned the memory: also valid if the memory was closed after the
+     * pin.
+     */
     public long pinnedAddress() {
         return address;
     }
 
     /**
-     * A part of this buffer.
+     * Returns a part of this buffer.
      *
-     * @param offset where it begins, in elements
-     * @param length how many elements
-     * @throws IllegalArgumentException if it does not lie within this buffer
+     * @param offset the first element of the part
+     * @param length the number of elements of the part
+     * @throws IllegalArgumentException if the part is not within this buffer
      */
     public DataBuffer slice(long offset, long length) {
         if (offset < 0 || length < 0 || offset > count - length) {
@@ -330,7 +338,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner, life);
     }
 
-    /** For example {@code DataBuffer[type=float32, count=1024, memory=direct]}. */
+    /** Returns a text such as {@code DataBuffer[type=float32, count=1024, memory=direct]}. */
     @Override
     public String toString() {
         return "DataBuffer[type=" + type.label() + ", count=" + count + ", memory="
@@ -363,12 +371,20 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return Arguments.required("buffer", buffer, "the elements from position to limit of an NIO buffer");
     }
 
-    /** The array, unless it is null. */
+    /**
+     * Returns the array.
+     *
+     * @throws IllegalArgumentException if it is null
+     */
     static <A> A required(A array) {
         return Arguments.required("array", array, "an array of the elements");
     }
 
-    /** The type, unless it is null. */
+    /**
+     * Returns the type.
+     *
+     * @throws IllegalArgumentException if it is null
+     */
     static DataType required(DataType type) {
         return Arguments.required("type", type, "one of " + Arrays.toString(DataType.values()));
     }

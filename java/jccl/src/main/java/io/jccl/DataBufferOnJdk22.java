@@ -1,4 +1,7 @@
 package io.jccl;
 
-/** What {@link DataBuffer} has on JDK 22 and later in addition: {@code java22} has that class. */
+/**
+ * Adds the methods that {@link DataBuffer} has only on JDK 22 and later: {@code java22} contains that version of this
+ * class.
+ */
 abstract sealed class DataBufferOnJdk22 permits DataBuffer {}

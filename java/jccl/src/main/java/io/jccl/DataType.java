@@ -25,15 +25,15 @@ public enum DataType {
     /** IEEE 754 binary64. */
     FLOAT64(8, true),
     /**
-     * 8-bit float of the Open Compute Project: 4 bits of exponent, 3 of fraction, up to 448, no infinities, NaN only as 0x7f
-     * and 0xff. Sums are computed in float32 and saturate where they are stored: what is too large or infinite becomes the
-     * largest number with its sign.
+     * 8-bit float of the Open Compute Project: 4 bits of exponent, 3 of fraction. The largest number is 448; there are
+     * no infinities, and only 0x7f and 0xff are NaNs. Sums are computed in float32. Storing a sum saturates: a value
+     * that is too large or infinite becomes the largest number with its sign.
      */
     FLOAT8_E4M3(1, true),
     /**
-     * 8-bit float of the Open Compute Project: 5 bits of exponent, 2 of fraction, up to 57344; the upper half of an IEEE 754
-     * binary16. Sums are computed in float32 and saturate as those of {@link #FLOAT8_E4M3}; reductions keep NaNs but no
-     * infinities.
+     * 8-bit float of the Open Compute Project: 5 bits of exponent, 2 of fraction; the upper half of an IEEE 754
+     * binary16. The largest number is 57344. Sums are computed in float32 and saturate like those of {@link
+     * #FLOAT8_E4M3}. Reductions keep NaNs but no infinities.
      */
     FLOAT8_E5M2(1, true);
 
@@ -45,23 +45,23 @@ public enum DataType {
         this.floating = floating;
     }
 
-    /** The size of one element in bytes. */
+    /** Returns the size of one element in bytes. */
     public int bytes() {
         return bytes;
     }
 
-    /** Whether elements are floating-point numbers. */
+    /** Returns true if elements are floating-point numbers. */
     public boolean isFloating() {
         return floating;
     }
 
-    /** The name used by the command and in messages, for example {@code float32}. */
+    /** Returns the name that the command and messages use, for example {@code float32}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
     /**
-     * The type of a name as the command spells it.
+     * Returns the type with a name as the command spells it.
      *
      * @param label for example {@code float32}
      * @throws IllegalArgumentException if no type has this name

@@ -2,7 +2,7 @@ package io.jccl;
 
 import org.jspecify.annotations.Nullable;
 
-/** A device, or its driver, is missing or refused a request. */
+/** A device or its driver is missing, or has refused a request. */
 public class DeviceException extends JcclException {
 
     private static final long serialVersionUID = 1L;
@@ -16,7 +16,7 @@ public class DeviceException extends JcclException {
 
     /**
      * @param message what happened, with name=value pairs and the remedy
-     * @param cause what led to it, or null
+     * @param cause the exception that led to this one, or null
      */
     public DeviceException(String message, @Nullable Throwable cause) {
         super(message, cause);

@@ -10,17 +10,19 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 
 /**
- * Memory on the host that the other ranks of this host can read and write in place, so that large operations move no
- * byte twice. Sizes are {@code long}: more than 2 GiB is fine. The memory starts zeroed. From 2 MiB on it has huge pages
- * where the kernel gives them (Linux 6.1 and later), and then takes all of its memory at once; above 64 MiB only while that is a
- * quarter of the available memory at most. Otherwise pages that nobody touches take no memory.
+ * Memory on the host that all ranks of this host can read and write in place, so that large operations copy no byte
+ * twice. Sizes are {@code long} and may exceed 2 GiB. The memory starts zeroed.
  *
- * <p>Operations keep the memory of their buffers: {@link #close} gives it back when the last operation over it, issued
- * before, has ended. Afterwards the buffer and its slices refuse use; its views may be read and written, and no longer
- * show this memory.
+ * <p>A buffer of 2 MiB or more uses huge pages if the kernel provides them (Linux 6.1 and later), and then takes all of
+ * its memory at once. A buffer of more than 64 MiB does so only if it is at most a quarter of the available memory.
+ * Without huge pages, pages that were never touched take no memory.
  *
- * <p>The garbage collector frees a buffer that is never closed, when the buffer, its slices, its views and what was
- * derived from these are unreachable. All methods may be called by any thread.
+ * <p>Operations keep the memory of their buffers: {@link #close} gives it back when the last operation over it that was
+ * issued before has ended. Afterwards the buffer and its slices can no longer be used. Its views can still be read and
+ * written, but they no longer show this memory.
+ *
+ * <p>The garbage collector frees a buffer that was never closed, when the buffer, its slices, its views and all objects
+ * derived from these are unreachable. Any thread may call any method.
  */
 public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable {
 
@@ -35,10 +37,10 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Allocates zeroed memory.
      *
-     * @param bytes its size, at least 1
+     * @param bytes the size, at least 1
      * @throws IllegalArgumentException if {@code bytes} is not positive
-     * @throws JcclException if it is more than the memory of this host or of its control group, or the system has no
-     *     space for it
+     * @throws JcclException if {@code bytes} exceeds the memory of this host or of its control group, or the system
+     *     cannot provide it
      */
     public static HostBuffer allocate(long bytes) {
         if (bytes <= 0) {
@@ -50,9 +52,9 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Allocates zeroed memory for elements.
      *
-     * @param count how many, at least 1
-     * @param type their type
-     * @throws IllegalArgumentException if {@code count} is not positive, or their size is no {@code long}
+     * @param count the number of elements, at least 1
+     * @param type the type of the elements
+     * @throws IllegalArgumentException if {@code count} is not positive, or the size in bytes exceeds a {@code long}
      * @throws JcclException as {@link #allocate(long)}
      */
     public static HostBuffer allocate(long count, DataType type) {
@@ -65,7 +67,7 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     }
 
     /**
-     * The address of the first byte, page-aligned.
+     * Returns the address of the first byte, which is page-aligned.
      *
      * @throws IllegalStateException if the buffer is closed
      */
@@ -79,23 +81,23 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
         return memory;
     }
 
-    /** The size in bytes. */
+    /** Returns the size in bytes. */
     public long bytes() {
         return memory.bytes();
     }
 
-    /** Whether {@link #close} was called; operations that were issued before may still use the memory. */
+    /** Returns true if {@link #close} was called. Operations that were issued before may still use the memory. */
     public boolean isClosed() {
         return memory.isClosed();
     }
 
     /**
-     * Elements of this buffer for use in operations, without a copy.
+     * Returns elements of this buffer for use in operations, without a copy.
      *
-     * @param offsetBytes where they begin
-     * @param count how many elements
-     * @param type their type
-     * @throws IllegalArgumentException if they do not lie within the buffer
+     * @param offsetBytes the offset of the first element
+     * @param count the number of elements
+     * @param type the type of the elements
+     * @throws IllegalArgumentException if the elements are not within the buffer
      * @throws IllegalStateException if the buffer is closed
      */
     public DataBuffer slice(long offsetBytes, long count, DataType type) {
@@ -110,30 +112,30 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     }
 
     /**
-     * The whole buffer as elements; bytes beyond the last whole element are left out.
+     * Returns the whole buffer as elements, without the bytes that follow the last whole element.
      *
-     * @param type their type
+     * @param type the type of the elements
      * @throws IllegalStateException if the buffer is closed
      */
     public DataBuffer as(DataType type) {
         return slice(0, bytes() / DataBuffer.required(type).bytes(), type);
     }
 
-    /** {@link #as} by a name that is no keyword of Kotlin. */
+    /** Same as {@link #as}, whose name is a keyword in Kotlin. */
     public DataBuffer elements(DataType type) {
         return as(type);
     }
 
     /**
-     * A view of a part of the memory in native byte order, for reading and writing it from Java.
+     * Returns a view of a part of the memory in native byte order, through which Java reads and writes it.
      *
-     * <p>The view, and every buffer that is derived from it, keeps the memory of a buffer that nobody refers to. It
-     * does not keep this buffer open: after {@link #close} it shows memory of its own, which is zero at first, and
-     * operations over it are refused.
+     * <p>While the view, or a buffer derived from it, is reachable, the garbage collector does not free the memory. The
+     * view does not keep this buffer open, however: after {@link #close} the view shows separate memory, which is zero
+     * at first, and operations refuse the view.
      *
-     * @param offsetBytes where the view begins
-     * @param lengthBytes its length
-     * @throws IllegalArgumentException if the view does not lie within the buffer
+     * @param offsetBytes the offset at which the view begins
+     * @param lengthBytes the length of the view
+     * @throws IllegalArgumentException if the view is not within the buffer
      * @throws IllegalStateException if the buffer is closed
      */
     public ByteBuffer asByteBuffer(long offsetBytes, int lengthBytes) {
@@ -150,9 +152,9 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Like {@link #asByteBuffer}, as elements of type {@code float}.
      *
-     * @param offsetBytes where the view begins
-     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
-     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @param offsetBytes the offset at which the view begins
+     * @param count the number of elements, at most as many as a {@code ByteBuffer} can hold
+     * @throws IllegalArgumentException if the view is not within the buffer, or is 2 GiB or larger
      * @throws IllegalStateException if the buffer is closed
      */
     public FloatBuffer asFloatBuffer(long offsetBytes, int count) {
@@ -162,9 +164,9 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Like {@link #asByteBuffer}, as elements of type {@code double}.
      *
-     * @param offsetBytes where the view begins
-     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
-     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @param offsetBytes the offset at which the view begins
+     * @param count the number of elements, at most as many as a {@code ByteBuffer} can hold
+     * @throws IllegalArgumentException if the view is not within the buffer, or is 2 GiB or larger
      * @throws IllegalStateException if the buffer is closed
      */
     public DoubleBuffer asDoubleBuffer(long offsetBytes, int count) {
@@ -174,9 +176,9 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Like {@link #asByteBuffer}, as elements of type {@code int}.
      *
-     * @param offsetBytes where the view begins
-     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
-     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @param offsetBytes the offset at which the view begins
+     * @param count the number of elements, at most as many as a {@code ByteBuffer} can hold
+     * @throws IllegalArgumentException if the view is not within the buffer, or is 2 GiB or larger
      * @throws IllegalStateException if the buffer is closed
      */
     public IntBuffer asIntBuffer(long offsetBytes, int count) {
@@ -186,9 +188,9 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Like {@link #asByteBuffer}, as elements of type {@code long}.
      *
-     * @param offsetBytes where the view begins
-     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
-     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @param offsetBytes the offset at which the view begins
+     * @param count the number of elements, at most as many as a {@code ByteBuffer} can hold
+     * @throws IllegalArgumentException if the view is not within the buffer, or is 2 GiB or larger
      * @throws IllegalStateException if the buffer is closed
      */
     public LongBuffer asLongBuffer(long offsetBytes, int count) {
@@ -207,8 +209,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Copies all elements of an array into the memory.
      *
-     * @param offsetBytes where they go
-     * @throws IllegalArgumentException if they do not fit there
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the elements do not fit there
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, byte[] source) {
@@ -222,8 +224,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Fills an array with elements of the memory.
      *
-     * @param offsetBytes where they begin
-     * @throws IllegalArgumentException if there are not as many
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the memory has too few elements from there on
      * @throws IllegalStateException if the buffer is closed
      */
     public void get(long offsetBytes, byte[] destination) {
@@ -237,8 +239,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Copies all elements of an array into the memory.
      *
-     * @param offsetBytes where they go
-     * @throws IllegalArgumentException if they do not fit there
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the elements do not fit there
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, int[] source) {
@@ -249,8 +251,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Fills an array with elements of the memory.
      *
-     * @param offsetBytes where they begin
-     * @throws IllegalArgumentException if there are not as many
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the memory has too few elements from there on
      * @throws IllegalStateException if the buffer is closed
      */
     public void get(long offsetBytes, int[] destination) {
@@ -264,8 +266,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Copies all elements of an array into the memory.
      *
-     * @param offsetBytes where they go
-     * @throws IllegalArgumentException if they do not fit there
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the elements do not fit there
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, long[] source) {
@@ -276,8 +278,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Fills an array with elements of the memory.
      *
-     * @param offsetBytes where they begin
-     * @throws IllegalArgumentException if there are not as many
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the memory has too few elements from there on
      * @throws IllegalStateException if the buffer is closed
      */
     public void get(long offsetBytes, long[] destination) {
@@ -291,8 +293,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Copies all elements of an array into the memory.
      *
-     * @param offsetBytes where they go
-     * @throws IllegalArgumentException if they do not fit there
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the elements do not fit there
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, float[] source) {
@@ -303,8 +305,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Fills an array with elements of the memory.
      *
-     * @param offsetBytes where they begin
-     * @throws IllegalArgumentException if there are not as many
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the memory has too few elements from there on
      * @throws IllegalStateException if the buffer is closed
      */
     public void get(long offsetBytes, float[] destination) {
@@ -318,8 +320,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Copies all elements of an array into the memory.
      *
-     * @param offsetBytes where they go
-     * @throws IllegalArgumentException if they do not fit there
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the elements do not fit there
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, double[] source) {
@@ -330,8 +332,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     /**
      * Fills an array with elements of the memory.
      *
-     * @param offsetBytes where they begin
-     * @throws IllegalArgumentException if there are not as many
+     * @param offsetBytes the offset of the first element in the memory
+     * @throws IllegalArgumentException if the memory has too few elements from there on
      * @throws IllegalStateException if the buffer is closed
      */
     public void get(long offsetBytes, double[] destination) {
@@ -342,7 +344,7 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
                 (part, from, count) -> part.asDoubleBuffer().get(destination, from, count));
     }
 
-    /** Moves elements between an array and the memory, in parts that a buffer can show. */
+    /** Copies elements between an array and the memory, in parts that fit a {@code ByteBuffer}. */
     private void copy(long offsetBytes, int count, int elementBytes, PartCopy action) {
         memory.requireOpen();
         long length = (long) count * elementBytes;
@@ -354,20 +356,20 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
         Reference.reachabilityFence(this);
     }
 
-    /** Copies one part. */
+    /** Copies one part between an array and the memory. */
     @FunctionalInterface
     interface PartCopy {
         /**
          * @param part the part of the memory, in native byte order
-         * @param from the part's first element in the array
-         * @param count how many elements it has
+         * @param from the index of the part's first element in the array
+         * @param count the number of elements in the part
          */
         void copy(ByteBuffer part, int from, int count);
     }
 
     /**
-     * Gives the memory back to the system, at once or when the last operation that was issued over it has ended; does
-     * not wait for it. Operations that are issued from now on are refused. A second call does nothing.
+     * Gives the memory back to the system, at once or when the last operation over it that was issued before has ended.
+     * Does not wait for operations. Operations that are issued from now on are refused. A second call does nothing.
      */
     @Override
     public void close() {

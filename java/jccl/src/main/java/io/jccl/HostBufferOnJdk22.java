@@ -1,6 +1,9 @@
 package io.jccl;
 
-/** What {@link HostBuffer} has on JDK 22 and later in addition: {@code java22} has that class. */
+/**
+ * Adds the methods that {@link HostBuffer} has only on JDK 22 and later: {@code java22} contains that version of this
+ * class.
+ */
 abstract sealed class HostBufferOnJdk22 permits HostBuffer {
 
     abstract HostMemory memory();

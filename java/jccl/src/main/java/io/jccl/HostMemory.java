@@ -12,15 +12,15 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of a {@link HostBuffer}, and what keeps it.
+ * The memory of a {@link HostBuffer}. Pins and holders decide when it is freed.
  *
- * <p>Pins, one for each operation in flight, keep the pages: these are given back when the memory is closed and nothing
- * pins it. Holders, the buffer and its views, keep the addresses: these are freed when the garbage collector has found
- * all holders unreachable. The last holder that goes closes the memory.
+ * <p>Each operation in flight is a pin and keeps the pages. They are given back when the memory is closed and has no
+ * pins. The buffer and its views are holders and keep the addresses. These are freed when the garbage collector has
+ * found all holders unreachable. Memory that is still open when its last holder goes is closed then.
  */
 final class HostMemory implements MemoryLife {
 
-    /** All memory whose addresses are not freed, by its address. */
+    /** All memory whose addresses are not freed yet; the key is its address. */
     private static final ConcurrentNavigableMap<Long, HostMemory> ALL = new ConcurrentSkipListMap<>();
 
     private static final int MAX_PART_BYTES = 1 << 26;
@@ -42,10 +42,10 @@ final class HostMemory implements MemoryLife {
 
     private final long address;
     private final long bytes;
-    private int holders; // guarded by this, as the next
+    private int holders; // guarded by this, like released
     private boolean released;
 
-    @SuppressWarnings("unused") // through STATE: PIN times the number of pins, and CLOSED
+    @SuppressWarnings("unused") // accessed through STATE: PIN times the number of pins, plus CLOSED
     private int state;
 
     private HostMemory(long address, long bytes) {
@@ -54,16 +54,17 @@ final class HostMemory implements MemoryLife {
     }
 
     static HostMemory allocate(long bytes) {
-        cleaner(); // before there is something to free
+        cleaner(); // first, because it can throw: there is nothing to free yet
         HostMemory memory = new HostMemory(Providers.provider().allocateShared(bytes), bytes);
         ALL.put(memory.address, memory);
         return memory;
     }
 
     /**
-     * What frees all memory, with a thread of its own, which buffers of others do not need.
+     * Returns the cleaner of all memory. Its thread starts with the first memory, so programs without a {@link
+     * HostBuffer} do not have it.
      *
-     * @throws JcclException if there is no thread for it
+     * @throws JcclException if the thread cannot be started
      */
     private static synchronized Cleaner cleaner() {
         if (cleaner == null) {
@@ -72,7 +73,7 @@ final class HostMemory implements MemoryLife {
         return cleaner;
     }
 
-    /** The memory that an address lies in, or null. */
+    /** Returns the memory that contains an address, or null if none does. */
     static @Nullable HostMemory at(long address) {
         if (ALL.isEmpty()) {
             return null;
@@ -101,7 +102,7 @@ final class HostMemory implements MemoryLife {
         }
     }
 
-    /** Keeps the pages until {@link #unpin}, unless the memory is closed. */
+    /** Keeps the pages until {@link #unpin}. Throws if the memory is closed. */
     @Override
     public void pin() {
         int before = (int) STATE.getVolatile(this);
@@ -128,14 +129,14 @@ final class HostMemory implements MemoryLife {
         }
     }
 
-    /** Refuses pins from now on, and gives the pages back when there are none. */
+    /** Refuses pins from now on, and gives the pages back now or when the last pin is undone. */
     void close() {
         if ((int) STATE.getAndBitwiseOr(this, CLOSED) == 0) {
             release();
         }
     }
 
-    /** Keeps the addresses while an object is reachable; cleaning what is returned ends that at once. */
+    /** Keeps the addresses while an object is reachable. Calling {@code clean()} on the result ends that at once. */
     Cleaner.Cleanable hold(Object holder) {
         synchronized (this) {
             holders++;
@@ -143,20 +144,20 @@ final class HostMemory implements MemoryLife {
         return cleaner().register(holder, this::dropHolder);
     }
 
-    /** As {@link #hold}, unless the memory is closed. */
+    /** Like {@link #hold}. Throws if the memory is closed. */
     synchronized void holdOpen(Object holder) {
         requireOpen();
         hold(holder);
     }
 
-    /** Memory as a direct buffer that, as all that are derived from it, keeps the addresses. */
+    /** Returns a part of the memory as a direct buffer. It and all buffers derived from it keep the addresses. */
     ByteBuffer view(long offset, int length) {
         ByteBuffer view = Providers.provider().view(address + offset, length);
         holdOpen(view);
         return view;
     }
 
-    /** Shows the memory of so many elements to an action, part by part, and keeps it meanwhile. */
+    /** Passes {@code count} elements to an action, in parts, and keeps the pages meanwhile. */
     void copy(long offset, int count, int elementBytes, HostBuffer.PartCopy action) {
         pin();
         try {

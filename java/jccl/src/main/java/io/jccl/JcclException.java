@@ -3,11 +3,11 @@ package io.jccl;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The superclass of everything that goes wrong while ranks communicate. Mistakes of the caller are {@link
- * IllegalArgumentException} or {@link IllegalStateException} instead and leave the communicator as it was.
+ * The superclass of all failures of the communication between ranks. A mistake of the caller throws {@link
+ * IllegalArgumentException} or {@link IllegalStateException} instead and does not change the communicator.
  *
- * <p>Once an operation has failed with one of these, the communicator is failed: every later call throws an exception of
- * the same class with the same message, whose cause is the first.
+ * <p>Once an operation has failed with such an exception, the communicator has failed: every later call throws an
+ * exception of the same class with the same message, whose cause is the first exception.
  */
 public class JcclException extends RuntimeException {
 
@@ -22,7 +22,7 @@ public class JcclException extends RuntimeException {
 
     /**
      * @param message what happened, with name=value pairs and the remedy
-     * @param cause what led to it, or null
+     * @param cause the exception that led to this one, or null
      */
     public JcclException(String message, @Nullable Throwable cause) {
         super(message, cause);

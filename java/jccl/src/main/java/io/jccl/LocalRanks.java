@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Runs ranks as threads of this process: for tests, for examples, and for programs that divide their work among the cores of
- * one host.
+ * Runs ranks as threads of this process: for tests, for examples, and for programs that divide their work among the
+ * cores of one host.
  *
  * <pre>{@code
  * LocalRanks.run(4, comm -> {
@@ -25,35 +25,37 @@ public final class LocalRanks {
     private LocalRanks() {}
 
     /**
-     * What each rank does.
+     * The work of one rank.
      *
-     * @param <E> what it may throw
+     * @param <E> the checked exceptions that the work may throw
      */
     @FunctionalInterface
     public interface Body<E extends Exception> {
         /**
          * Runs as one rank.
          *
-         * @param communicator of all ranks; closed when this returns
+         * @param communicator the communicator of all ranks; closed when this method returns
          */
         void run(Communicator communicator) throws E;
     }
 
-    /** {@link #run(int, CommunicatorConfig, Body)} without settings. */
+    /** Calls {@link #run(int, CommunicatorConfig, Body)} without settings. */
     public static <E extends Exception> void run(int ranks, Body<E> body) throws E {
         run(ranks, CommunicatorConfig.defaults(), body);
     }
 
     /**
-     * Runs a body as each of several ranks, each on a thread of its own, and returns when all have ended. If one fails, its
-     * communicator is aborted, so that the others do not wait for it; what it threw is thrown here.
+     * Runs a body once for each rank, all at the same time on separate threads, and returns when all have ended. If a
+     * body throws, its communicator is aborted, so that the other ranks do not wait for it, and this method throws the
+     * same exception.
      *
-     * @param ranks how many, at least 1
+     * @param ranks the number of ranks, at least 1
      * @param config the settings of their communicator
-     * @param body is run once for each rank, at the same time
-     * @throws E what a body has thrown first
+     * @param body runs once for each rank
+     * @throws E the exception that a body threw first
      * @throws BootstrapException if the ranks cannot initialise a communicator
-     * @throws InterruptedCommunicationException if this thread is interrupted; all ranks are, too
+     * @throws InterruptedCommunicationException if this thread is interrupted; the threads of all ranks are then
+     *     interrupted too
      */
     public static <E extends Exception> void run(int ranks, CommunicatorConfig config, Body<E> body) throws E {
         if (ranks < 1) {
@@ -104,7 +106,7 @@ public final class LocalRanks {
         try (Communicator communicator = Communicator.init(id, rank, ranks, config)) {
             try {
                 body.run(communicator);
-            } catch (Throwable e) { // an assertion of a test, too
+            } catch (Throwable e) { // includes failed assertions of tests
                 if (failure.compareAndSet(null, e)) {
                     communicator.abort();
                 }
@@ -114,7 +116,7 @@ public final class LocalRanks {
         }
     }
 
-    /** The body's exceptions are unchecked, or an {@code E}. */
+    /** Throws an exception of a body, which is unchecked or an {@code E}. */
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> E unchecked(Throwable thrown) throws E {
         throw (E) thrown;

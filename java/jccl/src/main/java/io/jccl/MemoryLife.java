@@ -3,18 +3,21 @@ package io.jccl;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** How long the memory of a {@link DataBuffer} may be used, where somebody can end that. Methods may be called by any thread. */
+/**
+ * The lifetime of the memory of a {@link DataBuffer} that can be closed or freed while the buffer is reachable. Any
+ * thread may call any method.
+ */
 interface MemoryLife {
 
     /**
-     * Does nothing while the memory may be used.
+     * Throws if the memory may no longer be used.
      *
-     * @throws IllegalStateException if that has ended
+     * @throws IllegalStateException if the lifetime has ended
      */
     void requireOpen();
 
     /**
-     * Keeps the memory for an operation, if possible, until {@link #unpin}.
+     * Keeps the memory for an operation until {@link #unpin}. Some kinds of memory need {@link #runHeld} in addition.
      *
      * @throws IllegalStateException if the memory may no longer be used
      */
@@ -24,17 +27,17 @@ interface MemoryLife {
     void unpin();
 
     /**
-     * What operations over the memory are executed {@linkplain #runHeld with a hold of}, because a pin alone does not keep
-     * it; equal where one hold serves several buffers. Null: a pin is enough.
+     * Returns the object that {@link #runHeld} keeps open while an operation over the memory is executed, because a pin
+     * alone does not keep it. Equal for buffers that one hold keeps together. Returns null if a pin is enough.
      */
     default @Nullable Object held() {
         return null;
     }
 
     /**
-     * Executes an operation while nobody can end the memory.
+     * Executes an operation while the lifetime of the memory cannot end.
      *
-     * @throws IllegalStateException if it has ended before
+     * @throws IllegalStateException if the lifetime has ended before
      */
     default long runHeld(LongSupplier operation) {
         return operation.getAsLong();

@@ -1,17 +1,18 @@
 package io.jccl;
 
 /**
- * The memory that one communicator holds in this process, in bytes. Memory is taken lazily, so the numbers grow with use.
+ * The memory that one communicator holds in this process, in bytes. Memory is taken when it is first used, so the
+ * numbers grow.
  *
- * @param reservedBytes address space of the segment that peers write into
- * @param residentBytes how much of that segment is backed by memory now
- * @param networkBytes buffers of network connections
- * @param stagingBytes the areas through which heap arrays, and device memory where the host executes its operations, are
- *     staged
+ * @param reservedBytes the address space of the segment that peers write to
+ * @param residentBytes the part of that segment that memory backs now
+ * @param networkBytes the buffers of network connections
+ * @param stagingBytes the buffers through which heap arrays are staged, and device memory if the host executes its
+ *     operations
  */
 public record MemoryUsage(long reservedBytes, long residentBytes, long networkBytes, long stagingBytes) {
 
-    /** Everything that takes memory now. */
+    /** Returns the sum of the memory that is in use now. Reserved address space does not count. */
     public long totalBytes() {
         return residentBytes + networkBytes + stagingBytes;
     }

@@ -3,7 +3,7 @@ package io.jccl;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Reads the constants of an enum by the names that people write. */
+/** Finds the constants of an enum by the names that people write. */
 final class Names {
 
     private Names() {}

@@ -4,39 +4,40 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operations, as a {@link Communicator} issues them at once and a {@link Group} collects them.
+ * The operations of a communicator. A {@link Communicator} issues them at once; a {@link Group} collects them.
  *
- * <p>Every rank of the communicator calls the same collectives in the same order, with the same type, reduction, root and
- * count; the exceptions (v-forms, point-to-point) say what may differ. {@code n} is the number of ranks.
+ * <p>Every rank of the communicator calls the same collectives in the same order, with the same type, reduction, root
+ * and count. The exceptions (v-forms, point-to-point) say what may differ. {@code n} is the number of ranks.
  *
- * <p>All methods throw {@link IllegalArgumentException} if a buffer's type, count or memory does not fit the operation, if
- * a receive buffer is read-only, or if buffers overlap in part; and {@link IllegalStateException} if the communicator is
- * closed. Buffers must not be touched, and send buffers not be written, until the operation is done.
+ * <p>All methods throw {@link IllegalArgumentException} if a buffer's type, count or memory does not fit the operation,
+ * if a receive buffer is read-only, or if buffers overlap in part. They throw {@link IllegalStateException} if the
+ * communicator is closed. Until the operation is done, do not read or write its receive buffers, and do not write its
+ * send buffers.
  *
- * @param <R> what issuing returns
+ * @param <R> the result of issuing an operation
  */
 public interface Operations<R> {
 
-    /** All-reduce in place: {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with one buffer. */
+    /** All-reduces a buffer in place: {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with one buffer. */
     default R allReduce(DataBuffer buffer, ReduceOp op) {
         return allReduce(buffer, buffer, op);
     }
 
     /**
-     * Reduces the send buffers of all ranks element by element; every rank receives the whole result, bit for bit the
-     * same.
+     * Reduces the send buffers of all ranks element by element. Every rank receives the whole result, with the same
+     * bits.
      *
      * @param send this rank's elements
-     * @param recv the result, as many elements as {@code send}; may be the same memory
+     * @param recv receives the result, as many elements as {@code send}; may be the same memory
      * @param op how elements are combined
      */
     R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op);
 
     /**
-     * All-reduces several buffers in place, as one operation: small ones of the same type travel together.
+     * All-reduces several buffers in place, as one operation. Small buffers of the same type travel together.
      *
-     * @param buffers at least one, of any types; the same types and counts in the same order on all ranks; all in memory of the
-     *     host, or all of the device
+     * @param buffers at least one buffer; types may differ. All ranks pass the same types and counts in the same order.
+     *     Either all buffers are host memory, or all are device memory
      * @param op how elements are combined
      */
     R allReduce(List<DataBuffer> buffers, ReduceOp op);
@@ -44,18 +45,18 @@ public interface Operations<R> {
     /**
      * {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with a user-defined reduction.
      *
-     * @param send this rank's elements, in memory of the host
-     * @param recv the result, as many elements as {@code send}; may be the same memory
+     * @param send this rank's elements, in host memory
+     * @param recv receives the result, as many elements as {@code send}; may be the same memory
      * @param reduction the same on all ranks
      */
     R allReduce(DataBuffer send, DataBuffer recv, Reduction reduction);
 
-    /** All-reduce in place with a user-defined reduction. */
+    /** All-reduces a buffer in place with a user-defined reduction. */
     default R allReduce(DataBuffer buffer, Reduction reduction) {
         return allReduce(buffer, buffer, reduction);
     }
 
-    /** Reduce in place: at the root the buffer is overwritten with the result. */
+    /** Reduces buffers in place: at the root the buffer is overwritten with the result. */
     default R reduce(DataBuffer buffer, ReduceOp op, int root) {
         return reduce(buffer, buffer, op, root);
     }
@@ -64,8 +65,8 @@ public interface Operations<R> {
      * Reduces the send buffers of all ranks element by element at the root.
      *
      * @param send this rank's elements
-     * @param recv the result at the root, as many elements as {@code send}, may be the same memory; not used and
-     *     possibly null at other ranks
+     * @param recv receives the result at the root, as many elements as {@code send}; may be the same memory. Ignored at
+     *     other ranks, where it may be null
      * @param op how elements are combined
      * @param root the rank that receives the result
      */
@@ -74,14 +75,14 @@ public interface Operations<R> {
     /**
      * {@link #reduce(DataBuffer, DataBuffer, ReduceOp, int)} with a user-defined reduction.
      *
-     * @param send this rank's elements, in memory of the host
-     * @param recv the result at the root, may be the same memory; not used and possibly null at other ranks
+     * @param send this rank's elements, in host memory
+     * @param recv receives the result at the root; may be the same memory. Ignored at other ranks, where it may be null
      * @param reduction the same on all ranks
      * @param root the rank that receives the result
      */
     R reduce(DataBuffer send, @Nullable DataBuffer recv, Reduction reduction, int root);
 
-    /** Broadcast in place: the buffer is read at the root and written at the other ranks. */
+    /** Broadcasts a buffer in place: it is read at the root and written at the other ranks. */
     default R broadcast(DataBuffer buffer, int root) {
         return broadcast(buffer, buffer, root);
     }
@@ -89,8 +90,8 @@ public interface Operations<R> {
     /**
      * Copies the root's elements to every rank.
      *
-     * @param send the elements at the root; not used and possibly null at other ranks
-     * @param recv receives the elements at every rank, the root included; may be the same memory as {@code send}
+     * @param send the elements at the root. Ignored at other ranks, where it may be null
+     * @param recv receives the elements at every rank, including the root; may be the same memory as {@code send}
      * @param root the rank whose elements are sent
      */
     R broadcast(@Nullable DataBuffer send, DataBuffer recv, int root);
@@ -98,17 +99,18 @@ public interface Operations<R> {
     /**
      * Collects the send buffers of all ranks at every rank, in rank order.
      *
-     * @param send this rank's {@code c} elements; may be the {@code rank}-th block of {@code recv}
+     * @param send this rank's {@code c} elements; may be block {@code rank} of {@code recv}
      * @param recv receives {@code n * c} elements
      */
     R allGather(DataBuffer send, DataBuffer recv);
 
     /**
-     * Collects a different number of elements of each rank at every rank, in rank order and without gaps.
+     * Collects elements of all ranks at every rank, in rank order and without gaps. Each rank can send a different
+     * number.
      *
      * @param send this rank's {@code counts[rank]} elements; may be its block of {@code recv}
-     * @param recv receives as many elements as all counts together
-     * @param counts how many elements each rank sends; the same on all ranks; copied
+     * @param recv receives the elements of all ranks, the sum of all counts
+     * @param counts the number of elements that each rank sends; the same on all ranks; copied
      */
     R allGatherV(DataBuffer send, DataBuffer recv, long[] counts);
 
@@ -116,17 +118,18 @@ public interface Operations<R> {
      * Reduces the send buffers of all ranks element by element and gives every rank its block of the result.
      *
      * @param send {@code n * c} elements
-     * @param recv receives the {@code rank}-th block of {@code c} elements; may be that block of {@code send}
+     * @param recv receives block {@code rank} of the result, {@code c} elements; may be that block of {@code send}
      * @param op how elements are combined
      */
     R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op);
 
     /**
-     * Reduces the send buffers of all ranks and gives every rank a block of its own size.
+     * Reduces the send buffers of all ranks and gives every rank its block of the result. The blocks can differ in
+     * size.
      *
-     * @param send as many elements as all counts together
+     * @param send as many elements as the sum of all counts
      * @param recv receives this rank's {@code counts[rank]} elements; may be its block of {@code send}
-     * @param counts how many elements each rank receives; the same on all ranks; copied
+     * @param counts the number of elements that each rank receives; the same on all ranks; copied
      * @param op how elements are combined
      */
     R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op);
@@ -134,8 +137,8 @@ public interface Operations<R> {
     /**
      * {@link #reduceScatter(DataBuffer, DataBuffer, ReduceOp)} with a user-defined reduction.
      *
-     * @param send {@code n * c} elements, in memory of the host
-     * @param recv receives the {@code rank}-th block of {@code c} elements; may be that block of {@code send}
+     * @param send {@code n * c} elements, in host memory
+     * @param recv receives block {@code rank} of the result, {@code c} elements; may be that block of {@code send}
      * @param reduction the same on all ranks
      */
     R reduceScatter(DataBuffer send, DataBuffer recv, Reduction reduction);
@@ -143,15 +146,16 @@ public interface Operations<R> {
     /**
      * {@link #reduceScatterV(DataBuffer, DataBuffer, long[], ReduceOp)} with a user-defined reduction.
      *
-     * @param send as many elements as all counts together, in memory of the host
+     * @param send as many elements as the sum of all counts, in host memory
      * @param recv receives this rank's {@code counts[rank]} elements; may be its block of {@code send}
-     * @param counts how many elements each rank receives; the same on all ranks; copied
+     * @param counts the number of elements that each rank receives; the same on all ranks; copied
      * @param reduction the same on all ranks
      */
     R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, Reduction reduction);
 
     /**
-     * Sends the {@code i}-th block to rank {@code i} and receives its block for this rank at the {@code i}-th place.
+     * Sends block {@code i} of {@code send} to rank {@code i}, and receives the block of rank {@code i} as block {@code
+     * i} of {@code recv}.
      *
      * @param send {@code n * c} elements
      * @param recv receives {@code n * c} elements; must not overlap {@code send}
@@ -159,15 +163,15 @@ public interface Operations<R> {
     R allToAll(DataBuffer send, DataBuffer recv);
 
     /**
-     * Sends a block of any size to each rank. What a rank sends to a peer must be what that peer expects of it; other
-     * than that the counts may differ from rank to rank.
+     * Sends a block of any size to each rank. Every rank must send each peer as many elements as that peer expects from
+     * it; otherwise counts may differ from rank to rank.
      *
-     * @param send holds the blocks to send
-     * @param sendCounts how many elements go to each rank; copied
-     * @param sendOffsets where each rank's block begins in {@code send}, in elements; copied
+     * @param send contains the blocks to send
+     * @param sendCounts the number of elements for each rank; copied
+     * @param sendOffsets the offset of each rank's block in {@code send}, in elements; copied
      * @param recv receives the blocks; must not overlap {@code send}
-     * @param recvCounts how many elements come from each rank; copied
-     * @param recvOffsets where each rank's block goes in {@code recv}, in elements; blocks must not overlap; copied
+     * @param recvCounts the number of elements from each rank; copied
+     * @param recvOffsets the offset of each rank's block in {@code recv}, in elements; blocks must not overlap; copied
      */
     R allToAllV(
             DataBuffer send,
@@ -178,18 +182,21 @@ public interface Operations<R> {
             long[] recvOffsets);
 
     /**
-     * {@link #allToAllV(DataBuffer, long[], long[], DataBuffer, long[], long[])} of blocks without gaps, in rank order.
+     * {@link #allToAllV(DataBuffer, long[], long[], DataBuffer, long[], long[])} with blocks in rank order and without
+     * gaps.
      *
-     * @param send holds the blocks to send
-     * @param sendCounts how many elements go to each rank; copied
+     * @param send contains the blocks to send
+     * @param sendCounts the number of elements for each rank; copied
      * @param recv receives the blocks; must not overlap {@code send}
-     * @param recvCounts how many elements come from each rank; copied
+     * @param recvCounts the number of elements from each rank; copied
      */
     default R allToAllV(DataBuffer send, long[] sendCounts, DataBuffer recv, long[] recvCounts) {
         return allToAllV(send, sendCounts, offsets(sendCounts), recv, recvCounts, offsets(recvCounts));
     }
 
-    /** Where blocks of these sizes begin. Null and wrong sizes are left to the operation to refuse. */
+    /**
+     * Returns the offsets of consecutive blocks with these sizes. The operation itself refuses null and wrong sizes.
+     */
     private static long[] offsets(long[] counts) {
         long[] offsets = new long[counts == null ? 0 : counts.length];
         for (int i = 1; i < offsets.length; i++) {
@@ -202,17 +209,19 @@ public interface Operations<R> {
      * Collects the send buffers of all ranks at the root, in rank order.
      *
      * @param send this rank's {@code c} elements; at the root it may be the root's block of {@code recv}
-     * @param recv receives {@code n * c} elements at the root; not used and possibly null at other ranks
+     * @param recv receives {@code n * c} elements at the root. Ignored at other ranks, where it may be null
      * @param root the rank that receives
      */
     R gather(DataBuffer send, @Nullable DataBuffer recv, int root);
 
     /**
-     * Collects a different number of elements of each rank at the root, in rank order and without gaps.
+     * Collects elements of all ranks at the root, in rank order and without gaps. Each rank can send a different
+     * number.
      *
      * @param send this rank's {@code counts[rank]} elements; at the root it may be its block of {@code recv}
-     * @param recv receives as many elements as all counts together at the root; not used and possibly null at other ranks
-     * @param counts how many elements each rank sends; the same on all ranks; copied
+     * @param recv receives the elements of all ranks at the root, the sum of all counts. Ignored at other ranks, where
+     *     it may be null
+     * @param counts the number of elements that each rank sends; the same on all ranks; copied
      * @param root the rank that receives
      */
     R gatherV(DataBuffer send, @Nullable DataBuffer recv, long[] counts, int root);
@@ -220,27 +229,29 @@ public interface Operations<R> {
     /**
      * Sends every rank its block of the root's buffer.
      *
-     * @param send {@code n * c} elements at the root; not used and possibly null at other ranks
+     * @param send {@code n * c} elements at the root. Ignored at other ranks, where it may be null
      * @param recv receives {@code c} elements; at the root it may be the root's block of {@code send}
      * @param root the rank that sends
      */
     R scatter(@Nullable DataBuffer send, DataBuffer recv, int root);
 
     /**
-     * Sends every rank a block of its own size of the root's buffer.
+     * Sends every rank its block of the root's buffer. The blocks can differ in size.
      *
-     * @param send as many elements as all counts together at the root, in rank order; not used and possibly null at other ranks
-     * @param counts how many elements each rank receives; the same on all ranks; copied
+     * @param send the blocks in rank order at the root, as many elements as the sum of all counts. Ignored at other
+     *     ranks, where it may be null
+     * @param counts the number of elements that each rank receives; the same on all ranks; copied
      * @param recv receives this rank's {@code counts[rank]} elements; at the root it may be its block of {@code send}
      * @param root the rank that sends
      */
     R scatterV(@Nullable DataBuffer send, long[] counts, DataBuffer recv, int root);
 
     /**
-     * Sends elements to one rank, which must receive as many with {@link #recv}. For a transfer in each direction use
-     * {@link #sendReceive}, for several at once a group: one after the other they may wait for each other for ever.
+     * Sends elements to one rank, which must receive the same number with {@link #recv}. For a transfer in each
+     * direction use {@link #sendReceive}; for several transfers use a group. Separate calls can wait for each other for
+     * ever.
      *
-     * @param peer the receiving rank, not this one unless in a group
+     * @param peer the receiving rank; this rank only within a group
      * @param buffer the elements
      */
     R send(int peer, DataBuffer buffer);
@@ -248,25 +259,26 @@ public interface Operations<R> {
     /**
      * Receives elements that one rank sends with {@link #send}.
      *
-     * @param peer the sending rank, not this one unless in a group
+     * @param peer the sending rank; this rank only within a group
      * @param buffer receives the elements
      */
     R recv(int peer, DataBuffer buffer);
 
     /**
-     * Sends elements to one rank and receives others from the same or another rank, at the same time (MPI_Sendrecv). The
-     * other sides may be a {@link #send} and a {@link #recv}, too.
+     * Sends elements to one rank and at the same time receives elements from the same or another rank (MPI_Sendrecv).
+     * The peers may also use {@link #send} and {@link #recv}.
      *
      * @param send the elements to send
-     * @param to the rank that receives them; this one if {@code from} is
+     * @param to the rank that receives them; this rank only if {@code from} is this rank too
      * @param recv receives elements; must not overlap {@code send}; type and count may differ
-     * @param from the rank that sends them
+     * @param from the rank whose elements are received
      */
     R sendReceive(DataBuffer send, int to, DataBuffer recv, int from);
 
     /**
-     * Is done when every rank has entered it. On a GPU it orders operations only: what kernels of the application have stored
-     * elsewhere than in buffers of operations is not thereby visible to kernels of another rank.
+     * Waits until every rank has entered the barrier. On a GPU the barrier orders only operations: it does not make
+     * stores of the application's kernels to memory outside of the buffers of operations visible to kernels of another
+     * rank.
      */
     R barrier();
 }

@@ -5,9 +5,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One or more other ranks died or became unreachable. The communicator is failed on every remaining rank.
- */
+/** One or more other ranks died or became unreachable. The communicator has failed on every remaining rank. */
 public class PeerFailedException extends JcclException {
 
     private static final long serialVersionUID = 1L;
@@ -18,14 +16,14 @@ public class PeerFailedException extends JcclException {
     /**
      * @param message what happened, with name=value pairs and the remedy
      * @param failedRanks ranks that failed, in ascending order
-     * @param cause what led to it, or null
+     * @param cause the exception that led to this one, or null
      */
     public PeerFailedException(String message, Set<Integer> failedRanks, @Nullable Throwable cause) {
         super(message, cause);
         this.failedRanks = Collections.unmodifiableSet(new TreeSet<>(failedRanks));
     }
 
-    /** The ranks that failed, in ascending order; immutable. */
+    /** Returns the ranks that failed, in ascending order; immutable. */
     public Set<Integer> failedRanks() {
         return failedRanks;
     }

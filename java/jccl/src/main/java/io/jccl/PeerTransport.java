@@ -1,10 +1,10 @@
 package io.jccl;
 
 /**
- * What joins this rank to one peer, and why it was chosen.
+ * The transport between this rank and one peer, and the reason for the choice.
  *
  * @param peer the other rank
  * @param kind the transport in use
- * @param reason why this transport and not a faster one, as text
+ * @param reason why the ranks use this transport and not a faster one, as text
  */
 public record PeerTransport(int peer, TransportKind kind, String reason) {}

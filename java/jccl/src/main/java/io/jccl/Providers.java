@@ -5,7 +5,7 @@ import java.util.Iterator;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 
-/** Finds the implementation of the API, once, when it is first needed. */
+/** Finds the implementation of the API when it is first needed, and keeps it. */
 final class Providers {
 
     private Providers() {}

@@ -1,15 +1,15 @@
 package io.jccl;
 
 /**
- * How many ranks must be left for {@link Communicator#shrink(java.util.Collection, Quorum)} and {@link
- * Communicator#reform(java.util.Collection, int, Quorum)} to go on with them. Processes that join do not count.
+ * The number of ranks that must remain so that {@link Communicator#shrink(java.util.Collection, Quorum)} and {@link
+ * Communicator#reform(java.util.Collection, int, Quorum)} continue with them. Processes that join do not count.
  */
 public enum Quorum {
     /**
-     * More than half of the ranks that are not known to have ended; or exactly half, if the lowest rank is among them. Two
-     * groups of one communicator cannot both have it, whatever became of the network between them.
+     * More than half of the ranks that are not known to have ended, or exactly half if the lowest of them remains. At
+     * most one group of a communicator's ranks can have a majority, however the network between the ranks fails.
      */
     MAJORITY,
-    /** Any number. The application knows that the other ranks do not go on without this one. */
+    /** Any number. The application must know that the other ranks do not continue without this rank. */
     ANY
 }

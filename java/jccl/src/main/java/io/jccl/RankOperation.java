@@ -8,12 +8,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param rank the rank
  * @param sequence the sequence number of the operation on the communicator, from 1
- * @param state how far it has come; if it is {@link State#ABSENT}, the fields below say nothing
- * @param collective the operation it entered, or null
- * @param type the element type, or null where the collective has none
- * @param op the reduction, or null where the collective has none or it is user-defined
+ * @param state how far the rank has come; the fields below have no meaning if it is {@link State#ABSENT}
+ * @param collective the operation that the rank entered, or null
+ * @param type the element type, or null if the collective has none
+ * @param op the reduction, or null if the collective has none or it is user-defined
  * @param count the count as the collective defines it, in elements
- * @param root the root or, for collectives without one, 0
+ * @param root the root, or 0 for collectives without one
  */
 public record RankOperation(
         int rank,
@@ -25,39 +25,42 @@ public record RankOperation(
         long count,
         int root) {
 
-    /** How far a rank has come with an operation. The order of the constants is part of the native interface. */
+    /** How far a rank has come in an operation. The order of the constants is part of the native interface. */
     public enum State {
-        /** It has not entered the operation. */
+        /** The rank has not entered the operation. */
         ABSENT,
-        /** It has entered the operation and not ended it. */
+        /** The rank has entered the operation, which has not ended. */
         RUNNING,
         /** The operation has ended with success. */
         DONE,
         /** The operation has failed. */
         FAILED;
 
-        /** The word in messages, for example {@code running}. */
+        /** Returns the word that messages use, for example {@code running}. */
         public String label() {
             return name().toLowerCase(Locale.ROOT);
         }
     }
 
-    /** The row of a rank that never entered the operation. */
+    /** Returns the row of a rank that never entered the operation. */
     public static RankOperation absent(int rank, long sequence) {
         return new RankOperation(rank, sequence, State.ABSENT, null, null, null, 0, 0);
     }
 
-    /** Whether the rank has entered the operation. */
+    /** Returns true if the rank has entered the operation. */
     public boolean entered() {
         return state != State.ABSENT;
     }
 
-    /** The row as one line of text: {@code rank=2 sequence=7 all_reduce(type=float32 op=sum count=1024) running}. */
+    /**
+     * Returns the row as one line of text: {@code rank=2 sequence=7 all_reduce(type=float32 op=sum count=1024)
+     * running}.
+     */
     public String describe() {
         return "rank=" + rank + " sequence=" + sequence + " " + call() + (entered() ? " " + state.label() : "");
     }
 
-    /** The call as text: {@code all_reduce(type=float32 op=sum count=1024)}, or {@code never entered}. */
+    /** Returns the call as text: {@code all_reduce(type=float32 op=sum count=1024)}, or {@code never entered}. */
     public String call() {
         if (!entered()) {
             return "never entered";

@@ -9,29 +9,32 @@ public enum ReduceOp {
     /** The product; integers wrap around. */
     PROD,
     /**
-     * The smallest value; NaN where a rank has NaN. {@code -0.0} and {@code 0.0} count as equal, unlike in
-     * {@link Math#min(float, float)}: where ranks have both, the result is either, the same on all ranks.
+     * The smallest value; NaN if any rank has NaN. {@code -0.0} and {@code 0.0} count as equal, unlike in {@link
+     * Math#min(float, float)}: if ranks have both, the result is one of them, the same on all ranks.
      */
     MIN,
     /**
-     * The largest value; NaN where a rank has NaN. {@code -0.0} and {@code 0.0} count as equal, unlike in
-     * {@link Math#max(float, float)}: where ranks have both, the result is either, the same on all ranks.
+     * The largest value; NaN if any rank has NaN. {@code -0.0} and {@code 0.0} count as equal, unlike in {@link
+     * Math#max(float, float)}: if ranks have both, the result is one of them, the same on all ranks.
      */
     MAX,
     /**
-     * The sum divided by the number of ranks. The sum of integers wraps around before it is divided, as in NCCL: with
-     * {@link DataType#INT8}, the average of 100 and 100 is -28. Use a type that holds the sum. Integers truncate towards
-     * zero.
+     * The sum divided by the number of ranks. The sum of integers wraps around before the division, as in NCCL: with
+     * {@link DataType#INT8}, the average of 100 and 100 is -28. Use a type that can hold the sum. The division of
+     * integers truncates towards zero.
      */
     AVG,
-    /** The bits that are set on all ranks; of integers. */
+    /** Bitwise AND: the bits that are set on all ranks. Integers only. */
     BAND,
-    /** The bits that are set on any rank; of integers. */
+    /** Bitwise OR: the bits that are set on any rank. Integers only. */
     BOR,
-    /** The bits that are set on an odd number of ranks; of integers. */
+    /** Bitwise XOR: the bits that are set on an odd number of ranks. Integers only. */
     BXOR;
 
-    /** Whether it combines elements of a type: all do, but bitwise operations integers only. */
+    /**
+     * Returns true if elements of the type can be combined. Bitwise operations combine only integers, the others every
+     * type.
+     */
     public boolean supports(DataType type) {
         return switch (this) {
             case BAND, BOR, BXOR -> !type.isFloating();
@@ -39,13 +42,13 @@ public enum ReduceOp {
         };
     }
 
-    /** The name used by the command and in messages, for example {@code sum}. */
+    /** Returns the name that the command and messages use, for example {@code sum}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
     /**
-     * The operation of a name as the command spells it.
+     * Returns the operation with a name as the command spells it.
      *
      * @param label for example {@code sum}
      * @throws IllegalArgumentException if no operation has this name

@@ -5,35 +5,37 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * A user-defined reduction of buffers in memory of the host: a Java function, or a native one.
+ * A user-defined reduction of buffers in host memory, by a Java function or a native function.
  *
- * <p>The function must be associative: ranks apply it to parts of the buffers. Every element is folded on one rank only, so
- * that all ranks receive the same bits. The order is that of the ranks, {@code ((x0 ∘ x1) ∘ x2) ∘ x3}. For a reduction that
- * is {@linkplain #commutative() commutative} it begins with the rank that folds the element: rank 2 of 4 computes {@code
- * ((x2 ∘ x3) ∘ x0) ∘ x1}. Which rank folds an element depends only on the operation, the counts and the number of ranks.
+ * <p>The function must be associative, because ranks apply it to parts of the buffers. Every element is folded on only
+ * one rank, so all ranks receive the same bits. Values are folded in rank order: {@code ((x0 ∘ x1) ∘ x2) ∘ x3}. If the
+ * reduction is {@linkplain #commutative() commutative}, folding begins with the rank that folds the element: rank 2 of
+ * 4 computes {@code ((x2 ∘ x3) ∘ x0) ∘ x1}. Which rank folds an element depends only on the operation, the counts and
+ * the number of ranks.
  *
- * <p>All ranks pass reductions of the same name, unit and commutativity; otherwise the operation throws {@link
- * MismatchedCollectiveException}. The name stands for the function, which the library cannot compare.
+ * <p>All ranks must pass reductions with the same name, unit and commutativity; otherwise the operation throws {@link
+ * MismatchedCollectiveException}. The name stands for the function, because the library cannot compare functions.
  *
- * <p>An object of this class may be used by any number of communicators and threads, if its function allows that.
+ * <p>Any number of communicators and threads may use an object of this class, if its function allows that.
  */
 public final class Reduction {
 
     /**
-     * Folds elements of one rank into those of the ranks before it.
+     * Folds the elements of one rank into those of the ranks before it.
      *
-     * <p>It is called by the thread that executes the operation: one that waits for it, or the communicator's own. It must not
-     * wait for operations of the communicator. What it throws fails the communicator on all ranks.
+     * <p>The thread that executes the operation calls the function: a thread that waits for the operation, or the
+     * communicator's thread. The function must not wait for operations of the communicator. An exception that it throws
+     * fails the communicator on all ranks.
      */
     @FunctionalInterface
     public interface Function {
 
         /**
-         * Sets every element {@code a} of the accumulator to {@code a ∘ b}, where {@code b} is the element at the same place in
-         * {@code next}.
+         * Sets every element {@code a} of the accumulator to {@code a ∘ b}, where {@code b} is the element at the same
+         * place in {@code next}.
          *
-         * @param accumulator direct, in native byte order; its remaining bytes are whole units
-         * @param next as many bytes, of the next rank; only read
+         * @param accumulator a direct buffer in native byte order; its remaining bytes are whole units
+         * @param next the elements of the next rank, as many bytes; must not be written
          */
         void fold(ByteBuffer accumulator, ByteBuffer next);
     }
@@ -41,7 +43,7 @@ public final class Reduction {
     private static final int MAX_NAME = 64;
 
     private final String name;
-    private final Function function; // null: the native one
+    private final Function function; // null for a native function
     private final long address;
     private final long context;
     private final boolean commutative;
@@ -57,9 +59,9 @@ public final class Reduction {
     }
 
     /**
-     * A reduction by a Java function.
+     * Returns a reduction by a Java function.
      *
-     * @param name what it computes, the same on all ranks; 1 to 64 characters
+     * @param name what the function computes, the same on all ranks; 1 to 64 characters
      * @param function folds elements
      */
     public static Reduction of(String name, Function function) {
@@ -69,11 +71,11 @@ public final class Reduction {
     }
 
     /**
-     * A reduction by a native function, {@code void f(const void* next, void* accumulator, int64_t bytes, void* context)}. It
-     * must not throw, nor call Java.
+     * Returns a reduction by a native function, {@code void f(const void* next, void* accumulator, int64_t bytes, void*
+     * context)}. The function must not throw or call Java.
      *
-     * @param name what it computes, the same on all ranks; 1 to 64 characters
-     * @param address of the function, in this process
+     * @param name what the function computes, the same on all ranks; 1 to 64 characters
+     * @param address the address of the function in this process
      * @param context passed to each call; may be 0
      */
     public static Reduction ofNative(String name, long address, long context) {
@@ -92,15 +94,16 @@ public final class Reduction {
         return name;
     }
 
-    /** The same reduction, declared to be commutative: the order of ranks does not matter, which saves a copy. */
+    /** Returns this reduction, declared commutative: ranks may be folded in another order, which saves a copy. */
     public Reduction commutative() {
         return new Reduction(name, function, address, context, true, unit);
     }
 
     /**
-     * The same reduction over units of several elements, such as pairs of a value and its index: a unit is never divided.
+     * Returns this reduction over units of several elements, such as pairs of a value and its index. A unit is never
+     * divided.
      *
-     * @param elements of a unit, at least 1; counts are multiples of it
+     * @param elements the number of elements in a unit, at least 1; counts must be multiples of it
      */
     public Reduction unit(int elements) {
         if (elements < 1) {
@@ -109,37 +112,37 @@ public final class Reduction {
         return new Reduction(name, function, address, context, commutative, elements);
     }
 
-    /** What it computes. */
+    /** Returns the name, which says what the function computes. */
     public String name() {
         return name;
     }
 
-    /** Whether the order of ranks does not matter. */
+    /** Returns true if ranks may be folded in another order. */
     public boolean isCommutative() {
         return commutative;
     }
 
-    /** The elements that are never divided. */
+    /** Returns the number of elements in a unit, which is never divided. */
     public int unit() {
         return unit;
     }
 
-    /** The Java function; empty if it is native. */
+    /** Returns the Java function; empty for a native function. */
     public Optional<Function> function() {
         return Optional.ofNullable(function);
     }
 
-    /** The address of the native function; 0 if it is Java. */
+    /** Returns the address of the native function; 0 for a Java function. */
     public long address() {
         return address;
     }
 
-    /** What the native function gets with each call. */
+    /** Returns the value that is passed to each call of the native function. */
     public long context() {
         return context;
     }
 
-    /** For messages: {@code user:argmax}. */
+    /** Returns the text that messages use, for example {@code user:argmax}. */
     @Override
     public String toString() {
         return "user:" + name;

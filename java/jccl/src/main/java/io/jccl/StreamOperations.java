@@ -3,7 +3,7 @@ package io.jccl;
 import io.jccl.runtime.Issuer;
 import java.util.function.Consumer;
 
-/** The operations of a communicator, ordered by a stream of its device; see {@link Communicator#on}. */
+/** The operations of a communicator on device memory, ordered by a stream; see {@link Communicator#on}. */
 public sealed interface StreamOperations extends Operations<Work> permits Issuer {
 
     /**

@@ -2,7 +2,7 @@ package io.jccl;
 
 import org.jspecify.annotations.Nullable;
 
-/** A transport between two ranks failed although both ranks live. */
+/** A transport between two ranks failed although both ranks are alive. */
 public class TransportException extends JcclException {
 
     private static final long serialVersionUID = 1L;
@@ -16,7 +16,7 @@ public class TransportException extends JcclException {
 
     /**
      * @param message what happened, with name=value pairs and the remedy
-     * @param cause what led to it, or null
+     * @param cause the exception that led to this one, or null
      */
     public TransportException(String message, @Nullable Throwable cause) {
         super(message, cause);

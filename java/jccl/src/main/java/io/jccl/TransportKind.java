@@ -2,31 +2,31 @@ package io.jccl;
 
 import java.util.Locale;
 
-/** What joins two ranks. */
+/** The kinds of transport between two ranks. */
 public enum TransportKind {
-    /** Both ranks live in one process and use each other's memory as it is. */
+    /** Both ranks are threads of one process and use each other's memory directly. */
     P2P,
     /** Two processes of one host share a memory segment. */
     SHM,
-    /** A network plug-in for NCCL: between hosts whose fabric has one. */
+    /** A network plug-in for NCCL, between hosts whose network has one. */
     PLUGIN,
-    /** InfiniBand verbs, over InfiniBand or RoCE: between hosts with adapters for it. */
+    /** InfiniBand verbs, over InfiniBand or RoCE, between hosts with adapters for it. */
     IB,
-    /** TCP sockets: between hosts, or where nothing better works. */
+    /** TCP sockets, between hosts, and between ranks that nothing faster joins. */
     SOCKET;
 
-    /** Whether data goes through a network, even where both ranks are on one host. */
+    /** Returns true if data goes through a network, even between ranks of one host. */
     public boolean isNetwork() {
         return this == PLUGIN || this == IB || this == SOCKET;
     }
 
-    /** The name used by the command and in messages, for example {@code shm}. */
+    /** Returns the name that the command and messages use, for example {@code shm}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
     /**
-     * The transport of a name as the command spells it.
+     * Returns the transport with a name as the command spells it.
      *
      * @param label for example {@code shm}
      * @throws IllegalArgumentException if no transport has this name

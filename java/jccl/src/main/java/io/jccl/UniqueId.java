@@ -15,30 +15,30 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * What the ranks of one communicator must know to find each other: the addresses of the rendezvous server, and a secret
- * that every connection proves. One rank makes it with {@link #create()}; the application moves it to the others, as bytes
- * or as text, by whatever means it has. Whoever holds the id can join the communicator, so treat it like a password.
+ * The addresses of the rendezvous server and the secret with which the ranks of one communicator find each other. Every
+ * connection proves the secret. One rank makes the id with {@link #create()}; the application sends it to the other
+ * ranks, as bytes or as text. Whoever has the id can join the communicator, so treat it like a password.
  *
  * <p>Layout of {@link #toBytes()}, at most {@value #MAX_BYTES} bytes:
  *
  * <pre>
  *   'J' 'C' version(1) n(1) secret(16) stack(8) then n times: length(1: 4 or 16) address(length) port(2, big endian);
- *   at the end CRC-32 of all before (4, big endian)
+ *   at the end the CRC-32 of all preceding bytes (4, big endian)
  * </pre>
  *
- * <p>The stack distinguishes the network namespace whose addresses these are; 0 if it is not known.
+ * <p>The stack identifies the network namespace of the addresses; 0 if it is not known.
  *
  * <p>Immutable and safe for use by any thread.
  */
 public final class UniqueId {
 
-    /** The most bytes that {@link #toBytes()} returns. */
+    /** The largest number of bytes that {@link #toBytes()} returns. */
     public static final int MAX_BYTES = 128;
 
     /** The length of the secret in bytes. */
     public static final int SECRET_BYTES = 16;
 
-    /** The most addresses that an id carries. */
+    /** The largest number of addresses in an id. */
     public static final int MAX_ADDRESSES = 5;
 
     private static final byte VERSION = 2;
@@ -75,11 +75,12 @@ public final class UniqueId {
     }
 
     /**
-     * An id of known parts.
+     * Returns an id with the given addresses and secret.
      *
      * @param addresses 1 to {@value #MAX_ADDRESSES} resolved addresses of the rendezvous server, best first
      * @param secret {@value #SECRET_BYTES} random bytes
-     * @throws IllegalArgumentException if a part is not as said
+     * @throws IllegalArgumentException if there are more or fewer addresses or bytes, or an address is not resolved or
+     *     has no port
      */
     public static UniqueId of(List<InetSocketAddress> addresses, byte[] secret) {
         Arguments.required("addresses", addresses, "1 to " + MAX_ADDRESSES + " addresses of the rendezvous server");
@@ -103,7 +104,7 @@ public final class UniqueId {
     }
 
     /**
-     * Reads what {@link #toBytes()} wrote.
+     * Reads the bytes that {@link #toBytes()} returned.
      *
      * @throws IllegalArgumentException if the bytes are not an id of this version
      */
@@ -156,7 +157,7 @@ public final class UniqueId {
         }
     }
 
-    /** The id as bytes, for moving it to other processes. Contains the secret. */
+    /** Returns the id as bytes, which can be sent to other processes. They contain the secret. */
     public byte[] toBytes() {
         ByteBuffer out = ByteBuffer.allocate(MAX_BYTES);
         out.put((byte) 'J')
@@ -180,7 +181,7 @@ public final class UniqueId {
     }
 
     /**
-     * Reads what {@link #toText()} wrote.
+     * Reads the text that {@link #toText()} returned.
      *
      * @throws IllegalArgumentException if the text is not an id of this version
      */
@@ -199,17 +200,17 @@ public final class UniqueId {
         }
     }
 
-    /** The id as one word of printable text, for environment variables and files. Contains the secret. */
+    /** Returns the id as one word of printable text, for environment variables and files. It contains the secret. */
     public String toText() {
         return TEXT_PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(toBytes());
     }
 
-    /** The addresses of the rendezvous server, best first; immutable. */
+    /** Returns the addresses of the rendezvous server, best first; immutable. */
     public List<InetSocketAddress> addresses() {
         return addresses;
     }
 
-    /** A copy of the secret, {@value #SECRET_BYTES} bytes. */
+    /** Returns a copy of the secret, {@value #SECRET_BYTES} bytes. */
     public byte[] secret() {
         return secret.clone();
     }
@@ -226,7 +227,7 @@ public final class UniqueId {
         return Arrays.hashCode(secret);
     }
 
-    /** The rendezvous server's addresses; the secret is left out, so that the text may be logged. */
+    /** Returns the addresses of the rendezvous server. The secret is left out, so the text may be logged. */
     @Override
     public String toString() {
         return "UniqueId[rendezvous=" + addresses + "]";

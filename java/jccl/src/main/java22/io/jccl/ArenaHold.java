@@ -13,15 +13,15 @@ import java.util.function.LongSupplier;
 /**
  * Keeps an arena open while an operation over one of its segments is executed: {@code Arena.close} throws meanwhile.
  *
- * <p>The JDK keeps an arena open only while a native function runs that was given one of its segments. So the operation
- * runs inside of one: C's {@code bsearch} over an array of one element, which calls its comparison once and reads
- * neither the key nor the element itself.
+ * <p>The JDK keeps an arena open only while a native function runs that received one of its segments. This class
+ * therefore executes the operation inside of a native function: C's {@code bsearch} over an array of one element. It
+ * calls its comparison function once, and reads neither the key nor the element itself.
  */
 final class ArenaHold {
 
     private static final int SPARE_FRAMES = 64;
 
-    private static final MethodHandle BSEARCH = bsearch(); // null where this JVM cannot call it
+    private static final MethodHandle BSEARCH = bsearch(); // null if this JVM cannot call it
     private static final MemorySegment COMPARISON = BSEARCH == null ? MemorySegment.NULL : comparison();
 
     private static final ThreadLocal<ArenaHold> INNERMOST = new ThreadLocal<>();
@@ -38,7 +38,7 @@ final class ArenaHold {
     /**
      * Executes an operation while the segment's arena cannot be closed.
      *
-     * @throws IllegalStateException if it is closed
+     * @throws IllegalStateException if the arena is closed already
      */
     static long run(MemorySegment segment, LongSupplier operation) {
         if (BSEARCH == null) {
@@ -80,15 +80,15 @@ final class ArenaHold {
     }
 
     /**
-     * Fails on a stack that is almost used up: what is thrown in a call from native code before the method has begun
-     * would end the process.
+     * Throws if the stack is almost used up. An exception that is thrown in a call from native code before the Java
+     * method has begun would end the process.
      */
     private static int requireStack(int frames) {
         return frames == 0 ? 0 : 1 + requireStack(frames - 1);
     }
 
-    /** What {@code bsearch} calls. Nothing may be thrown from here. */
-    @SuppressWarnings("unused") // through COMPARISON
+    /** The comparison function that {@code bsearch} calls. Must not throw. */
+    @SuppressWarnings("unused") // called through COMPARISON
     private static int compare(MemorySegment key, MemorySegment element) {
         ArenaHold hold = null;
         try {
@@ -119,7 +119,7 @@ final class ArenaHold {
                                     ValueLayout.ADDRESS)))
                     .orElse(null);
         } catch (UnsupportedOperationException | IllegalCallerException e) {
-            return null; // then an arena is known to be open when an operation is issued, and no longer
+            return null; // without a hold, an arena is checked only when an operation is issued
         }
     }
 

@@ -6,24 +6,25 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What {@link DataBuffer} has on JDK 22 and later in addition. */
+/** Adds the methods that {@link DataBuffer} has only on JDK 22 and later. */
 abstract sealed class DataBufferOnJdk22 permits DataBuffer {
 
     /**
-     * All elements of a native memory segment, without a copy. Its address may have any alignment.
+     * Returns all elements of a native memory segment, without a copy. The address of the segment may have any
+     * alignment.
      *
-     * <p>The segment's arena must stay open until the operations over the buffer have ended. A closed one is refused
-     * when an operation is issued. While an operation is executed, the arena cannot be closed: {@code Arena.close}
-     * throws an {@link IllegalStateException}. An operation whose arena was closed after it was issued and before it
-     * began fails, and its communicator with it. An arena of {@code Arena.ofAuto()} stays open by itself. Give the
-     * segment itself: of its {@code asByteBuffer()} none of this is known. The sends and receives of a group may use
-     * segments of up to 16 arenas.
+     * <p>The segment's arena must stay open until the operations over the buffer have ended. Issuing an operation over
+     * a closed arena throws. While an operation is executed, {@code Arena.close} throws an {@link
+     * IllegalStateException}. If the arena is closed after the operation was issued and before it begins, the operation
+     * fails, and its communicator with it. An arena of {@code Arena.ofAuto()} stays open by itself. Pass the segment
+     * itself: none of this is checked for the buffer that its {@code asByteBuffer()} returns. The sends and receives of
+     * a group may use segments of up to 16 arenas.
      *
-     * @param segment native, of a size that is a multiple of the type's, and of an arena that any thread may use; a
-     *     pointer that native code returned has size 0 until it is reinterpreted
+     * @param segment a native segment whose size is a multiple of the type's size, of an arena that any thread may use.
+     *     A pointer that native code returned has size 0 until it is reinterpreted
      * @param type the type of the elements, which are in native byte order
-     * @throws IllegalArgumentException if the segment is on the heap, of a confined arena, or of another size
-     * @throws IllegalStateException if its arena is closed
+     * @throws IllegalArgumentException if the segment is on the heap, belongs to a confined arena, or has another size
+     * @throws IllegalStateException if the segment's arena is closed
      */
     public static DataBuffer of(MemorySegment segment, DataType type) {
         Arguments.required("segment", segment, "a native memory segment");
@@ -47,7 +48,7 @@ abstract sealed class DataBufferOnJdk22 permits DataBuffer {
                 segment.address(), segment.byteSize() / type.bytes(), type, segment.isReadOnly(), segment, life);
     }
 
-    /** A pin cannot keep an arena open; a hold can. */
+    /** The lifetime of a segment's memory. A pin cannot keep the arena open, but {@link #runHeld} can. */
     private record SegmentLife(MemorySegment segment) implements MemoryLife {
 
         private static final MemorySegment.Scope FOR_EVER = Arena.global().scope();

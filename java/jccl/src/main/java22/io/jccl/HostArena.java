@@ -4,20 +4,21 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Segments of shared memory that are freed together. Small ones are cut from blocks, each the memory of a {@link HostBuffer};
- * a segment that would take more than half of a block is a block of its own.
+ * An arena of shared memory, which frees all its segments together. Small segments are cut from blocks, each of which
+ * is the memory of a {@link HostBuffer}. A segment that would fill more than half of a block gets a block of its own.
  */
 final class HostArena implements Arena {
 
-    /** Segments do not share lines of the cache, and reductions are faster. */
+    /** The length of a cache line: segments do not share lines, and reductions over them are faster. */
     private static final long MIN_ALIGNMENT = 64;
 
     private static final long MIN_BLOCK_BYTES = 2L << 20; // one huge page
     private static final long MAX_BLOCK_BYTES = 64L << 20;
-    private static final long BLOCK_ALIGNMENT = 4096; // at least
+    private static final long BLOCK_ALIGNMENT = 4096; // the smallest alignment of a block's address
 
     private final Arena life = Arena.ofShared();
-    private MemorySegment rest = MemorySegment.NULL; // of the newest block; guarded by this, as the next
+    // the free part of the newest block; guarded by this, like nextBlockBytes
+    private MemorySegment rest = MemorySegment.NULL;
     private long nextBlockBytes = MIN_BLOCK_BYTES;
 
     @Override
@@ -33,7 +34,7 @@ final class HostArena implements Arena {
             throw new IllegalStateException("byteSize=" + byteSize + ": this arena is closed; open another one");
         }
         long alignment = Math.max(byteAlignment, MIN_ALIGNMENT);
-        long bytes = Math.max(byteSize, 1); // so that every segment has an address of its own
+        long bytes = Math.max(byteSize, 1); // so that every segment has a different address
         long needed = bytes + (alignment > BLOCK_ALIGNMENT ? alignment : 0);
         if (needed < 0) {
             throw new IllegalArgumentException("byteSize=" + byteSize + " byteAlignment=" + byteAlignment
@@ -66,7 +67,7 @@ final class HostArena implements Arena {
         HostBuffer buffer = HostBuffer.allocate(bytes);
         try {
             return MemorySegment.ofAddress(buffer.address()).reinterpret(bytes, life, ended -> buffer.close());
-        } catch (RuntimeException e) { // the arena is closed
+        } catch (RuntimeException e) { // the arena was closed meanwhile
             buffer.close();
             throw e;
         }

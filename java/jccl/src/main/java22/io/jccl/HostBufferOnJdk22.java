@@ -4,31 +4,34 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 
-/** What {@link HostBuffer} has on JDK 22 and later in addition. */
+/** Adds the methods that {@link HostBuffer} has only on JDK 22 and later. */
 abstract sealed class HostBufferOnJdk22 permits HostBuffer {
 
     abstract HostMemory memory();
 
     /**
-     * Opens an arena whose segments are memory of this class: the other ranks of this host use them in place, as they use a
-     * {@link HostBuffer}, without a registration. Give the segments to {@link DataBuffer#of(MemorySegment, DataType)}. Any
-     * thread may allocate and use them.
+     * Opens an arena of memory like that of a {@link HostBuffer}: the ranks of this host use its segments in place,
+     * without a registration. Pass the segments to {@link DataBuffer#of(MemorySegment, DataType)}. Any thread may
+     * allocate and use them.
      *
-     * <p>Segments start zeroed, at addresses that are multiples of 64 at least. Small ones share blocks of 2 MiB and more, in
-     * which no memory is free before the arena is closed. Larger ones have the pages that {@link HostBuffer#allocate} gives them.
+     * <p>Segments start zeroed, and their addresses are multiples of at least 64. Small segments share blocks of 2 MiB
+     * and more, which are freed only when the arena is closed. Larger segments have the same kinds of pages as {@link
+     * HostBuffer#allocate}.
      *
-     * <p>{@code close()} ends all segments. Unlike an {@code Arena.ofShared()}, it may be called while an operation over a
-     * segment is executed: the memory stays until that operation has ended. An arena that nobody closes keeps its memory.
+     * <p>{@code close()} ends all segments. Unlike the arena of {@code Arena.ofShared()}, this one can be closed while
+     * an operation over a segment is executed: the memory stays until that operation has ended. An arena that is never
+     * closed is never freed.
      */
     public static Arena openArena() {
         return new HostArena();
     }
 
     /**
-     * The whole memory as a segment that any thread may use, also where it is larger than 2 GiB.
+     * Returns the whole memory as a segment that any thread may use, even if it is larger than 2 GiB.
      *
-     * <p>The segment keeps the memory of a buffer that nobody refers to. It does not keep this buffer open: after
-     * {@link HostBuffer#close} it shows memory of its own, which is zero at first, and operations over it are refused.
+     * <p>While the segment is reachable, the garbage collector does not free the memory. The segment does not keep this
+     * buffer open, however: after {@link HostBuffer#close} the segment shows separate memory, which is zero at first,
+     * and operations refuse it.
      *
      * @throws IllegalStateException if the buffer is closed
      */
