@@ -17,16 +17,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Which algorithm, protocol and channels an operation uses, and on which device. */
+/** Settings of the algorithm, protocol and channels of operations, and of the device of the rank. */
 public final class AlgorithmSettings {
 
-    /** The most channels that a communicator can have. */
+    /** The largest number of channels that a communicator can have. */
     public static final int MAX_CHANNELS = 64;
 
     private static final int MIB = 1024 * 1024;
     private static final SettingGroup GROUP = new SettingGroup("Algorithms, protocols and channels");
 
-    /** Which algorithms may be used. */
     public static final Setting<String> ALGO = GROUP.add(
             "JCCL_ALGO",
             "NCCL_ALGO",
@@ -34,7 +33,6 @@ public final class AlgorithmSettings {
             "",
             "Which algorithms may be used. `auto` lets the cost model choose for each operation.");
 
-    /** Which protocols may be used. */
     public static final Setting<String> PROTO = GROUP.add(
             "JCCL_PROTO",
             "NCCL_PROTO",
@@ -42,7 +40,6 @@ public final class AlgorithmSettings {
             "",
             "Which protocols may be used. `auto` lets the cost model choose for each operation.");
 
-    /** The GPU of this rank. */
     public static final Setting<Optional<Integer>> DEVICE = GROUP.add(
             "JCCL_DEVICE",
             "",
@@ -51,7 +48,6 @@ public final class AlgorithmSettings {
             "The GPU of this rank by its number in this process, so that its operations take device memory. All ranks of a"
                     + " communicator have one, or none has; several may share one.");
 
-    /** At least so many channels. */
     public static final Setting<Integer> MIN_NCHANNELS = GROUP.add(
             "JCCL_MIN_NCHANNELS",
             List.of("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MIN_NRINGS"),
@@ -60,7 +56,6 @@ public final class AlgorithmSettings {
             "At least so many channels, on memory of the host 32 at most; 0 is no bound. Every channel beyond the first has a"
                     + " thread on the host.");
 
-    /** At most so many channels. */
     public static final Setting<Integer> MAX_NCHANNELS = GROUP.add(
             "JCCL_MAX_NCHANNELS",
             List.of("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"),
@@ -68,7 +63,6 @@ public final class AlgorithmSettings {
             0,
             "At most so many channels; 0 is no bound.");
 
-    /** Whether rings may change network devices. */
     public static final Setting<Integer> CROSS_NIC = GROUP.add(
             "JCCL_CROSS_NIC",
             "NCCL_CROSS_NIC",
@@ -77,7 +71,6 @@ public final class AlgorithmSettings {
             "Whether a ring may leave a host by another network device than it came in by. 0: never, all traffic of a rail"
                     + " stays on it; 1: wherever it gives no less bandwidth; 2: where it gives more.");
 
-    /** Threads of a GPU's channel. */
     public static final Setting<Integer> NTHREADS = GROUP.add(
             "JCCL_NTHREADS",
             "NCCL_NTHREADS",
@@ -86,7 +79,6 @@ public final class AlgorithmSettings {
             "How many threads each channel of a GPU has: whole warps of 32; 0 chooses for each protocol. The more, the more"
                     + " bytes an operation needs before it uses a further channel (`JCCL_THREAD_THRESHOLDS`).");
 
-    /** The size of a step. */
     public static final Setting<Integer> CHUNK_BYTES = GROUP.add(
             "JCCL_CHUNK_BYTES",
             "",
@@ -94,7 +86,6 @@ public final class AlgorithmSettings {
             0,
             "How many bytes travel in one step; 0 chooses for each operation. Never more than a slot holds.");
 
-    /** The constants of the cost model. */
     public static final Setting<Optional<Path>> TUNING_PROFILE = GROUP.add(
             "JCCL_TUNING_PROFILE",
             "JCCL_HOST_COSTS",
@@ -103,7 +94,6 @@ public final class AlgorithmSettings {
             "A file with the constants of the cost model, as `jccl tune -o FILE` writes it, to use instead of the built-in"
                     + " ones; must have the same content on all ranks.");
 
-    /** Where LL128 may be used between GPUs. */
     public static final Setting<String> LL128 = GROUP.add(
             "JCCL_LL128",
             "",
@@ -114,7 +104,6 @@ public final class AlgorithmSettings {
                     + " where it has not been measured. `force`: everywhere; where a link"
                     + " tears 128-byte lines results are wrong and nothing says so. Between host ranks it always works.");
 
-    /** Whether switches may reduce. */
     public static final Setting<Integer> NVLS_ENABLE = GROUP.add(
             "JCCL_NVLS_ENABLE",
             "NCCL_NVLS_ENABLE",
@@ -124,7 +113,6 @@ public final class AlgorithmSettings {
                     + " initialisation fails and says why; 2 where it can. It can on one host, between GPUs of their own of"
                     + " compute capability 9.0 or later that all hang on NVSwitch, with a driver for CUDA 12.1 or later. `NCCL_NVLS_ENABLE=1` means 2, as for NCCL.");
 
-    /** What goes through the switch at a time. */
     public static final Setting<Integer> NVLS_CHUNKSIZE = GROUP.add(
             "JCCL_NVLS_CHUNKSIZE",
             "NCCL_NVLS_CHUNKSIZE",
@@ -133,7 +121,6 @@ public final class AlgorithmSettings {
             "How many bytes of a channel go through the NVLink switch at a time; the same on all ranks. Each rank takes three"
                     + " times as much memory for each channel.");
 
-    /** Whether networks may reduce. */
     public static final Setting<Boolean> COLLNET_ENABLE = GROUP.add(
             "JCCL_COLLNET_ENABLE",
             "NCCL_COLLNET_ENABLE",
@@ -143,7 +130,6 @@ public final class AlgorithmSettings {
                     + " `JCCL_NET_PLUGIN` names and every rank has. Where one has not, none uses it, and a warning says why."
                     + " On memory of GPUs `collnetdirect` is for all-reduces alone.");
 
-    /** From how many hosts on. */
     public static final Setting<Integer> COLLNET_NODE_THRESHOLD = GROUP.add(
             "JCCL_COLLNET_NODE_THRESHOLD",
             "NCCL_COLLNET_NODE_THRESHOLD",
@@ -151,7 +137,6 @@ public final class AlgorithmSettings {
             2,
             "With fewer hosts than this the network does not reduce.");
 
-    /** Bytes per thread. */
     public static final Setting<List<Integer>> THREAD_THRESHOLDS = GROUP.add(
             "JCCL_THREAD_THRESHOLDS",
             "NCCL_THREAD_THRESHOLDS",

@@ -5,12 +5,11 @@ import static io.jccl.config.ValueTypes.word;
 
 import java.util.List;
 
-/** What only the command {@code jccl} reads. */
+/** Settings that only the {@code jccl} command reads. */
 public final class CommandSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("The jccl command");
 
-    /** What the command logs. */
     public static final Setting<String> DEBUG = GROUP.add(
             "JCCL_DEBUG",
             "",
@@ -19,7 +18,6 @@ public final class CommandSettings {
             "What the `jccl` command writes to standard error. The library itself logs through SLF4J, to loggers below"
                     + " `io.jccl`, and leaves levels to the application.");
 
-    /** How its JVMs are started. */
     public static final Setting<String> JAVA_OPTS = GROUP.add(
             "JCCL_JAVA_OPTS",
             "",

@@ -8,8 +8,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The variables of this process, as every rank reads them. Java decodes them by the locale, which may differ between hosts: the
- * same secret with an umlaut would become two. Values of JCCL's and NCCL's variables are UTF-8 here, whatever the locale.
+ * The environment variables of this process, read in the same way on every rank. Java decodes values by the locale,
+ * which may differ between hosts: a secret with an umlaut would become different texts. This class therefore decodes
+ * the values of JCCL's and NCCL's variables as UTF-8, whatever the locale.
  */
 public final class EnvironmentVariables {
 
@@ -17,7 +18,7 @@ public final class EnvironmentVariables {
 
     private EnvironmentVariables() {}
 
-    /** All variables; where the kernel does not show their bytes, as Java decodes them. */
+    /** Returns all variables. If the kernel does not show their bytes, returns them as Java decodes them. */
     public static Map<String, String> all() {
         Map<String, String> decoded = System.getenv();
         if (decoded.values().stream().allMatch(EnvironmentVariables::isAscii)) {
@@ -26,15 +27,15 @@ public final class EnvironmentVariables {
         try {
             return decoded(decoded, Files.readAllBytes(Path.of("/proc/self/environ")));
         } catch (IOException e) {
-            return decoded; // not Linux, or a process that cannot be dumped
+            return decoded; // not Linux, or the process is not dumpable, so that the kernel hides the file
         }
     }
 
     /**
-     * The variables with those of ours taken from their bytes.
+     * Returns the variables, with the values of JCCL's and NCCL's decoded from their bytes.
      *
-     * @param decoded as Java decodes them
-     * @param raw each variable with a zero behind it
+     * @param decoded the variables as Java decodes them
+     * @param raw the bytes of the variables, each followed by a zero
      */
     static Map<String, String> decoded(Map<String, String> decoded, byte[] raw) {
         Map<String, String> all = new HashMap<>(decoded);

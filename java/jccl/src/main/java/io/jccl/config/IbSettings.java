@@ -10,12 +10,11 @@ import io.jccl.TransportKind;
 import java.util.List;
 import java.util.Optional;
 
-/** How InfiniBand verbs are used. */
+/** Settings of InfiniBand verbs. */
 public final class IbSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("InfiniBand and RoCE");
 
-    /** No verbs. */
     public static final Setting<Boolean> IB_DISABLE = GROUP.add(
             "JCCL_IB_DISABLE",
             List.of(NcclNet.NAME, "NCCL_IB_DISABLE"),
@@ -23,13 +22,15 @@ public final class IbSettings {
             false,
             "1: InfiniBand verbs are not used; networks are reached by sockets.");
 
-    /** Whether verbs are tried where there are adapters: unless they are forbidden, or another transport is asked for. */
+    /**
+     * Returns true if verbs are tried on hosts with adapters: they are not disabled, and no other transport is
+     * required.
+     */
     public static boolean tried(Settings settings) {
         Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);
         return !settings.get(IB_DISABLE) && (only.isEmpty() || only.get() == TransportKind.IB);
     }
 
-    /** Which adapters. */
     public static final Setting<String> IB_HCA = GROUP.add(
             "JCCL_IB_HCA",
             "NCCL_IB_HCA",
@@ -42,7 +43,6 @@ public final class IbSettings {
             "Which adapters to use: names or beginnings of names, each with `:PORT` if only that port is meant, separated by commas;"
                     + " `=` in front for exact names, `^` for all others, as in `^=mlx5_3:1`. Empty: all that are up.");
 
-    /** Which GID. */
     public static final Setting<Integer> IB_GID_INDEX = GROUP.add(
             "JCCL_IB_GID_INDEX",
             "NCCL_IB_GID_INDEX",
@@ -51,7 +51,6 @@ public final class IbSettings {
             "The index of the GID that RoCE connections use. -1: the one that is an address of the port's own network interface and of"
                     + " the version that `JCCL_IB_ROCE_VERSION_NUM` says.");
 
-    /** Which version of RoCE. */
     public static final Setting<Integer> IB_ROCE_VERSION_NUM = GROUP.add(
             "JCCL_IB_ROCE_VERSION_NUM",
             "NCCL_IB_ROCE_VERSION_NUM",
@@ -59,7 +58,6 @@ public final class IbSettings {
             2,
             "The version of RoCE whose GIDs are preferred where the index is chosen.");
 
-    /** Which address family of GIDs. */
     public static final Setting<String> IB_ADDR_FAMILY = GROUP.add(
             "JCCL_IB_ADDR_FAMILY",
             "NCCL_IB_ADDR_FAMILY",
@@ -67,7 +65,6 @@ public final class IbSettings {
             "AF_INET",
             "Which family of addresses is preferred where the GID index is chosen: IPv4 (`AF_INET`) or IPv6 (`AF_INET6`).");
 
-    /** The wait for an acknowledgement. */
     public static final Setting<Integer> IB_TIMEOUT = GROUP.add(
             "JCCL_IB_TIMEOUT",
             "NCCL_IB_TIMEOUT",
@@ -75,7 +72,6 @@ public final class IbSettings {
             20,
             "A queue pair waits 4.096 µs · 2^timeout for an acknowledgement before it tries again; 0 waits for ever.");
 
-    /** How often is tried again. */
     public static final Setting<Integer> IB_RETRY_CNT = GROUP.add(
             "JCCL_IB_RETRY_CNT",
             "NCCL_IB_RETRY_CNT",
@@ -83,7 +79,6 @@ public final class IbSettings {
             7,
             "How often a queue pair tries again before the operation fails. Soft-RoCE takes 7 for ever.");
 
-    /** The traffic class. */
     public static final Setting<Integer> IB_TC = GROUP.add(
             "JCCL_IB_TC",
             "NCCL_IB_TC",
@@ -91,11 +86,9 @@ public final class IbSettings {
             0,
             "The traffic class of RoCE packets (its upper six bits are the DSCP).");
 
-    /** The service level. */
     public static final Setting<Integer> IB_SL =
             GROUP.add("JCCL_IB_SL", "NCCL_IB_SL", integer(0, 15), 0, "The service level of InfiniBand packets.");
 
-    /** The partition. */
     public static final Setting<Integer> IB_PKEY = GROUP.add(
             "JCCL_IB_PKEY",
             "NCCL_IB_PKEY",
@@ -103,7 +96,6 @@ public final class IbSettings {
             0,
             "The index of the partition key in the port's table.");
 
-    /** Queue pairs per connection. */
     public static final Setting<Integer> IB_QPS_PER_CONNECTION = GROUP.add(
             "JCCL_IB_QPS_PER_CONNECTION",
             "NCCL_IB_QPS_PER_CONNECTION",
@@ -112,7 +104,6 @@ public final class IbSettings {
             "How many queue pairs carry one connection between two ranks, so that a fabric that hashes flows uses several paths;"
                     + " must be the same on all ranks.");
 
-    /** Whether messages are split. */
     public static final Setting<Boolean> IB_SPLIT_DATA_ON_QPS = GROUP.add(
             "JCCL_IB_SPLIT_DATA_ON_QPS",
             "NCCL_IB_SPLIT_DATA_ON_QPS",
@@ -121,7 +112,6 @@ public final class IbSettings {
             "1: every message is split over all queue pairs of its connection; 0: the queue pairs carry whole"
                     + " messages in rotation. Must be the same on all ranks.");
 
-    /** Relaxed ordering. */
     public static final Setting<Boolean> IB_PCI_RELAXED_ORDERING = GROUP.add(
             "JCCL_IB_PCI_RELAXED_ORDERING",
             "NCCL_IB_PCI_RELAXED_ORDERING",
@@ -129,7 +119,6 @@ public final class IbSettings {
             true,
             "1: adapters that offer it may write payload to memory in any order, which helps some processors; 0: never.");
 
-    /** Which library. */
     public static final Setting<String> IB_LIBRARY = GROUP.add(
             "JCCL_IB_LIBRARY",
             "",

@@ -9,12 +9,11 @@ import java.math.BigInteger;
 import java.util.List;
 import java.util.Optional;
 
-/** What the launcher sets for each process of a job. */
+/** Settings that a launcher gives each process of a job. */
 public final class LaunchSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Launch");
 
-    /** This process's rank. */
     public static final Setting<Optional<Integer>> RANK = GROUP.add(
             "JCCL_RANK",
             "",
@@ -23,7 +22,6 @@ public final class LaunchSettings {
             "This process's rank, from 0. Read by `Communicator.fromEnvironment` together with `JCCL_SIZE` and"
                     + " `JCCL_RENDEZVOUS`; without all three the launcher's own variables are used.");
 
-    /** The number of ranks. */
     public static final Setting<Optional<Integer>> SIZE = GROUP.add(
             "JCCL_SIZE",
             "",
@@ -31,7 +29,6 @@ public final class LaunchSettings {
             Optional.empty(),
             "The number of ranks of the job.");
 
-    /** This process's rank among those of its host. */
     public static final Setting<Optional<Integer>> LOCAL_RANK = GROUP.add(
             "JCCL_LOCAL_RANK",
             "",
@@ -39,7 +36,6 @@ public final class LaunchSettings {
             Optional.empty(),
             "This process's rank among those of its host.");
 
-    /** The number of ranks on this process's host. */
     public static final Setting<Optional<Integer>> LOCAL_SIZE = GROUP.add(
             "JCCL_LOCAL_SIZE",
             "",
@@ -47,7 +43,6 @@ public final class LaunchSettings {
             Optional.empty(),
             "The number of ranks on this process's host; where it is not set it is found while ranks meet.");
 
-    /** Where rank 0 waits for the others. */
     public static final Setting<Optional<String>> RENDEZVOUS = GROUP.add(
             "JCCL_RENDEZVOUS",
             "",
@@ -56,7 +51,6 @@ public final class LaunchSettings {
             "Where rank 0 waits for the others: `HOST:PORT/SECRET`, with a secret that only the ranks know; `HOST:PORT` in"
                     + " a network that is trusted; or `file:/PATH`, a file that rank 0 writes and all ranks can read.");
 
-    /** Where ranks are found that a process joins. */
     public static final Setting<Optional<String>> JOIN = GROUP.add(
             "JCCL_JOIN",
             "",
@@ -66,7 +60,6 @@ public final class LaunchSettings {
                     + " ranks, with the secret of the job in `JCCL_RENDEZVOUS=HOST:PORT/SECRET`; or `file:/DIRECTORY` of"
                     + " the ranks' `JCCL_MEMBER_FILE`. `JCCL_RANK`, if set, says in which order processes join.");
 
-    /** Where processes that join find this rank. */
     public static final Setting<Integer> MEMBER_PORT = GROUP.add(
             "JCCL_MEMBER_PORT",
             "",
@@ -75,7 +68,6 @@ public final class LaunchSettings {
             "The port, plus `JCCL_LOCAL_RANK` if that is set, where processes that join find this rank while it calls"
                     + " `reform`, so that a launcher can name it in `JCCL_JOIN`; 0: none that is known in advance.");
 
-    /** Where this rank writes how to find it. */
     public static final Setting<Optional<String>> MEMBER_FILE = GROUP.add(
             "JCCL_MEMBER_FILE",
             "",
@@ -84,7 +76,6 @@ public final class LaunchSettings {
             "The file into which this rank writes how processes that join find it, with the secret of the job, readable for"
                     + " its user only. All ranks have files of their own, named `member-...`, in one directory.");
 
-    /** Which host this rank is on. */
     public static final Setting<Optional<String>> HOST_ID = GROUP.add(
             "JCCL_HOST_ID",
             "NCCL_HOSTID",
@@ -93,7 +84,6 @@ public final class LaunchSettings {
             "Which host this rank is on, instead of the kernel's boot id: ranks with the same id share one. Different"
                     + " ids on one host make it several simulated hosts.");
 
-    /** The processors of this process. */
     public static final Setting<Optional<BigInteger>> CPU_AFFINITY = GROUP.add(
             "JCCL_CPU_AFFINITY",
             "",

@@ -7,31 +7,31 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.helpers.NOPLoggerFactory;
 
 /**
- * Warnings about what all ranks and communicators of a process find alike: each is logged once. Where SLF4J has no provider,
- * which drops every record, they go to standard error.
+ * Logs each warning once in a process, because all its ranks and communicators would repeat it. If SLF4J has no
+ * provider and would drop every record, the warnings go to standard error.
  */
 public final class LoggedOnce {
 
     private static final Set<String> WARNINGS = ConcurrentHashMap.newKeySet();
 
-    /** The classes of slf4j-nop, versions 2 and 1.7: an application that has one of them wants silence. */
+    /** The classes of slf4j-nop, versions 2 and 1.7. An application that has one of them wants no log output. */
     private static final List<String> SILENT =
             List.of("org.slf4j.nop.NOPServiceProvider", "org.slf4j.impl.StaticLoggerBinder");
 
     private LoggedOnce() {}
 
-    /** Logs a warning unless this process has logged it before. */
+    /** Logs a warning, unless this process has logged it before. */
     public static void warn(Class<?> logger, String warning) {
         if (WARNINGS.add(warning)) {
             LoggerFactory.getLogger(logger)
-                    .warn(warning); // most processes have none, and need no logging to be started
+                    .warn(warning); // most processes have no warnings, and then start no logging
             if (LoggerFactory.getILoggerFactory() instanceof NOPLoggerFactory && !IsSilenced.BY_CHOICE) {
                 System.err.println("jccl: warning: " + warning);
             }
         }
     }
 
-    /** Loaded with the first warning that would be lost. */
+    /** Loaded with the first warning that SLF4J would drop. */
     private static final class IsSilenced {
         static final boolean BY_CHOICE = SILENT.stream().anyMatch(IsSilenced::isThere);
 

@@ -4,14 +4,13 @@ import static io.jccl.config.ValueTypes.size;
 
 import java.util.List;
 
-/** How much memory connections have. */
+/** Settings of the memory of connections and of staging. */
 public final class MemorySettings {
 
     private static final int KIB = 1024;
     private static final int MIB = 1024 * KIB;
     private static final SettingGroup GROUP = new SettingGroup("Memory");
 
-    /** Memory of SIMPLE. */
     public static final Setting<Integer> BUFFSIZE = GROUP.add(
             "JCCL_BUFFSIZE",
             "NCCL_BUFFSIZE",
@@ -20,7 +19,6 @@ public final class MemorySettings {
             4 * MIB,
             "Memory of one connection for the protocol SIMPLE, shared by 8 slots.");
 
-    /** Memory of LL. */
     public static final Setting<Integer> LL_BUFFSIZE = GROUP.add(
             "JCCL_LL_BUFFSIZE",
             "NCCL_LL_BUFFSIZE",
@@ -29,7 +27,6 @@ public final class MemorySettings {
             512 * KIB,
             "Memory of one connection for the protocol LL, shared by 8 slots; half of it carries data.");
 
-    /** Memory of LL128. */
     public static final Setting<Integer> LL128_BUFFSIZE = GROUP.add(
             "JCCL_LL128_BUFFSIZE",
             "NCCL_LL128_BUFFSIZE",
@@ -38,7 +35,6 @@ public final class MemorySettings {
             4800 * KIB,
             "Memory of one connection for the protocol LL128, shared by 8 slots; 15 of 16 parts carry data.");
 
-    /** Pinned memory of staged operations. */
     public static final Setting<Integer> GPU_HOST_STAGING_BUFFSIZE = GROUP.add(
             "JCCL_GPU_HOST_STAGING_BUFFSIZE",
             "JCCL_GPU_STAGED_BUFFSIZE",

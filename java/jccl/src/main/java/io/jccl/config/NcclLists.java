@@ -13,7 +13,7 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Lists under NCCL's names, as JCCL writes them: what JCCL cannot use is left out of them. */
+/** Reads lists under NCCL's names and rewrites them in JCCL's form, without the parts that JCCL cannot use. */
 final class NcclLists {
 
     private static final String PREFIXES = "^[\\^=]*";
@@ -25,10 +25,10 @@ final class NcclLists {
             "names separated by commas, each with a :port from 1 to 255 if wanted and without"
                     + " rail and plane, with ^ or = in front of the whole list only";
 
-    /** To leave out what JCCL does not have changes nothing. */
+    /** Algorithms that only NCCL has. Excluding them with {@code ^} has no effect in JCCL, so it causes no warning. */
     private static final Set<String> NCCL_ALONE_HAS = Set.of("nvlstree", "pat");
 
-    /** Compiled when such a text is set: most processes set none. */
+    /** Patterns, compiled when the first such text is set; most processes set none. */
     private static final class Forms {
         static final Pattern NETWORK = Pattern.compile("[0-9a-fA-F.:]+/[0-9]{1,3}");
         static final Pattern PORT = Pattern.compile("[1-9]|[1-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5]");
@@ -36,7 +36,7 @@ final class NcclLists {
 
     private NcclLists() {}
 
-    /** Names of network interfaces; networks such as 10.0.0.0/8 are JCCL's addition. */
+    /** Reads names of network interfaces. Networks such as 10.0.0.0/8 are an extension of JCCL. */
     static NcclReading<String> interfaces(String name, String text, NcclReading<String> plain) {
         return devices(
                 text,
@@ -45,7 +45,9 @@ final class NcclLists {
                 entry -> entry.contains("/") && !Forms.NETWORK.matcher(entry).matches() ? "" : entry);
     }
 
-    /** Names of adapters with ports; NCCL's numbers of rails and planes behind the port are left out. */
+    /**
+     * Reads names of adapters with ports. Numbers of rails and planes, which NCCL allows after the port, are dropped.
+     */
     static NcclReading<String> adapters(String name, String text, NcclReading<String> plain) {
         return devices(text, plain, ADAPTERS, entry -> {
             String[] parts = entry.split(":", -1);
@@ -54,7 +56,10 @@ final class NcclLists {
         });
     }
 
-    /** A list with {@code ^} or {@code =} in front. Anywhere else NCCL takes them for a part of a name. */
+    /**
+     * Reads a list with {@code ^} or {@code =} in front. Elsewhere in the list NCCL takes these characters as part of a
+     * name.
+     */
     private static NcclReading<String> devices(
             String text, NcclReading<String> plain, String expected, UnaryOperator<String> normal) {
         if (!plain.isClean()) {
@@ -81,11 +86,7 @@ final class NcclLists {
         return changed ? NcclReading.instead(used, expected) : NcclReading.of(used);
     }
 
-    /**
-     * Up to so many numbers. As C's {@code scanf} does, this stops at the first word that is no number.
-     *
-     * @param count how many
-     */
+    /** Reads up to {@code count} numbers. Stops at the first word that is not a number, as C's {@code scanf} does. */
     static NcclReading<List<Integer>> numbers(String text, int count, String expected, int min, int max) {
         List<Integer> values = new ArrayList<>();
         boolean changed = false;
@@ -105,9 +106,9 @@ final class NcclLists {
     }
 
     /**
-     * Names to use, or after {@code ^} those not to use, for all collectives or for one of them each.
+     * Reads names to use, or after {@code ^} names to exclude, for all collectives or for single ones.
      *
-     * @param names those that JCCL has
+     * @param names the names that JCCL knows
      */
     static NcclReading<String> selection(String text, Set<String> names, String expected) {
         StringJoiner used = new StringJoiner(";");
@@ -133,10 +134,10 @@ final class NcclLists {
     }
 
     /**
-     * Returns the parts of a list that JCCL has.
+     * The part of a list that JCCL can use.
      *
-     * @param list empty where nothing is restricted
-     * @param changed whether the list says more than that
+     * @param list the names; empty if the list restricts nothing
+     * @param changed true if the list contained anything else
      */
     private record Selected(String list, boolean changed) {}
 

@@ -1,8 +1,8 @@
 package io.jccl.config;
 
 /**
- * NCCL's choice of a network, which is a choice between JCCL's transports between hosts: {@code Socket}, {@code IB}, or
- * what a plug-in calls itself.
+ * Reads {@code NCCL_NET}, NCCL's choice of a network: {@code Socket}, {@code IB}, or the name that a plug-in gives
+ * itself. In JCCL it chooses between the transports between hosts.
  */
 final class NcclNet {
 
@@ -13,7 +13,7 @@ final class NcclNet {
 
     private NcclNet() {}
 
-    /** {@code JCCL_NET_PLUGIN}: none for the networks that need none. */
+    /** Reads the value for {@code JCCL_NET_PLUGIN}: {@code none} for the two networks that need no plug-in. */
     static NcclReading<String> plugin(String name, String text, NcclReading<String> plain) {
         if (!name.equals(NAME)) {
             return plain;
@@ -22,7 +22,7 @@ final class NcclNet {
         return own ? NcclReading.of(NetworkSettings.NO_PLUGIN) : NcclReading.unset();
     }
 
-    /** {@code JCCL_IB_DISABLE}: yes for sockets. */
+    /** Reads the value for {@code JCCL_IB_DISABLE}: true for {@code Socket}. */
     static NcclReading<Boolean> verbs(String name, String text, NcclReading<Boolean> plain) {
         if (!name.equals(NAME)) {
             return plain;

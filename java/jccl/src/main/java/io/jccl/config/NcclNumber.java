@@ -5,18 +5,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A number as NCCL reads it, by C's {@code strtoll} with base 0: decimal, hexadecimal after {@code 0x}, octal after
- * {@code 0}, up to the first character that is no digit.
+ * A number as NCCL reads it, with C's {@code strtoll} and base 0: decimal, hexadecimal after {@code 0x}, octal after
+ * {@code 0}, up to the first character that is not a digit.
  *
  * @param value the number
- * @param rest what follows it, without blanks round it
+ * @param rest the text that follows the number, without surrounding blanks
  */
 record NcclNumber(long value, String rest) {
 
     private static final Pattern FORM =
             Pattern.compile("([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))(.*)", Pattern.DOTALL);
 
-    /** The number that a text begins with; empty where it begins with none, or with one beyond 64 bits. */
+    /** Returns the number at the beginning of a text; empty if there is none or it does not fit 64 bits. */
     static Optional<NcclNumber> parse(String text) {
         Matcher form = FORM.matcher(text.strip());
         if (!form.matches()) {
@@ -33,10 +33,10 @@ record NcclNumber(long value, String rest) {
     }
 
     /**
-     * A whole number in a range that may be narrower than NCCL's.
+     * Reads a whole number and fits it to a range that may be narrower than NCCL's.
      *
      * @param expected what JCCL expects, for the warning
-     * @param step what the number must be a multiple of
+     * @param step the result is rounded to a multiple of this number
      */
     static NcclReading<Integer> fit(String text, String expected, int min, int max, int step) {
         Optional<NcclNumber> read = parse(text);
@@ -54,7 +54,7 @@ record NcclNumber(long value, String rest) {
                 : NcclReading.instead(fitted, expected);
     }
 
-    /** Returns true if the number is one of those that NCCL itself has for "not set". */
+    /** Returns true if the number is one by which NCCL itself means "not set". */
     private boolean isUnset() {
         return value == -1 || value == -2 || value == Integer.MIN_VALUE;
     }

@@ -6,9 +6,9 @@ import java.util.function.Function;
 /**
  * The meaning of a text under one of NCCL's names for a setting.
  *
- * @param value what is used; empty where the text leaves the setting as it is
- * @param expected what JCCL expects, where it does not use the text as it stands; empty where it does, and where NCCL too
- *     takes the text for "not set"
+ * @param value the value to use; empty if the text does not change the setting
+ * @param expected what JCCL expects, if it does not use the text as it stands, for a warning. Empty if it does, and if
+ *     NCCL also reads the text as "not set"
  * @param <T> the value's class
  */
 record NcclReading<T>(Optional<T> value, String expected) {
@@ -33,17 +33,17 @@ record NcclReading<T>(Optional<T> value, String expected) {
         return new NcclReading<>(Optional.empty(), expected);
     }
 
-    /** Returns true if nobody needs a warning. */
+    /** Returns true if the reading needs no warning. */
     boolean isClean() {
         return expected.isEmpty();
     }
 
-    /** This reading, or another where this one is of no use. */
+    /** Returns this reading, or the other if this one needs a warning and has no value. */
     NcclReading<T> or(NcclReading<T> other) {
         return isClean() || value.isPresent() ? this : other;
     }
 
-    /** This reading with another value in the place of its own. */
+    /** Returns this reading with its value converted. */
     <U> NcclReading<U> map(Function<? super T, U> other) {
         return new NcclReading<>(value.map(other), expected);
     }

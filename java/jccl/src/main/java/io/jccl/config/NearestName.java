@@ -4,17 +4,17 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** Which known name a misspelt one is nearest to. */
+/** Finds the known name that is nearest to a misspelt one. */
 public final class NearestName {
 
     private NearestName() {}
 
-    /** A clause for a message: the nearest name, or where all are listed when none is near. */
+    /** Returns a clause for a message: the nearest name, or the command that lists all names if none is near. */
     static String suggestion(String name, Collection<String> known) {
         return nearest(name, known).map(near -> "did you mean " + near + "?").orElse("`jccl env` lists all settings");
     }
 
-    /** The known name with the fewest edits, if they are few enough to be a slip. */
+    /** Returns the known name with the fewest edits, if they are few enough for a slip. */
     public static Optional<String> nearest(String name, Collection<String> known) {
         int slip = Math.max(2, name.length() / 4);
         return known.stream()
@@ -23,7 +23,10 @@ public final class NearestName {
                         .thenComparing(Comparator.naturalOrder()));
     }
 
-    /** The fewest characters to insert, delete, replace or swap with their neighbour to make one name the other. */
+    /**
+     * Returns the smallest number of insertions, deletions, replacements and swaps of neighbours that make one name the
+     * other.
+     */
     static int edits(String a, String b) {
         int[][] cost = new int[a.length() + 1][b.length() + 1];
         for (int i = 0; i <= a.length(); i++) {

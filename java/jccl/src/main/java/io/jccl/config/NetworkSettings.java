@@ -14,13 +14,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Which interfaces and TCP connections are used, and whether cards use the memory of GPUs. */
+/** Settings of network interfaces, TCP connections, GPUDirect RDMA and network plug-ins. */
 public final class NetworkSettings {
 
     private static final int MIB = 1024 * 1024;
     private static final SettingGroup GROUP = new SettingGroup("Network");
 
-    /** Which network interfaces. */
     public static final Setting<String> SOCKET_IFNAME = GROUP.add(
             "JCCL_SOCKET_IFNAME",
             "NCCL_SOCKET_IFNAME",
@@ -35,7 +34,6 @@ public final class NetworkSettings {
                     + " goes over all interfaces that this names, in turn by channel and TCP connection; unnamed, over the best"
                     + " one that reaches the other ranks.");
 
-    /** Which address family. */
     public static final Setting<String> SOCKET_FAMILY = GROUP.add(
             "JCCL_SOCKET_FAMILY",
             "NCCL_SOCKET_FAMILY",
@@ -43,7 +41,6 @@ public final class NetworkSettings {
             "",
             "Only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`); empty for both, IPv4 first.");
 
-    /** Threads that move data over TCP. */
     public static final Setting<Integer> SOCKET_NTHREADS = GROUP.add(
             "JCCL_SOCKET_NTHREADS",
             "NCCL_SOCKET_NTHREADS",
@@ -52,7 +49,6 @@ public final class NetworkSettings {
             "How many threads of a communicator move data over TCP, the one that waits for it among them; must be the same on"
                     + " all ranks. More than 1 pays where cores are idle and the network is faster than one core copies.");
 
-    /** TCP connections per connection and thread. */
     public static final Setting<Integer> NSOCKS_PERTHREAD = GROUP.add(
             "JCCL_NSOCKS_PERTHREAD",
             "NCCL_NSOCKS_PERTHREAD",
@@ -61,10 +57,9 @@ public final class NetworkSettings {
             "How many TCP connections carry one connection between two ranks, for each thread of `JCCL_SOCKET_NTHREADS`; at"
                     + " most 64 in all; must be the same on all ranks.");
 
-    /** As many TCP connections carry one connection at most. */
+    /** The largest number of TCP connections that carry one connection between two ranks. */
     static final int MAX_STREAMS = 64;
 
-    /** How far a GPU may be from a card that uses its memory. */
     public static final Setting<Optional<String>> NET_GDR_LEVEL = GROUP.add(
             "JCCL_NET_GDR_LEVEL",
             "NCCL_NET_GDR_LEVEL",
@@ -73,7 +68,6 @@ public final class NetworkSettings {
             "The farthest that a GPU may be from a network card that uses its memory (GPUDirect RDMA); farther ones go through"
                     + " host memory. Unset: PXB.");
 
-    /** Memory of a GPU for slots that cards reach. */
     public static final Setting<Integer> NET_GDR_BUFFSIZE = GROUP.add(
             "JCCL_NET_GDR_BUFFSIZE",
             "",
@@ -84,7 +78,6 @@ public final class NetworkSettings {
                     + " first; to the others data goes through host memory. A connection takes `JCCL_BUFFSIZE`; one that"
                     + " leads through another rank's GPU (PXN) counts here and takes it there.");
 
-    /** Whether cards read GPU memory. */
     public static final Setting<Optional<Boolean>> NET_GDR_READ = GROUP.add(
             "JCCL_NET_GDR_READ",
             "NCCL_NET_GDR_READ",
@@ -93,7 +86,6 @@ public final class NetworkSettings {
             "1: network cards also send from GPU memory; 0: they only receive into it. Unset: 1 from compute capability 8.0 on,"
                     + " or where GPUs have NVLink, or where there is one GPU.");
 
-    /** GPUDirect RDMA over chip-to-chip links. */
     public static final Setting<Boolean> NET_GDR_C2C = GROUP.add(
             "JCCL_NET_GDR_C2C",
             "NCCL_NET_GDR_C2C",
@@ -101,7 +93,6 @@ public final class NetworkSettings {
             true,
             "1: network cards behind a CPU use the memory of GPUs that have a chip-to-chip link to it.");
 
-    /** A network plug-in. */
     public static final Setting<String> NET_PLUGIN = GROUP.add(
             "JCCL_NET_PLUGIN",
             List.of(NcclNet.NAME, "NCCL_NET_PLUGIN"),
@@ -121,15 +112,17 @@ public final class NetworkSettings {
     private NetworkSettings() {}
 
     /**
-     * The network plug-ins to try, in this order, as {@link #NET_PLUGIN} names them; an empty name is the default. Empty where
-     * settings want none.
+     * Returns the network plug-ins that may join ranks, in the order of {@link #NET_PLUGIN}; an empty name means the
+     * default plug-in. The list is empty if the settings want no plug-in or require another transport.
      */
     public static List<String> netPlugins(Settings settings) {
         Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);
         return only.isPresent() && only.get() != TransportKind.PLUGIN ? List.of() : netPluginNames(settings);
     }
 
-    /** The same whatever transport the settings want: a plug-in may do more than to join two ranks. */
+    /**
+     * Like {@link #netPlugins}, but whatever transport the settings require: a plug-in can do more than join two ranks.
+     */
     public static List<String> netPluginNames(Settings settings) {
         String names = settings.get(NET_PLUGIN);
         if (names.equalsIgnoreCase(NO_PLUGIN)) {
@@ -145,9 +138,9 @@ public final class NetworkSettings {
     }
 
     /**
-     * How many TCP connections carry one connection between two ranks.
+     * Returns the number of TCP connections that carry one connection between two ranks.
      *
-     * @throws IllegalArgumentException if they are too many
+     * @throws IllegalArgumentException if there are more than {@link #MAX_STREAMS}
      */
     public static int streamsPerConnection(Settings settings) {
         int threads = settings.get(SOCKET_NTHREADS);

@@ -1,14 +1,14 @@
 package io.jccl.config;
 
 /**
- * Where a value came from.
+ * The place that a setting's value came from.
  *
- * @param source which kind of place
- * @param name the name it had there, for example {@code NCCL_BUFFSIZE}
+ * @param source the kind of place
+ * @param name the name of the setting in that place, for example {@code NCCL_BUFFSIZE}
  */
 public record Origin(Source source, String name) {
 
-    /** The places that are looked at, in this order. */
+    /** The kinds of places, in the order in which they are searched. */
     public enum Source {
         /** The {@code CommunicatorConfig} that the application passed. */
         CONFIG("CommunicatorConfig"),
@@ -16,7 +16,7 @@ public record Origin(Source source, String name) {
         PROPERTY("system property"),
         /** The environment. */
         ENVIRONMENT("environment"),
-        /** Nowhere: the default holds. */
+        /** No place: the default is used. */
         DEFAULT("default");
 
         private final String place;
@@ -26,12 +26,12 @@ public record Origin(Source source, String name) {
         }
     }
 
-    /** Returns true if the value stands under one of NCCL's names, for which JCCL is lenient. */
+    /** Returns true if the value was set under one of NCCL's names, for which JCCL is lenient. */
     public boolean isOfNccl() {
         return name.startsWith("NCCL_");
     }
 
-    /** The place as text. */
+    /** Returns the kind of place as text. */
     public String place() {
         return source.place;
     }

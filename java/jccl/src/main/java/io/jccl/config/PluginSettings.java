@@ -5,14 +5,13 @@ import static io.jccl.config.ValueTypes.text;
 import java.util.List;
 import java.util.Optional;
 
-/** Plug-ins of NCCL's interfaces beside those of networks. */
+/** Settings of tuner plug-ins and profiler plug-ins. */
 public final class PluginSettings {
 
     private static final String NONE = "none";
     private static final String EXPECTED = "a path, the name of a library, or none";
     private static final SettingGroup GROUP = new SettingGroup("Plug-ins");
 
-    /** The tuner plug-in. */
     public static final Setting<String> TUNER_PLUGIN = GROUP.add(
             "JCCL_TUNER_PLUGIN",
             "NCCL_TUNER_PLUGIN",
@@ -22,7 +21,6 @@ public final class PluginSettings {
                     + " a path, the name of a library, NAME of `libnccl-tuner-NAME.so`, or `none`. Unset: `libnccl-tuner.so`,"
                     + " where the loader finds one, or the tuner in the network plug-in's library. Rank 0 asks it, and all ranks follow. See docs/plugins.md.");
 
-    /** The profiler plug-in. */
     public static final Setting<String> PROFILER_PLUGIN = GROUP.add(
             "JCCL_PROFILER_PLUGIN",
             "NCCL_PROFILER_PLUGIN",
@@ -33,7 +31,10 @@ public final class PluginSettings {
 
     private PluginSettings() {}
 
-    /** What a setting names; empty where it says that there is to be none. */
+    /**
+     * Returns the value of a plug-in setting: a name, or an empty text for the default. Returns empty if the value is
+     * {@code none}.
+     */
     public static Optional<String> named(Settings settings, Setting<String> setting) {
         return Optional.of(settings.get(setting)).filter(name -> !name.equalsIgnoreCase(NONE));
     }

@@ -5,10 +5,12 @@ import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Sets of processors, a bit for each, as text: the kernel's lists, such as {@code 0-3,8}. */
+/**
+ * Converts sets of processors, one bit for each, from and to text in the kernel's list format, such as {@code 0-3,8}.
+ */
 public final class ProcessorSet {
 
-    /** More than any Linux kernel supports. */
+    /** Upper limit of processor numbers, higher than any Linux kernel supports. */
     private static final int MAX_PROCESSOR = 8191;
 
     private static final Pattern MASK = Pattern.compile("0[xX]([0-9a-fA-F]{1,2048})");
@@ -19,7 +21,7 @@ public final class ProcessorSet {
     /**
      * Reads a list, or a hexadecimal mask after {@code 0x}.
      *
-     * @throws IllegalArgumentException if it is neither, or names no processor
+     * @throws IllegalArgumentException if the text is neither or names no processor
      */
     static BigInteger parse(String text) {
         Matcher mask = MASK.matcher(text);
@@ -51,7 +53,7 @@ public final class ProcessorSet {
                 .shiftLeft(first);
     }
 
-    /** The list of a set: {@link #parse} reads it again; empty for none. */
+    /** Returns a set as a list that {@link #parse} reads again; an empty text for an empty set. */
     public static String format(BigInteger processors) {
         StringJoiner list = new StringJoiner(",");
         for (int first = processors.getLowestSetBit(); first >= 0; ) {

@@ -8,12 +8,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** The flight recorder: what a rank remembers of its last operations, and where it dumps that. */
+/** Settings of the flight recorder: how many operations a rank remembers, and where it dumps them. */
 public final class RecorderSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Flight recorder");
 
-    /** How many operations a rank remembers. */
     public static final Setting<Integer> RECORDER_OPERATIONS = GROUP.add(
             "JCCL_RECORDER_OPERATIONS",
             "",
@@ -22,7 +21,6 @@ public final class RecorderSettings {
             "How many operations of a communicator each rank remembers with their times, at least, and how many groups of"
                     + " sends and receives; rounded up to a power of two, 64 bytes each. `0`: 256 operations without times.");
 
-    /** Where ranks dump what they remember. */
     public static final Setting<Optional<Path>> DUMP_DIR = GROUP.add(
             "JCCL_DUMP_DIR",
             "",

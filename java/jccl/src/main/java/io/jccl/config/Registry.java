@@ -3,7 +3,7 @@ package io.jccl.config;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Every setting that JCCL has: those of all groups. A group is a class, and a heading of the documentation. */
+/** All settings of JCCL. Each group is a class here and a heading of the documentation. */
 public final class Registry {
 
     private static final List<Setting<?>> ALL = together(List.of(
@@ -30,7 +30,7 @@ public final class Registry {
         return List.copyOf(all);
     }
 
-    /** All settings in the order of the documentation. */
+    /** Returns all settings in the order of the documentation. */
     public static List<Setting<?>> all() {
         return ALL;
     }

@@ -7,13 +7,14 @@ import java.util.Objects;
 /**
  * One setting of the registry.
  *
- * @param name as in the environment, for example {@code JCCL_TIMEOUT}
- * @param aliases NCCL's names where they mean the same, and former names of JCCL's own; the first that is set counts
- * @param group the heading that the setting is documented under
- * @param type how its text is read
- * @param defaultValue what holds when nothing is set
- * @param deviceDefault what holds then between GPUs
- * @param documentation what it does, in a sentence or two
+ * @param name the name in the environment, for example {@code JCCL_TIMEOUT}
+ * @param aliases NCCL's names, if the meaning is the same, and former names in JCCL. In order of precedence: the first
+ *     alias that is set wins
+ * @param group the heading under which the setting is documented
+ * @param type reads and writes the setting's text
+ * @param defaultValue the value if nothing is set
+ * @param deviceDefault the value between GPUs if nothing is set
+ * @param documentation the effect of the setting, in a sentence or two
  * @param <T> the value's class
  */
 public record Setting<T>(
@@ -25,7 +26,6 @@ public record Setting<T>(
         T deviceDefault,
         String documentation) {
 
-    /** Checks that nothing is missing. */
     public Setting {
         Objects.requireNonNull(name);
         aliases = List.copyOf(aliases);
@@ -36,12 +36,12 @@ public record Setting<T>(
         Objects.requireNonNull(documentation);
     }
 
-    /** The names that this setting had in earlier versions; they work wherever the name does. */
+    /** Returns the names that this setting had in earlier versions; they work wherever the name does. */
     List<String> formerNames() {
         return aliases("JCCL_");
     }
 
-    /** The names that NCCL has for this setting; they are read in the environment only. */
+    /** Returns NCCL's names for this setting; they are read only from the environment. */
     List<String> ncclNames() {
         return aliases("NCCL_");
     }
@@ -56,25 +56,26 @@ public record Setting<T>(
         return found;
     }
 
-    /** Whether GPUs have a default of their own. */
+    /** Returns true if the default between GPUs differs from the one between host ranks. */
     public boolean hasDeviceDefault() {
         return !deviceDefault.equals(defaultValue);
     }
 
-    /** The default between GPUs as text; empty when there is none. */
+    /** Returns the default between GPUs as text; empty if there is none. */
     public String deviceDefaultText() {
         return type.format(deviceDefault);
     }
 
-    /** The default as text; empty when there is none. */
+    /** Returns the default as text; empty if there is none. */
     public String defaultText() {
         return type.format(defaultValue);
     }
 
     /**
-     * The value of a text.
+     * Converts a text to a value.
      *
-     * @throws IllegalArgumentException with the message that a user needs
+     * @param origin the place of the text, for the message
+     * @throws IllegalArgumentException if the text is bad, with a message for the user
      */
     T parse(Origin origin, String text) {
         try {

@@ -13,17 +13,17 @@ final class SettingGroup {
         this.heading = heading;
     }
 
-    /** Adds a setting that NCCL has under {@code alias}, or that had this name before; empty where there is none. */
+    /** Adds a setting with one alias, NCCL's name or a former name; {@code alias} is empty for none. */
     <T> Setting<T> add(String name, String alias, ValueType<T> type, T defaultValue, String documentation) {
         return add(name, alias.isEmpty() ? List.of() : List.of(alias), type, defaultValue, documentation);
     }
 
-    /** Adds a setting that has several names in NCCL. */
+    /** Adds a setting with several aliases. */
     <T> Setting<T> add(String name, List<String> aliases, ValueType<T> type, T defaultValue, String documentation) {
         return add(new Setting<>(name, aliases, heading, type, defaultValue, defaultValue, documentation));
     }
 
-    /** Adds a setting that NCCL has under {@code alias}, with a default of their own for GPUs. */
+    /** Adds a setting with one alias and with a separate default between GPUs. */
     <T> Setting<T> add(
             String name, String alias, ValueType<T> type, T defaultValue, T deviceDefault, String documentation) {
         return add(new Setting<>(name, List.of(alias), heading, type, defaultValue, deviceDefault, documentation));

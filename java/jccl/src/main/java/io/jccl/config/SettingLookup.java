@@ -8,16 +8,16 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Finds the value of each setting in the places where it may stand. Of what stands under a name of JCCL's, a bad value is
- * an error; under one of NCCL's it is a warning, because the job's other software may need it as it is.
+ * Finds the value of each setting in the places where it can be set. A bad value under one of JCCL's names is an error.
+ * Under one of NCCL's names it is a warning, because other software of the job may need that value.
  */
 final class SettingLookup {
 
     /**
-     * A setting's value.
+     * The value of one setting.
      *
-     * @param value what its type read
-     * @param origin where it was
+     * @param value the value that the setting's type read
+     * @param origin the place of the value
      */
     record Entry(Object value, Origin origin) {
         boolean isOfNccl() {
@@ -30,13 +30,13 @@ final class SettingLookup {
     private final Map<String, String> overrides;
     private final Function<String, String> properties;
     private final Map<String, String> environment;
-    private final Map<String, Entry> entries = new HashMap<>(); // by the setting's name
+    private final Map<String, Entry> entries = new HashMap<>(); // key: name of the setting
     private final List<String> warnings = new ArrayList<>();
 
     /**
-     * @param overrides what the application set
-     * @param properties a property's value by its name, or null
-     * @throws IllegalArgumentException if a value under a name of JCCL's is bad
+     * @param overrides the settings of the application
+     * @param properties returns the value of a system property by its name, or null
+     * @throws IllegalArgumentException if a value under one of JCCL's names is bad
      */
     SettingLookup(Map<String, String> overrides, Function<String, String> properties, Map<String, String> environment) {
         this.overrides = overrides;
@@ -49,12 +49,12 @@ final class SettingLookup {
         fitStreams();
     }
 
-    /** All values by the names of their settings. */
+    /** Returns all values; the keys are the names of the settings. */
     Map<String, Entry> entries() {
         return entries;
     }
 
-    /** Returns a sentence for each value under one of NCCL's names that is ignored or changed. */
+    /** Returns a sentence for each value under one of NCCL's names that JCCL ignores or changes. */
     List<String> warnings() {
         return warnings;
     }
@@ -73,7 +73,7 @@ final class SettingLookup {
         return found == null ? findOfNccl(setting) : found;
     }
 
-    /** Returns the text of the first of the names that has one, or null. */
+    /** Returns the value under the first of the names that has a text, or null. */
     private static Entry find(
             Setting<?> setting, List<String> names, Origin.Source source, Function<String, String> texts) {
         for (String name : names) {
@@ -86,7 +86,7 @@ final class SettingLookup {
         return null;
     }
 
-    /** Returns the value of the first of NCCL's names that has one JCCL can use, or the default. */
+    /** Returns the value under the first of NCCL's names whose text JCCL can use, or the default. */
     private <T> Entry findOfNccl(Setting<T> setting) {
         Map<Origin, String> unusable = new LinkedHashMap<>();
         Entry found = null;
@@ -122,14 +122,17 @@ final class SettingLookup {
         warnings.add(described(origin) + ": " + why + "; " + used + " is used instead");
     }
 
-    /** Name, text and place, as in {@code NCCL_IB_TC="x" (from environment)}. */
+    /** Returns name, text and place, as in {@code NCCL_IB_TC="x" (from environment)}. */
     private String described(Origin origin) {
         String text = environment.get(origin.name()).replaceAll("\\p{Cntrl}", "?");
         String shown = text.length() > MAX_QUOTED ? text.substring(0, MAX_QUOTED) + "…" : text;
         return origin.name() + "=\"" + shown + "\" (from " + origin.place() + ")";
     }
 
-    /** A lower bound above the upper one yields to it as in NCCL, unless it alone stands under a name of JCCL's. */
+    /**
+     * Lowers a lower bound of channels that exceeds the upper bound, as NCCL does. If only the upper bound is set under
+     * one of NCCL's names, raises that instead.
+     */
     private void fitChannels() {
         Setting<Integer> low = AlgorithmSettings.MIN_NCHANNELS;
         Setting<Integer> high = AlgorithmSettings.MAX_NCHANNELS;
@@ -144,7 +147,7 @@ final class SettingLookup {
         }
     }
 
-    /** As NCCL does, lowers the connections of each thread where there would be too many. */
+    /** Lowers the number of connections of each thread if there would be too many in all, as NCCL does. */
     private void fitStreams() {
         Setting<Integer> threads = NetworkSettings.SOCKET_NTHREADS;
         Setting<Integer> each = NetworkSettings.NSOCKS_PERTHREAD;

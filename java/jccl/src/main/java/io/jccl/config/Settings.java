@@ -14,18 +14,19 @@ import java.util.TreeSet;
 import java.util.function.Function;
 
 /**
- * The value of every setting and where it came from, as of one moment. Immutable.
+ * The value of every setting and the place that it came from, at one moment. Immutable.
  *
- * <p>Looked at in this order: the application's {@link CommunicatorConfig}, a system property {@code JCCL_X}, the
- * environment's {@code JCCL_X}, then its {@code NCCL_X} where the meaning is the same, then the default. A value under a
- * name of NCCL's that JCCL cannot use is clamped or ignored, and one of {@link #warnings()}. A former name of a
- * setting counts where its name would, after it. An empty text counts as not set.
+ * <p>The places are searched in this order: the application's {@link CommunicatorConfig}, a system property {@code
+ * JCCL_X}, {@code JCCL_X} in the environment, then {@code NCCL_X} in the environment if the meaning is the same, then
+ * the default. A value under one of NCCL's names that JCCL cannot use is adapted or ignored, and causes one of the
+ * {@link #warnings()}. In each place a former name of a setting is looked up after its name. An empty text counts as
+ * not set.
  */
 public final class Settings {
 
     private static final String CONFIGURATION_FILE = "NCCL_CONF_FILE";
 
-    private final Map<String, SettingLookup.Entry> entries; // by the setting's name
+    private final Map<String, SettingLookup.Entry> entries; // key: name of the setting
     private final List<String> warnings;
 
     private Settings(Map<String, SettingLookup.Entry> entries, List<String> warnings) {
@@ -34,21 +35,21 @@ public final class Settings {
     }
 
     /**
-     * What holds in this process for a communicator.
+     * Returns the settings of a communicator in this process.
      *
-     * @throws IllegalArgumentException if a value under a name of JCCL's is bad; quotes name, value, place and what is
-     *     expected
+     * @throws IllegalArgumentException if a value under one of JCCL's names is bad; quotes name, value, place and the
+     *     expected form
      */
     public static Settings load(CommunicatorConfig config) {
         return load(config, System::getProperty, EnvironmentVariables.all());
     }
 
     /**
-     * What would hold with other properties and another environment.
+     * Returns the settings of a communicator with other properties and another environment.
      *
-     * @param properties a property's value by its name, or null
-     * @throws IllegalArgumentException if a value under a name of JCCL's is bad; quotes name, value, place and what is
-     *     expected
+     * @param properties returns the value of a system property by its name, or null
+     * @throws IllegalArgumentException if a value under one of JCCL's names is bad; quotes name, value, place and the
+     *     expected form
      */
     public static Settings load(
             CommunicatorConfig config, Function<String, String> properties, Map<String, String> environment) {
@@ -66,23 +67,25 @@ public final class Settings {
         return settings;
     }
 
-    /** A setting's value. */
+    /** Returns a setting's value. */
     @SuppressWarnings("unchecked") // an entry holds what its setting parsed
     public <T> T get(Setting<T> setting) {
         return (T) entry(setting).value();
     }
 
-    /** A setting's value between GPUs, which have defaults of their own. */
+    /** Returns a setting's value between GPUs, which have separate defaults. */
     public <T> T getForDevices(Setting<T> setting) {
         return origin(setting).source() == Origin.Source.DEFAULT ? setting.deviceDefault() : get(setting);
     }
 
-    /** Where a setting's value came from. */
+    /** Returns the place that a setting's value came from. */
     public Origin origin(Setting<?> setting) {
         return entry(setting).origin();
     }
 
-    /** A setting's value as text, and the one between GPUs where it is another; empty when nothing is set. */
+    /**
+     * Returns a setting's value as text, followed by the value between GPUs if that differs; empty if nothing is set.
+     */
     public <T> String text(Setting<T> setting) {
         String text = setting.type().format(get(setting));
         return getForDevices(setting).equals(get(setting))
@@ -91,8 +94,8 @@ public final class Settings {
     }
 
     /**
-     * Names in the environment that are no settings, former names in use, and what stands under NCCL's names and cannot be
-     * used, each as a sentence for the log.
+     * Returns sentences for the log about names in the environment that are not settings, former names in use, and
+     * values under NCCL's names that JCCL cannot use.
      */
     public List<String> warnings() {
         return warnings;
@@ -106,7 +109,7 @@ public final class Settings {
         return entry;
     }
 
-    /** What the application set: its typed values first, they are nearer to it than the texts. */
+    /** Returns the settings of the application. Its typed values override its texts of the same setting. */
     private static Map<String, String> overrides(CommunicatorConfig config) {
         Map<String, String> overrides = new HashMap<>(config.settings());
         put(overrides, TimeSettings.TIMEOUT, config.timeout());
@@ -134,7 +137,10 @@ public final class Settings {
         return value instanceof Enum<?> constant ? constant.name().toLowerCase(Locale.ROOT) : value.toString();
     }
 
-    /** A name in the application's own code is a mistake of its, not a stray variable. */
+    /**
+     * Throws if the application's configuration contains an unknown name. Unlike a stray variable of the environment,
+     * that is a mistake.
+     */
     private static void requireKnown(Collection<String> names) {
         for (String name : new TreeSet<>(names)) {
             if (!isKnown(name)) {

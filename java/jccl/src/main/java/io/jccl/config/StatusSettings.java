@@ -8,12 +8,11 @@ import static io.jccl.config.ValueTypes.text;
 import java.util.List;
 import java.util.Optional;
 
-/** Who may look into a process, and where. */
+/** Settings of the status server: whether and where {@code jccl ps} can look into this process. */
 public final class StatusSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Status");
 
-    /** Whether the process answers. */
     public static final Setting<Boolean> STATUS = GROUP.add(
             "JCCL_STATUS",
             "",
@@ -22,7 +21,6 @@ public final class StatusSettings {
             "Whether `jccl ps` can look into this process, while it has a communicator. It costs nothing while nobody looks."
                     + " `0`: no thread, no socket.");
 
-    /** The TCP port of the status server. */
     public static final Setting<Integer> STATUS_PORT = GROUP.add(
             "JCCL_STATUS_PORT",
             "",
@@ -30,7 +28,6 @@ public final class StatusSettings {
             0,
             "The TCP port on which `jccl ps HOST:PORT` reaches this process; 0, or one that is in use: any.");
 
-    /** Where the Unix sockets are. */
     public static final Setting<Optional<String>> STATUS_DIR = GROUP.add(
             "JCCL_STATUS_DIR",
             "",

@@ -7,14 +7,13 @@ import static io.jccl.config.ValueTypes.longInteger;
 import java.time.Duration;
 import java.util.List;
 
-/** How long things may take, and how threads wait. */
+/** Settings of time limits, heartbeats and waiting. */
 public final class TimeSettings {
 
     private static final Duration MILLISECOND = Duration.ofMillis(1);
     private static final Duration YEAR = Duration.ofDays(365);
     private static final SettingGroup GROUP = new SettingGroup("Time");
 
-    /** How long an operation may take. */
     public static final Setting<Duration> TIMEOUT = GROUP.add(
             "JCCL_TIMEOUT",
             "",
@@ -22,7 +21,6 @@ public final class TimeSettings {
             Duration.ofMinutes(5),
             "How long one operation may take before it fails on every rank with the ranks that never entered it.");
 
-    /** How long the initialisation of a communicator may take. */
     public static final Setting<Duration> INIT_TIMEOUT = GROUP.add(
             "JCCL_INIT_TIMEOUT",
             "",
@@ -30,7 +28,6 @@ public final class TimeSettings {
             Duration.ofMinutes(2),
             "How long initialising a communicator may take before it fails and names the missing ranks.");
 
-    /** How often ranks say that they live. */
     public static final Setting<Duration> HEARTBEAT_INTERVAL = GROUP.add(
             "JCCL_HEARTBEAT_INTERVAL",
             "",
@@ -39,7 +36,6 @@ public final class TimeSettings {
             "How often each rank sends a heartbeat to the coordinator on rank 0, and the coordinator to each rank; where"
                     + " there are more than a thousand ranks, so rarely that rank 0 receives two thousand in a second.");
 
-    /** The silence after which a rank counts as failed. */
     public static final Setting<Duration> HEARTBEAT_TIMEOUT = GROUP.add(
             "JCCL_HEARTBEAT_TIMEOUT",
             "",
@@ -49,7 +45,6 @@ public final class TimeSettings {
                     + " ends is noticed at once, whatever this says: the silence finds hosts that vanish. A network"
                     + " connection fails after three quarters of it (at least 1 s) without an acknowledgement.");
 
-    /** How long a waiter spins. */
     public static final Setting<Long> SPIN_NANOS = GROUP.add(
             "JCCL_SPIN_NANOS",
             "",
@@ -58,7 +53,6 @@ public final class TimeSettings {
             "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
                     + " ranks that share processors, and of these processors.");
 
-    /** Whether ranks that share processors spread over them. */
     public static final Setting<Boolean> RANK_PLACEMENT = GROUP.add(
             "JCCL_RANK_PLACEMENT",
             "JCCL_SPREAD_RANKS",

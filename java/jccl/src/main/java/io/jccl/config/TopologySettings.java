@@ -9,12 +9,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Where the description of hosts comes from, and which paths through them are used. */
+/** Settings of the description of hosts and of the paths through them. */
 public final class TopologySettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Topology");
 
-    /** No NVLink through a neighbour. */
     public static final Setting<Boolean> NVB_DISABLE = GROUP.add(
             "JCCL_NVB_DISABLE",
             "NCCL_NVB_DISABLE",
@@ -22,7 +21,6 @@ public final class TopologySettings {
             false,
             "1: GPUs without an NVLink to each other do not use that of a third.");
 
-    /** No network through a neighbour. */
     public static final Setting<Boolean> PXN_DISABLE = GROUP.add(
             "JCCL_PXN_DISABLE",
             "NCCL_PXN_DISABLE",
@@ -30,7 +28,6 @@ public final class TopologySettings {
             false,
             "1: GPUs do not send through the network card of a GPU that they reach by NVLink.");
 
-    /** The network through a neighbour with a chip-to-chip link. */
     public static final Setting<Boolean> PXN_C2C = GROUP.add(
             "JCCL_PXN_C2C",
             "NCCL_PXN_C2C",
@@ -38,7 +35,6 @@ public final class TopologySettings {
             true,
             "1: they may also do so where that GPU reaches its card over a chip-to-chip link and the CPU.");
 
-    /** The topology instead of this host's. */
     public static final Setting<Optional<Path>> TOPO_FILE = GROUP.add(
             "JCCL_TOPO_FILE",
             "NCCL_TOPO_FILE",
@@ -47,7 +43,6 @@ public final class TopologySettings {
             "An XML file that describes this host. What it says counts; JCCL detects on the host what it leaves out. One"
                     + " that names ranks is taken as it is.");
 
-    /** Where to write the topology. */
     public static final Setting<Optional<Path>> TOPO_DUMP_FILE = GROUP.add(
             "JCCL_TOPO_DUMP_FILE",
             "NCCL_TOPO_DUMP_FILE",
@@ -55,7 +50,6 @@ public final class TopologySettings {
             Optional.empty(),
             "Where rank 0 of each host writes the topology that it found, as XML.");
 
-    /** Channels instead of searched ones. */
     public static final Setting<Optional<Path>> GRAPH_FILE = GROUP.add(
             "JCCL_GRAPH_FILE",
             "NCCL_GRAPH_FILE",
@@ -64,7 +58,6 @@ public final class TopologySettings {
             "An XML file with the channels over the GPUs of every host, in NCCL's form. What it leaves out is searched. Its"
                     + " content must be the same on all ranks.");
 
-    /** Where to write the channels. */
     public static final Setting<Optional<Path>> GRAPH_DUMP_FILE = GROUP.add(
             "JCCL_GRAPH_DUMP_FILE",
             "NCCL_GRAPH_DUMP_FILE",
@@ -72,7 +65,6 @@ public final class TopologySettings {
             Optional.empty(),
             "Where rank 0 writes the channels over the GPUs of its host, as XML that `JCCL_GRAPH_FILE` reads.");
 
-    /** Which library reports GPUs. */
     public static final Setting<String> NVML_LIBRARY = GROUP.add(
             "JCCL_NVML_LIBRARY",
             "",

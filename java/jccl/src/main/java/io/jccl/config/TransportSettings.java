@@ -11,12 +11,11 @@ import io.jccl.TransportKind;
 import java.util.List;
 import java.util.Optional;
 
-/** Which transports may join two ranks. */
+/** Settings of the transports that may join two ranks. */
 public final class TransportSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Transports");
 
-    /** The only transport that may be used. */
     public static final Setting<Optional<TransportKind>> TRANSPORT = GROUP.add(
             "JCCL_TRANSPORT",
             "",
@@ -26,7 +25,6 @@ public final class TransportSettings {
                     + " (processes of one host), plugin (a network plug-in for NCCL), ib (InfiniBand verbs) and socket that"
                     + " works.");
 
-    /** No direct memory between threads. */
     public static final Setting<Boolean> P2P_DISABLE = GROUP.add(
             "JCCL_P2P_DISABLE",
             "NCCL_P2P_DISABLE",
@@ -35,7 +33,6 @@ public final class TransportSettings {
             "1: ranks of one process do not use each other's memory directly, and no GPU that of another, over NVLink or"
                     + " PCI.");
 
-    /** How far apart GPUs may be for peer-to-peer. */
     public static final Setting<Optional<String>> P2P_LEVEL = GROUP.add(
             "JCCL_P2P_LEVEL",
             "NCCL_P2P_LEVEL",
@@ -44,7 +41,6 @@ public final class TransportSettings {
             "The farthest that two GPUs may be apart to use each other's memory; farther ones go through host memory. Unset:"
                     + " PXB, or SYS for two GPUs on AMD.");
 
-    /** Whether device memory is passed to other processes as file descriptors. */
     public static final Setting<Integer> CUMEM_ENABLE = GROUP.add(
             "JCCL_CUMEM_ENABLE",
             "NCCL_CUMEM_ENABLE",
@@ -53,7 +49,6 @@ public final class TransportSettings {
             "Whether JCCL's own device memory is made by cuMemCreate and passed to other processes as file descriptors: 1 or -2,"
                     + " where GPU and driver can; 0, never, and CUDA IPC's legacy handles are used.");
 
-    /** No shared memory. */
     public static final Setting<Boolean> SHM_DISABLE = GROUP.add(
             "JCCL_SHM_DISABLE",
             "NCCL_SHM_DISABLE",
@@ -61,7 +56,6 @@ public final class TransportSettings {
             false,
             "1: processes of one host do not share memory; they use a network.");
 
-    /** Whether the host executes operations on device memory. */
     public static final Setting<String> GPU_HOST_STAGING = GROUP.add(
             "JCCL_GPU_HOST_STAGING",
             "JCCL_GPU_STAGED",

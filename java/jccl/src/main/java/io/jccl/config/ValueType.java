@@ -3,7 +3,7 @@ package io.jccl.config;
 import java.util.Objects;
 
 /**
- * How the text of a setting becomes a value and back.
+ * Converts the text of a setting to a value and back.
  *
  * @param <T> the value's class; immutable
  */
@@ -11,36 +11,36 @@ public abstract class ValueType<T> {
 
     private final String expected;
 
-    /** @param expected what a good text looks like, to follow "expected" in a message */
+    /** @param expected describes a good text; follows "expected" in a message */
     ValueType(String expected) {
         this.expected = Objects.requireNonNull(expected);
     }
 
-    /** What a good text looks like, for example {@code a size from 4K to 1G}. */
+    /** Returns a description of a good text, for example {@code a size from 4K to 1G}. */
     public final String expected() {
         return expected;
     }
 
     /**
-     * The value of a text.
+     * Converts a text to a value.
      *
-     * @throws IllegalArgumentException if it is not what {@link #expected()} says
+     * @throws IllegalArgumentException if the text is not as {@link #expected()} describes
      */
     public final T parse(String text) {
         return read(text.strip());
     }
 
     /**
-     * Reads a text that is set under one of NCCL's names. Accepts at least what {@link #parse} does. Never fails: a value that
-     * NCCL accepts and JCCL cannot use ends no job.
+     * Reads a text that is set under one of NCCL's names. Accepts at least every text that {@link #parse} accepts.
+     * Never throws: a value that NCCL accepts and JCCL cannot use must not end a job.
      *
-     * @param name which of NCCL's names
+     * @param name the name under which the text is set
      */
     final NcclReading<T> parseNccl(String name, String text) {
         return readNccl(name, text.strip());
     }
 
-    /** Reads a text without blanks around it that is set under one of NCCL's names. */
+    /** Reads a text that is set under one of NCCL's names; it has no surrounding blanks. */
     NcclReading<T> readNccl(String name, String text) {
         try {
             return NcclReading.of(read(text));
@@ -49,10 +49,12 @@ public abstract class ValueType<T> {
         }
     }
 
-    /** The value of a text without blanks round it; throws {@link IllegalArgumentException} for a bad one. */
+    /**
+     * Converts a text without surrounding blanks to a value; throws {@link IllegalArgumentException} for a bad text.
+     */
     abstract T read(String text);
 
-    /** The text of a value, which parses to it again; empty for "not set". */
+    /** Returns the text of a value, which {@link #parse} converts back; empty for "not set". */
     public String format(T value) {
         return value.toString();
     }

@@ -17,12 +17,12 @@ import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The types that settings have. Texts are read without regard to case where a name is expected. */
+/** The types of settings. Names are read without regard to case. */
 final class ValueTypes {
 
     private static final int KIBI_BITS = 10;
 
-    /** Compiled when a setting has such a text: most processes set none. */
+    /** Patterns, compiled when the first such text is set; most processes set none. */
     private static final class Forms {
         static final Pattern SIZE = Pattern.compile("(\\d{1,18})\\s*([KMG]?)(I?B)?", Pattern.CASE_INSENSITIVE);
         static final Pattern DURATION =
@@ -31,7 +31,7 @@ final class ValueTypes {
 
     private ValueTypes() {}
 
-    /** A whole number in steps of another, from a multiple of it. */
+    /** A whole number in a range, and a multiple of {@code step}. */
     private static final class Whole extends ValueType<Integer> {
         private final int min;
         private final int max;
@@ -57,9 +57,9 @@ final class ValueTypes {
         }
     }
 
-    /** One of some names. The first name of a value is the one that it is written as. */
+    /** One of some names. A value that has several names is written as the first. */
     private static class Choice<T> extends ValueType<T> {
-        private final Map<String, T> names; // in lower case
+        private final Map<String, T> names; // keys in lower case
 
         Choice(Map<String, T> names, String expected) {
             super(expected);
@@ -102,7 +102,7 @@ final class ValueTypes {
         return new Whole("a whole number from " + min + " to " + max, min, max, 1);
     }
 
-    /** A whole number in steps of another, from a multiple of it. */
+    /** Returns the type of multiples of {@code step} in a range. */
     static ValueType<Integer> multiple(int min, int max, int step) {
         return new Whole("a multiple of " + step + " from " + min + " to " + max, min, max, step);
     }
@@ -116,7 +116,7 @@ final class ValueTypes {
         };
     }
 
-    /** Up to so many whole numbers, separated by spaces or commas. */
+    /** Returns the type of up to {@code count} whole numbers, separated by spaces or commas. */
     static ValueType<List<Integer>> integers(int count, int min, int max) {
         return new ValueType<>(
                 "up to " + count + " whole numbers from " + min + " to " + max + ", separated by spaces or commas") {
@@ -146,7 +146,7 @@ final class ValueTypes {
         };
     }
 
-    /** Bytes; K, M and G are powers of 1024. */
+    /** Returns the type of numbers of bytes; K, M and G are powers of 1024. */
     static ValueType<Integer> size(int min, int max) {
         return new ValueType<>(
                 "a number of bytes from " + formatSize(min) + " to " + formatSize(max) + ", with K, M or G if wanted") {
@@ -168,7 +168,7 @@ final class ValueTypes {
         };
     }
 
-    /** Seconds, or a number with its unit. */
+    /** Returns the type of times: seconds, or a number with a unit. */
     static ValueType<Duration> duration(Duration min, Duration max) {
         return new ValueType<>("a time from " + formatDuration(min) + " to " + formatDuration(max)
                 + ": seconds, or a number with ms, s, min or h") {
@@ -197,7 +197,7 @@ final class ValueTypes {
             names.put(no, false);
         }
         return new Choice<>(names, "1 or 0 (also true, yes, on, false, no, off)") {
-            /** Any number but 0 is a yes, as in C. */
+            /** Reads any number except 0 as true, as C does. */
             @Override
             NcclReading<Boolean> readNccl(String name, String text) {
                 NcclReading<Integer> number = NcclNumber.fit(text, expected(), 0, Integer.MAX_VALUE, 1);
@@ -206,13 +206,13 @@ final class ValueTypes {
         };
     }
 
-    /** One of an enum's constants by its lower-case name. */
+    /** Returns the type of an enum's constants, by their lower-case names. */
     static <E extends Enum<E>> ValueType<E> choice(Class<E> type) {
         Map<String, E> names = names(type);
         return new Choice<>(names, "one of " + String.join(", ", names.keySet()));
     }
 
-    /** One of an enum's constants, or {@code auto} for none of them in particular. */
+    /** Returns the type of an enum's constants, and of {@code auto} for no particular one. */
     static <E extends Enum<E>> ValueType<Optional<E>> choiceOrAuto(Class<E> type) {
         Map<String, Optional<E>> names = new LinkedHashMap<>();
         names.put("auto", Optional.empty());
@@ -223,9 +223,10 @@ final class ValueTypes {
     }
 
     /**
-     * Names of an enum's constants with commas, {@code ^} in front for all others, {@code auto} for all; further such
-     * lists for one collective each after a semicolon, as in {@code ring;all_reduce:tree}. Kept as text: what the names
-     * of the collectives are is known to the reader of the setting.
+     * Returns the type of selections of an enum's constants: names separated by commas, {@code ^} in front for all
+     * others, {@code auto} for all. A semicolon separates further lists, each for one collective, as in {@code
+     * ring;all_reduce:tree}. The value stays text, and the names of collectives are not checked: only the reader of the
+     * setting knows them.
      */
     static <E extends Enum<E>> ValueType<String> selection(Class<E> type) {
         Set<String> names = selectable(type);
@@ -256,7 +257,7 @@ final class ValueTypes {
         };
     }
 
-    /** Names without underscores, and what the names of several begin with, as {@code collnet}. */
+    /** Returns all names without underscores, and the common first words of several names, such as {@code collnet}. */
     private static <E extends Enum<E>> Set<String> selectable(Class<E> type) {
         Set<String> all = new LinkedHashSet<>();
         Set<String> groups = new LinkedHashSet<>();
@@ -279,7 +280,7 @@ final class ValueTypes {
         }
     }
 
-    /** One of the given words, as it is written here; empty text when nothing is set. */
+    /** Returns the type of the given words; a value is written as here. An empty text means that nothing is set. */
     static ValueType<String> word(String... words) {
         Map<String, String> names = new LinkedHashMap<>();
         for (String word : words) {
@@ -288,7 +289,7 @@ final class ValueTypes {
         return new Word(names, "one of " + String.join(", ", words));
     }
 
-    /** How far apart two devices are, by name or by the older number. */
+    /** Returns the type of distances between two devices, by name or by NCCL's older number. */
     static ValueType<String> distance() {
         List<String> names = List.of("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS");
         Map<String, String> values = new LinkedHashMap<>();
@@ -301,7 +302,7 @@ final class ValueTypes {
         }
         String expected = "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered);
         return new Word(values, expected) {
-            /** NCCL takes any higher number for SYS. */
+            /** Reads any higher number as SYS, as NCCL does. */
             @Override
             NcclReading<String> readNccl(String name, String text) {
                 NcclReading<Integer> number = NcclNumber.fit(text, expected(), 0, Integer.MAX_VALUE, 1);
@@ -311,7 +312,7 @@ final class ValueTypes {
         };
     }
 
-    /** Any text of one line. */
+    /** Returns the type of texts of one line. */
     static ValueType<String> text(String expected) {
         return new ValueType<>(expected) {
             @Override
@@ -354,7 +355,7 @@ final class ValueTypes {
         NcclReading<T> apply(String name, String text, NcclReading<T> plain);
     }
 
-    /** The same type with a rule of its own for texts under NCCL's names. */
+    /** Returns a type that reads texts under NCCL's names by a rule, and is otherwise the same. */
     static <T> ValueType<T> withNccl(ValueType<T> type, NcclRule<T> rule) {
         return new ValueType<>(type.expected()) {
             @Override
@@ -374,7 +375,7 @@ final class ValueTypes {
         };
     }
 
-    /** The same type, where nothing may be set. */
+    /** Returns a type that allows that nothing is set, and is otherwise the same. */
     static <T> ValueType<Optional<T>> optional(ValueType<T> type) {
         return new ValueType<>(type.expected()) {
             @Override

@@ -1,5 +1,5 @@
 /**
- * The one registry of settings: {@link io.jccl.config.Registry} says what there is, {@link io.jccl.config.Settings} what
- * holds for one communicator and where each value came from. {@code docs/environment.md} is written from the registry.
+ * Settings: {@link io.jccl.config.Registry} lists all of them, and {@link io.jccl.config.Settings} holds the values for
+ * one communicator and the places that they came from. {@code docs/environment.md} is written from the registry.
  */
 package io.jccl.config;
