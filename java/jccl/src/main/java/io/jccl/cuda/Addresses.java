@@ -6,22 +6,28 @@ import jcuda.Pointer;
 import jcuda.driver.CUstream;
 import jcuda.runtime.cudaStream_t;
 
-/** The addresses behind JCuda's objects, which only their subclasses may read. */
+/** Reads the addresses of JCuda's objects, which are accessible only to their subclasses. */
 final class Addresses {
 
     private Addresses() {}
 
-    /** The same for so many elements: without any, a pointer that points nowhere will do, as cudaMalloc gives it for 0 bytes. */
+    /**
+     * Returns the address of the memory of {@code count} elements, and 0 for 0 elements: cudaMalloc makes a pointer to
+     * nowhere for 0 bytes.
+     */
     static long of(Pointer pointer, long count) {
         return count == 0 ? 0 : of(pointer);
     }
 
-    /** The address of the memory that it points to, its offset included. */
+    /** Returns the address of the memory that a pointer points to, including the pointer's offset. */
     static long of(Pointer pointer) {
         return new Memory(Arguments.required("pointer", pointer, "one from cudaMalloc or cuMemAlloc")).address();
     }
 
-    /** One method for each type: a call that widens one would load JCuda's classes with the caller's. */
+    /**
+     * Returns the address of a stream. Each type of stream has its own method, because converting to a common
+     * superclass would load JCuda's classes together with the class of the caller.
+     */
     static long of(cudaStream_t stream) {
         return new Handle(stream).address();
     }

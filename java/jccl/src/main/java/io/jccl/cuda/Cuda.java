@@ -11,27 +11,27 @@ import jcuda.runtime.cudaStream_t;
 import org.jspecify.annotations.Nullable;
 
 /**
- * JCuda's pointers and streams as JCCL's. Nothing is copied and nothing is owned: the application frees the memory and
- * destroys the stream, after the operations that use them.
+ * Converts JCuda's pointers and streams to JCCL's. Nothing is copied, and ownership does not change: the application
+ * frees the memory and destroys the stream, after the operations that use them.
  *
- * <p>JCuda is an optional dependency: where its jar, its natives or NVIDIA's driver are missing, every method throws a
- * {@link DeviceException} that says which, and the remedy. {@link CudaSupport#missing()} asks beforehand. Safe for use by
- * any thread.
+ * <p>JCuda is an optional dependency. If its jar, its natives or NVIDIA's driver are missing, every method throws a
+ * {@link DeviceException} that names the missing part and the remedy. {@link CudaSupport#missing()} asks beforehand.
+ * Safe for use by any thread.
  */
-@SuppressWarnings("exports") // who calls this requires JCuda; others do without it
+@SuppressWarnings("exports") // callers require JCuda themselves; modules that do not call this need no JCuda
 public final class Cuda {
 
     private Cuda() {}
 
     /**
-     * Memory of a device.
+     * Returns memory of a device.
      *
-     * @param pointer to the first element: from {@code cudaMalloc}, or a {@code CUdeviceptr} from {@code cuMemAlloc}; an
-     *     offset given by {@code withByteOffset} counts
-     * @param count how many elements
-     * @param type their type
-     * @throws IllegalArgumentException if the count is negative, or the pointer is none to memory of a device while count is
-     *     not 0
+     * @param pointer a pointer to the first element, from {@code cudaMalloc}, or a {@code CUdeviceptr} from {@code
+     *     cuMemAlloc}. An offset set with {@code withByteOffset} counts
+     * @param count the number of elements
+     * @param type the type of the elements
+     * @throws IllegalArgumentException if the count is negative, or if it is positive and the pointer does not point to
+     *     memory of a device
      * @throws DeviceException if JCuda cannot be used
      */
     public static DataBuffer buffer(Pointer pointer, long count, DataType type) {
@@ -40,9 +40,9 @@ public final class Cuda {
     }
 
     /**
-     * A stream of the runtime interface.
+     * Returns a stream of CUDA's runtime interface.
      *
-     * @param stream null is the default stream
+     * @param stream the stream; null for the default stream
      * @throws DeviceException if JCuda cannot be used
      */
     public static DeviceStream stream(@Nullable cudaStream_t stream) {
@@ -51,9 +51,9 @@ public final class Cuda {
     }
 
     /**
-     * A stream of the driver interface.
+     * Returns a stream of CUDA's driver interface.
      *
-     * @param stream null is the default stream
+     * @param stream the stream; null for the default stream
      * @throws DeviceException if JCuda cannot be used
      */
     public static DeviceStream stream(@Nullable CUstream stream) {

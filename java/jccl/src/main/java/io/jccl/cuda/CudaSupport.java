@@ -5,12 +5,15 @@ import io.jccl.nativelib.CudaLoader;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Whether ranks of this process can be on GPUs. Needs no part of CUDA to be asked. */
+/** Tells whether ranks of this process can use GPUs. Works without any part of CUDA. */
 public final class CudaSupport {
 
     private CudaSupport() {}
 
-    /** What is missing, each with its remedy; empty where nothing is. Never fails; safe for use by any thread. */
+    /**
+     * Returns what is missing, each with its remedy; empty if nothing is missing. Never throws. Safe for use by any
+     * thread.
+     */
     public static List<String> missing() {
         List<String> missing = new ArrayList<>(CudaInventory.ask().remarks());
         if (!CudaLoader.isPresent()) {

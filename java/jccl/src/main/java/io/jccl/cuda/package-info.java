@@ -1,4 +1,7 @@
-/** For applications that use JCuda: its pointers and streams in JCCL's operations. Nothing else needs this package. */
+/**
+ * Converts JCuda's pointers and streams for use in JCCL's operations. Only applications that use JCuda need this
+ * package.
+ */
 @NullMarked
 package io.jccl.cuda;
 

@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The GPUs of a host as its management library, or a test in its place, reports them.
+ * The GPUs of a host, as reported by its management library or by a test.
  *
- * @param available whether a library answered; a host may have GPUs where none did
- * @param source what answered, or was to answer
- * @param gpus those that this process may see, in the library's order
- * @param remarks why something is not known, one reason each
+ * @param available true if a library answered; a host may have GPUs even if none did
+ * @param source the library that answered or should have answered
+ * @param gpus the GPUs that this process may see, in the library's order
+ * @param remarks reasons why something is not known
  */
 public record GpuInventory(boolean available, String source, List<Gpu> gpus, List<String> remarks) {
 
     private static final long UNKNOWN = -1;
 
-    /** What is at the other end of an NVLink. */
+    /** The kind of device at the other end of an NVLink. */
     public enum LinkEnd {
         /** A GPU. */
         GPU,
@@ -28,11 +28,11 @@ public record GpuInventory(boolean available, String source, List<Gpu> gpus, Lis
         UNKNOWN
     }
 
-    /** Whether a GPU may read and write another's memory. */
+    /** The right of a GPU to read and write another GPU's memory. */
     public enum PeerAccess {
-        /** It may. */
+        /** The GPU may access the memory. */
         YES,
-        /** It may not. */
+        /** The GPU may not access the memory. */
         NO,
         /** The library does not say. */
         UNKNOWN
@@ -41,23 +41,23 @@ public record GpuInventory(boolean available, String source, List<Gpu> gpus, Lis
     /**
      * An NVLink that is up.
      *
-     * @param number among the links of its GPU
-     * @param end what is at the other end
-     * @param busId of the other end, such as {@code 0000:c1:00.0}; empty where the library does not say
+     * @param number the number of the link among the links of its GPU
+     * @param end the kind of device at the other end
+     * @param busId the bus id of the other end, such as {@code 0000:c1:00.0}; empty if the library does not report it
      */
     public record NvLink(int number, LinkEnd end, Optional<String> busId) {}
 
     /**
-     * A GPU.
+     * One GPU.
      *
-     * @param index its number in the library's order
-     * @param busId as the kernel spells it, such as {@code 0000:07:00.0}
-     * @param sm compute capability times ten, -1 where not known
-     * @param mig whether it is divided into instances; empty where it cannot be, or where that is not known
-     * @param c2cLinks links to its own processor that are up
-     * @param c2cMegabytesPerSecond the rate of one of them
-     * @param nvLinks NVLinks that are up and carry memory traffic
-     * @param peers access to the GPU at each place of the inventory
+     * @param index the number of the GPU in the library's order
+     * @param busId the bus id as the kernel spells it, such as {@code 0000:07:00.0}
+     * @param sm compute capability times ten; -1 if not known
+     * @param mig true if the GPU is divided into instances; empty if it cannot be divided, or if that is not known
+     * @param c2cLinks the number of chip-to-chip links to the GPU's own processor that are up
+     * @param c2cMegabytesPerSecond the rate of one chip-to-chip link
+     * @param nvLinks the NVLinks that are up and carry memory traffic
+     * @param peers the access to each GPU, in the order of the inventory
      */
     public record Gpu(
             int index,
@@ -69,28 +69,26 @@ public record GpuInventory(boolean available, String source, List<Gpu> gpus, Lis
             List<NvLink> nvLinks,
             List<PeerAccess> peers) {
 
-        /** Takes copies. */
         public Gpu {
             nvLinks = List.copyOf(nvLinks);
             peers = List.copyOf(peers);
         }
     }
 
-    /** Takes copies. */
     public GpuInventory {
         gpus = List.copyOf(gpus);
         remarks = List.copyOf(remarks);
     }
 
-    /** No library answered. */
+    /** Returns the inventory of a host on which no library answered. */
     public static GpuInventory absent(String source, List<String> reasons) {
         return new GpuInventory(false, source, List.of(), reasons);
     }
 
     /**
-     * An inventory from numbers in the layout of {@code native/nvml/nvml_report.h}.
+     * Decodes an inventory from numbers in the layout of {@code native/nvml/nvml_report.h}.
      *
-     * @throws IllegalArgumentException if they are not in that layout
+     * @throws IllegalArgumentException if the numbers are not in that layout
      */
     public static GpuInventory decode(String source, long[] numbers, List<String> remarks) {
         Cursor cursor = new Cursor(numbers);
@@ -137,7 +135,7 @@ public record GpuInventory(boolean available, String source, List<Gpu> gpus, Lis
                         "%04x:%02x:%02x.%x", packed >> 20, packed >> 12 & 0xff, packed >> 4 & 0xff, packed & 0xf));
     }
 
-    /** Walks over the numbers and refuses to leave them. */
+    /** Reads the numbers one after the other and throws at the end. */
     private static final class Cursor {
         private final long[] numbers;
         private int at;

@@ -11,24 +11,30 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.UUID;
 
-/** Which host and which process this is. */
+/** Identifies this host, this process and its isolation domain. */
 public final class HostIdentity {
 
-    /** With a part that is drawn once, so that a process id that two containers share does not make two processes one. */
+    /**
+     * Contains a part that is drawn at random once, because processes in two containers can have the same process id.
+     */
     private static final String PROCESS =
             ProcessHandle.current().pid() + "-" + namespace("pid") + "-" + UUID.randomUUID();
 
     private HostIdentity() {}
 
-    /** Distinguishes processes, on whatever host: process id, process-id namespace, and a random part, with - between them. */
+    /**
+     * Returns a text that no other process on any host has: process id, process-id namespace and a random part, joined
+     * by {@code -}.
+     */
     public static String process() {
         return PROCESS;
     }
 
     /**
-     * Distinguishes hosts: the kernel's boot id, which containers of one host share; the host name where there is none.
+     * Returns a text that differs between hosts: the kernel's boot id, which the containers of a host share, or the
+     * host name if there is no boot id.
      *
-     * @throws JcclException if this process has no descriptor left to read it
+     * @throws JcclException if this process has no file descriptor left to read it
      */
     public static String host() {
         try {
@@ -37,19 +43,20 @@ public final class HostIdentity {
             return id.isEmpty() ? hostName() : id;
         } catch (IOException e) {
             requireNotExhausted(e);
-            return hostName(); // not Linux, or hidden by a container
+            return hostName(); // not Linux, or a container hides the file
         }
     }
 
     /**
-     * Distinguishes processes of one host that cannot pass memory to each other: a descriptor passes through a socket
-     * that is visible only inside a network namespace, and only between processes of one user.
+     * Returns a text that differs between processes of one host that cannot pass memory to each other. File descriptors
+     * are passed through a socket that is visible only inside a network namespace, and only between processes of one
+     * user.
      */
     public static String isolationDomain() {
         return networkNamespace() + ", " + user();
     }
 
-    /** Distinguishes the network namespaces of a host. */
+    /** Returns a text that differs between the network namespaces of a host. */
     public static String networkNamespace() {
         return "network namespace " + namespace("net");
     }
@@ -58,7 +65,7 @@ public final class HostIdentity {
         try {
             return Files.readSymbolicLink(Path.of("/proc/self/ns", kind)).toString();
         } catch (IOException e) {
-            return "unknown"; // not Linux, or hidden by a container
+            return "unknown"; // not Linux, or a container hides the file
         }
     }
 
@@ -71,7 +78,10 @@ public final class HostIdentity {
         }
     }
 
-    /** A process that has no descriptor left to ask with must not be taken for another host or user. */
+    /**
+     * Throws if the process has no file descriptor left. Without one it must not be taken for a process of another host
+     * or user.
+     */
     private static void requireNotExhausted(IOException refused) {
         if (ResourceLimits.isReached(refused)) {
             throw new JcclException("the identity of this host cannot be read: " + Causes.describe(refused), refused);
@@ -83,11 +93,11 @@ public final class HostIdentity {
             String text = Files.readString(file).strip();
             return text.isEmpty() ? Optional.empty() : Optional.of(text);
         } catch (IOException e) {
-            return Optional.empty(); // not Linux, or hidden by a container: the next best is used
+            return Optional.empty(); // not Linux, or a container hides the file: the caller uses the next best source
         }
     }
 
-    /** The name of this host, without asking a name server where the kernel knows it. */
+    /** Returns the name of this host. Asks no name server if the kernel knows the name. */
     public static String hostName() {
         Optional<String> kernel = read(Path.of("/proc/sys/kernel/hostname"));
         if (kernel.isPresent()) {

@@ -16,7 +16,10 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUuuid;
 import jcuda.driver.JCudaDriver;
 
-/** The devices by CUDA's driver interface, which needs no context. Only where {@link JCudaLibrary} is ready. */
+/**
+ * Reads the devices through CUDA's driver interface, which needs no context. Use it only if {@link JCudaLibrary} is
+ * ready.
+ */
 final class JCudaDevices {
 
     private static final int TEXT_BYTES = 256;
@@ -91,7 +94,7 @@ final class JCudaDevices {
                 hex.substring(20));
     }
 
-    /** CUDA writes capital letters. */
+    /** CUDA writes upper-case letters, the kernel lower-case ones. */
     private static String kernelsSpelling(String busId) {
         return busId.strip().toLowerCase(Locale.ROOT);
     }
@@ -102,7 +105,10 @@ final class JCudaDevices {
                 .orElse("");
     }
 
-    /** The application may have switched JCuda's exceptions on: they are its own affair, and mean the same here. */
+    /**
+     * Calls a function of JCuda. If the application has enabled JCuda's exceptions, one of these means the same as an
+     * error code.
+     */
     private static void call(String name, IntSupplier function) {
         int result;
         try {

@@ -4,34 +4,34 @@ import io.jccl.DeviceException;
 import java.util.Optional;
 
 /**
- * Whether JCuda can be used in this process. Each of its classes fails differently where a part is missing: all users
- * of them check here first.
+ * Checks whether this process can use JCuda. If a part is missing, each class of JCuda fails differently, so all users
+ * of these classes call this one first.
  */
 public final class JCudaLibrary {
 
     private static final String BINDINGS = "jcuda.driver.JCudaDriver";
     private static final String DRIVER = "libcuda.so.1";
 
-    /** What of it is there. */
+    /** The parts of JCuda that are present. */
     public enum State {
-        /** All of it. */
+        /** Everything that JCuda needs is present. */
         READY,
         /** The jar is not on the class path. */
         NO_JAR,
-        /** The jar is, its natives are not, or they cannot be loaded. */
+        /** The jar is present, but its natives are not, or they cannot be loaded. */
         NO_NATIVES,
-        /** Both are there, NVIDIA's driver is not. */
+        /** Jar and natives are present, but NVIDIA's driver is not. */
         NO_DRIVER
     }
 
     private JCudaLibrary() {}
 
-    /** What is there; found out once. */
+    /** Returns the parts that are present, as found by the first call. */
     public static State state() {
         return Holder.PROBE.state();
     }
 
-    /** What is missing and the remedy; empty where nothing is. */
+    /** Returns what is missing and the remedy; empty if nothing is missing. */
     public static Optional<String> missing() {
         return switch (state()) {
             case READY -> Optional.empty();
@@ -45,9 +45,9 @@ public final class JCudaLibrary {
     }
 
     /**
-     * Makes sure that it can be used.
+     * Throws if JCuda cannot be used.
      *
-     * @param purpose what it is needed for, for the message
+     * @param purpose the reason why JCuda is needed, for the message
      * @throws DeviceException if something is missing; says what, and the remedy
      */
     public static void require(String purpose) {
@@ -69,14 +69,17 @@ public final class JCudaLibrary {
                 return new Probe(State.NO_JAR, BINDINGS + " not found");
             }
             try {
-                Class.forName(BINDINGS, true, loader); // loads its natives
+                Class.forName(BINDINGS, true, loader); // loads the natives
                 return new Probe(State.READY, "");
             } catch (ClassNotFoundException | LinkageError e) {
                 return explain(e);
             }
         }
 
-        /** JCuda's own message holds two stack traces; the driver is missing if the loader says so in one of them. */
+        /**
+         * JCuda's message contains two stack traces. The driver is missing if the loader's message in one of them says
+         * so.
+         */
         private static Probe explain(Throwable failure) {
             for (Throwable at = failure; at != null; at = at.getCause()) {
                 String message = String.valueOf(at.getMessage());

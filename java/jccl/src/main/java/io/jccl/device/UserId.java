@@ -9,24 +9,24 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Users of this host by the kernel's numbers. Names decide nothing: images map them differently, launchers set
- * {@code user.name}, and a container's user often has none.
+ * Identifies users of this host by the kernel's numbers. Names are no use: images map them differently, launchers set
+ * {@code user.name}, and the user of a container often has none.
  *
- * <p>The kernel gives {@code /proc/self}, a link, to root, and so it does with the folder of a process that may not be dumped
- * (after a change of user, for example). Only {@code /proc/PID/status} says whose process it is, for every user.
+ * <p>The owner of {@code /proc/self}, a link, is root, and so is the owner of the folder of a process that may not be
+ * dumped (for example after a change of user). Only {@code /proc/PID/status} shows the user of a process in every case.
  */
 public final class UserId {
 
     private static final Path OWN_STATUS = Path.of("/proc/self/status");
 
-    /** Real, effective, saved and file system's user, without a sign; files belong to the last. */
+    /** Real, effective, saved and file-system user, as unsigned numbers. New files belong to the last. */
     private static final Pattern LINE =
             Pattern.compile("^Uid:(?:\\s+[0-9]{1,10}){3}\\s+([0-9]{1,10})$", Pattern.MULTILINE);
 
     private UserId() {}
 
     /**
-     * The user to whom files belong that this process makes.
+     * Returns the user who owns the files that this process creates.
      *
      * @throws IOException if {@code /proc} cannot be read
      */
@@ -35,10 +35,10 @@ public final class UserId {
     }
 
     /**
-     * The user to whom files belong that a process makes.
+     * Returns the user who owns the files that a process creates.
      *
-     * @throws java.nio.file.NoSuchFileException if there is no such process, or {@code /proc} is mounted with
-     *     {@code hidepid} and hides it
+     * @throws java.nio.file.NoSuchFileException if there is no such process, or {@code /proc} is mounted with {@code
+     *     hidepid} and hides it
      * @throws IOException if {@code /proc} cannot be read
      */
     public static long ofProcess(long pid) throws IOException {
@@ -46,9 +46,9 @@ public final class UserId {
     }
 
     /**
-     * The owner of a file; of a link its own, not that of what it leads to.
+     * Returns the owner of a file. Of a link, returns the owner of the link itself, not of its target.
      *
-     * @throws IOException if the file is not there or cannot be examined
+     * @throws IOException if the file does not exist or cannot be examined
      */
     public static long ownerOf(Path file) throws IOException {
         return Integer.toUnsignedLong((Integer) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS));

@@ -1,2 +1,2 @@
-/** The devices that ranks run on, and the identity of the host that they share. */
+/** The devices that ranks use, and the identity of the host that ranks share. */
 package io.jccl.device;

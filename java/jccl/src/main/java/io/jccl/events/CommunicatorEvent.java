@@ -7,7 +7,6 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** {@code io.jccl.Communicator}. */
 @Name("io.jccl.Communicator")
 @Label("Communicator")
 @Description("A step in a communicator's life: init, join, split, shrink, reform or close")

@@ -1,20 +1,20 @@
 package io.jccl.events;
 
-/** A step in a communicator's life that is under way. */
+/** The event of a step in a communicator's life, while the step is in progress. */
 public interface CommunicatorSpan {
 
-    /** Of a runtime that records nothing. */
+    /** The event of a step that is not recorded. */
     CommunicatorSpan NONE = new NoSpan();
 
     /**
-     * The step has ended.
+     * Ends the event when the step has ended.
      *
-     * @param steps how long its parts took, as text
-     * @param failure why it failed, or an empty text
+     * @param steps how long the parts of the step took, as text
+     * @param failure why the step failed, or an empty text
      */
     void end(String communicator, int rank, int size, String steps, String failure);
 
-    /** Does nothing; no lambda, which costs a new JVM more. */
+    /** Does nothing. A class and not a lambda, because the first lambda costs more in a new JVM. */
     final class NoSpan implements CommunicatorSpan {
         @Override
         public void end(String communicator, int rank, int size, String steps, String failure) {}

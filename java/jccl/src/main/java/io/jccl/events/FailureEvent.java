@@ -6,7 +6,6 @@ import jdk.jfr.Event;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 
-/** {@code io.jccl.Failure}. */
 @Name("io.jccl.Failure")
 @Label("Failure")
 @Description("A communicator has failed, as all ranks agreed or as this rank saw it")

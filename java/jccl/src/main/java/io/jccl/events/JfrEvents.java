@@ -3,13 +3,14 @@ package io.jccl.events;
 import jdk.jfr.FlightRecorder;
 
 /**
- * The events of JDK Flight Recorder, which a Java runtime need not have: without its module nothing is recorded.
+ * Records events of JDK Flight Recorder. A Java runtime without its module records nothing.
  *
- * <p>Classes of events are used only once there is a recording: to initialise one takes a new JVM more than a tenth of a second.
+ * <p>Event classes are used only while a recording runs, because initialising one takes more than a tenth of a second
+ * in a new JVM.
  */
 public final class JfrEvents {
 
-    /** Whether the runtime has the module {@code jdk.jfr}. A constant for the compiler. */
+    /** True if the runtime has the module {@code jdk.jfr}. The compiler treats it as a constant. */
     private static final boolean AVAILABLE = isAvailable();
 
     private JfrEvents() {}
@@ -27,12 +28,14 @@ public final class JfrEvents {
         return AVAILABLE && FlightRecorder.isInitialized();
     }
 
-    /** Whether a recording asks for an event for each operation. Costs next to nothing while there is none. */
+    /**
+     * Returns true if a recording asks for an event for each operation. Costs next to nothing while no recording runs.
+     */
     public static boolean recordsOperations() {
         return hasRecording() && OperationEvent.isRecorded();
     }
 
-    /** Begins the event of an operation, to be called where {@link #recordsOperations}. */
+    /** Begins the event of an operation. Call this only if {@link #recordsOperations} returns true. */
     public static OperationSpan beginOperation() {
         return new OperationEvent();
     }
@@ -45,9 +48,9 @@ public final class JfrEvents {
     }
 
     /**
-     * A communicator has failed.
+     * Records that a communicator has failed.
      *
-     * @param type the exception's simple name
+     * @param type the simple name of the exception's class
      * @param missing the ranks that the failure names, as text
      */
     public static void failed(String communicator, int rank, String type, String text, String missing) {

@@ -3,15 +3,15 @@ package io.jccl.events;
 import org.slf4j.MDC;
 
 /**
- * The rank and the communicator in the log records of a thread, as SLF4J's mapped diagnostic context. What was there before is
- * there again afterwards.
+ * Sets the rank and the communicator in the log records of a thread, as SLF4J's mapped diagnostic context. Closing it
+ * restores the previous values.
  */
 public final class LogContext implements AutoCloseable {
 
-    /** The key of the rank. */
+    /** Key of the rank in the diagnostic context. */
     public static final String RANK = "jccl.rank";
 
-    /** The key of the communicator's name; absent until ranks have agreed on one. */
+    /** Key of the communicator's id; absent until the ranks have agreed on one. */
     public static final String COMMUNICATOR = "jccl.communicator";
 
     private final String rankBefore;
@@ -24,12 +24,12 @@ public final class LogContext implements AutoCloseable {
         set(COMMUNICATOR, communicator);
     }
 
-    /** Sets the context of this thread until it is closed. */
+    /** Sets the context of this thread until the result is closed. */
     public static LogContext of(int rank, String communicator) {
         return new LogContext(rank, communicator);
     }
 
-    /** Sets the context of this thread until it is closed, of a communicator that has no name yet. */
+    /** Sets the context of this thread until the result is closed, for a communicator that has no id yet. */
     public static LogContext of(int rank) {
         return new LogContext(rank, null);
     }

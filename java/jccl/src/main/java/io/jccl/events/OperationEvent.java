@@ -10,7 +10,6 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
 
-/** {@code io.jccl.Operation}. */
 @Name("io.jccl.Operation")
 @Label("Operation")
 @Description("An operation of a communicator, from when this rank enters it until its buffers are this rank's again")

@@ -1,9 +1,9 @@
 package io.jccl.events;
 
-/** The event of an operation that is under way. */
+/** The event of an operation, while the operation is in progress. */
 public interface OperationSpan {
 
-    /** What an operation was: facts that are gathered only where the event is recorded. */
+    /** Facts about an operation. They are gathered only if its event is recorded. */
     record Facts(
             String communicator,
             int rank,
@@ -22,12 +22,15 @@ public interface OperationSpan {
             long waitedNanos,
             int waitedFor) {}
 
-    /** Supplies the facts of the operation that has ended. */
+    /** Supplies the facts about the operation that has ended. */
     interface Source {
-        /** The facts. */
+        /** Returns the facts. */
         Facts facts();
     }
 
-    /** The operation has ended; asks for its facts if the event passes the recording's threshold. */
+    /**
+     * Ends the event when the operation has ended. Asks for the facts only if the event passes the recording's
+     * threshold.
+     */
     void end(boolean succeeded, Source source);
 }
