@@ -217,7 +217,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         requireAddress(address, count, type);
         if (count > 0 && address % type.bytes() != 0) {
             throw new IllegalArgumentException("address=0x" + Long.toHexString(address) + " type=" + type.label()
-                    + ": expected a multiple of " + type.bytes() + ", which a device can read elements at");
+                    + ": expected a multiple of " + type.bytes() + ", because devices read elements only there");
         }
         return new DataBuffer(Memory.DEVICE, type, count, address, false, null, null);
     }

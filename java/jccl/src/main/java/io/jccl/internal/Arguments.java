@@ -2,15 +2,15 @@ package io.jccl.internal;
 
 import org.jspecify.annotations.Nullable;
 
-/** What must hold of every argument of the API that is an object. */
+/** Checks arguments of the API that must not be null. */
 public final class Arguments {
 
     private Arguments() {}
 
     /**
-     * The argument, unless it is null.
+     * Returns the argument; throws if it is null.
      *
-     * @param expected what it has to be
+     * @param expected describes a valid argument, for the message
      */
     public static <T> T required(String name, @Nullable T value, String expected) {
         if (value == null) {

@@ -6,13 +6,19 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 
-/** Exceptions as text for messages: never empty, and with the limit behind an exception that comes from one. */
+/**
+ * Describes exceptions as text for messages. The text is never empty, and names the resource limit if the exception is
+ * due to one.
+ */
 public final class Causes {
 
     private static final int MAX_DEPTH = 5;
     private static final String OURS = "io.jccl.";
 
-    /** Types whose message is a sentence. The message of others may be only a name, a path or nothing. */
+    /**
+     * Classes of exceptions whose message is a sentence. Messages of other classes may be only a name or a path, or may
+     * be empty.
+     */
     private static final Set<String> SPEAKING = Set.of(
             "java.io.IOException",
             "java.io.EOFException",
@@ -31,15 +37,17 @@ public final class Causes {
 
     private Causes() {}
 
-    /** Loads the classes and reads the limits that messages need, before the descriptors for that may be used up. */
+    /**
+     * Loads the classes and reads the limits that messages need, while the process still has file descriptors to do so.
+     */
     public static void prepare() {
         describe(new IOException("nothing"));
     }
 
     /**
-     * Describes an exception, for the text behind a colon: its message, with the name of its class where the message alone does
-     * not explain anything; then its causes, unless the message is a sentence of this library, which has them; then the limit
-     * that was reached, if one was.
+     * Describes an exception, for the text after a colon. The description consists of its message, with the name of its
+     * class if the message alone explains nothing; then its causes, unless the message is a sentence of this library,
+     * which includes them; then the limit that was reached, if any.
      */
     public static String describe(Throwable exception) {
         Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -56,7 +64,7 @@ public final class Causes {
         String hint = ResourceLimits.ofThisProcess().hint(text.toString());
         return text.indexOf(hint) >= 0
                 ? text.toString()
-                : text + hint; // a sentence of this library may have it already
+                : text + hint; // a sentence of this library may contain the hint already
     }
 
     private static void append(StringBuilder text, Throwable exception) {

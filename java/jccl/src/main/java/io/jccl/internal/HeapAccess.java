@@ -4,27 +4,28 @@ import io.jccl.DataBuffer;
 import java.nio.Buffer;
 import java.util.function.Function;
 
-/** The NIO buffers behind data buffers of heap memory, which only the library may have. */
+/** Gives the library access to the NIO buffers of data buffers in heap memory. Applications have no access. */
 public final class HeapAccess {
 
-    /** Installed by {@link DataBuffer} when it is initialised, so before there is one to ask about. */
+    /** Set by {@link DataBuffer}'s static initialiser, and therefore before any data buffer exists. */
     private static volatile Function<DataBuffer, Buffer> access;
 
     private HeapAccess() {}
 
     /**
-     * Called by {@link DataBuffer}, once.
+     * Called once by {@link DataBuffer}.
      *
-     * @param heap returns the NIO buffer behind a data buffer
+     * @param heap returns the NIO buffer of a data buffer
      */
     public static void install(Function<DataBuffer, Buffer> heap) {
         access = heap;
     }
 
     /**
-     * The NIO buffer whose remaining elements are those of a data buffer. Its position and limit stay as they are.
+     * Returns the NIO buffer whose remaining elements are those of a data buffer. Callers must not change its position
+     * and limit.
      *
-     * @throws IllegalStateException if it is not heap memory
+     * @throws IllegalStateException if the data buffer is not heap memory
      */
     public static Buffer of(DataBuffer buffer) {
         return access.apply(buffer);

@@ -9,8 +9,8 @@ import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What implements this API. The factories of the API find it through {@link java.util.ServiceLoader}, so that the API
- * depends on nothing.
+ * The implementation of the API. The factories of the API find it through {@link java.util.ServiceLoader}, so that the
+ * API depends on nothing.
  */
 public interface JcclProvider {
 
@@ -29,21 +29,21 @@ public interface JcclProvider {
     /** See {@link Communicator#join(UniqueId, Collection, CommunicatorConfig)}. */
     Communicator join(UniqueId id, Collection<String> members, CommunicatorConfig config);
 
-    /** The address of the first byte (not of the position) of a direct buffer. */
+    /** Returns the address of the first byte (not of the position) of a direct buffer. */
     long directAddress(Buffer buffer);
 
     /** Allocates zeroed memory that other processes can map, page-aligned; never returns 0. */
     long allocateShared(long bytes);
 
     /**
-     * Gives back the pages of what {@link #allocateShared} returned. Its addresses are not used for other memory until
-     * {@link #freeShared}, and may be read and written.
+     * Gives back the pages of memory that {@link #allocateShared} returned. Until {@link #freeShared} the addresses can
+     * be read and written, and are not used for other memory.
      */
     void retireShared(long address);
 
-    /** Frees what {@link #allocateShared} returned. */
+    /** Frees memory that {@link #allocateShared} returned. */
     void freeShared(long address);
 
-    /** A direct buffer over existing memory, which must outlive it. */
+    /** Returns a direct buffer over existing memory, which must outlive the buffer. */
     ByteBuffer view(long address, int bytes);
 }

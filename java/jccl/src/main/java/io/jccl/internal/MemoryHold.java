@@ -8,28 +8,29 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the memory of data buffers while an operation is executed, where their owner could free it meanwhile. */
+/** Keeps the memory of data buffers while an operation is executed, if their owner could free it meanwhile. */
 public final class MemoryHold {
 
     /** Executes an operation over a buffer. */
     @FunctionalInterface
     public interface Holder {
-        /** What the operation returned. */
+        /** Returns the result of the operation. */
         long run(DataBuffer buffer, LongSupplier operation);
     }
 
-    /** How many an operation may need: each takes some of the stack. */
+    /** Maximum number of holds of one operation: each takes some of the stack. */
     private static final int MAX = 16;
 
-    private static volatile Function<DataBuffer, @Nullable Object> held; // installed by DataBuffer, as the next
+    private static volatile Function<DataBuffer, @Nullable Object> held; // set by DataBuffer, like holder
     private static volatile Holder holder;
 
     private MemoryHold() {}
 
     /**
-     * Called by {@link DataBuffer}, once.
+     * Called once by {@link DataBuffer}.
      *
-     * @param what what of a buffer's memory can be freed while an operation is executed; null if nothing
+     * @param what returns the object, for example an arena, with which the memory of a buffer can be freed while an
+     *     operation is executed; null if it cannot be freed
      * @param hold prevents that
      */
     public static void install(Function<DataBuffer, @Nullable Object> what, Holder hold) {
@@ -37,15 +38,15 @@ public final class MemoryHold {
         holder = hold;
     }
 
-    /** Whether the memory of a buffer must be held; false if there is none. */
+    /** Returns true if the memory of a buffer must be held; false for null. */
     public static boolean isNeeded(@Nullable DataBuffer buffer) {
         return buffer != null && held.apply(buffer) != null;
     }
 
     /**
-     * Of some buffers those whose memory must be held, one of each arena.
+     * Returns those buffers whose memory must be held, one for each arena.
      *
-     * @throws IllegalArgumentException if they are of too many arenas
+     * @throws IllegalArgumentException if they belong to too many arenas
      */
     public static List<DataBuffer> ofEachArena(List<DataBuffer> buffers) {
         Map<Object, DataBuffer> found = Map.of();
@@ -58,7 +59,7 @@ public final class MemoryHold {
         }
         if (found.size() > MAX) {
             throw new IllegalArgumentException("arenas=" + found.size() + ": expected at most " + MAX
-                    + " of the memory segments in one operation; allocate them in fewer arenas, or use several groups");
+                    + " for the segments of one operation; allocate them in fewer arenas, or use several groups");
         }
         return List.copyOf(found.values());
     }
@@ -66,7 +67,7 @@ public final class MemoryHold {
     /**
      * Executes an operation while the memory of a buffer cannot be freed.
      *
-     * @throws IllegalStateException if it was freed before
+     * @throws IllegalStateException if the memory was freed before
      */
     public static long run(DataBuffer buffer, LongSupplier operation) {
         return holder.run(buffer, operation);

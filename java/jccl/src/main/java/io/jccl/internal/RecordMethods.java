@@ -6,8 +6,9 @@ import java.lang.invoke.MethodType;
 import java.lang.runtime.ObjectMethods;
 
 /**
- * The JDK's cache of {@code equals}, {@code hashCode} and {@code toString} of records. Before JDK 19 the cache keeps the record
- * whose methods were linked last, and the types of its components, and with a class of ours its class loader (JDK-8078641).
+ * Clears the JDK's cache for {@code equals}, {@code hashCode} and {@code toString} of records. Before JDK 19 the cache
+ * keeps the record whose methods were linked last and the types of its components, and with a class of JCCL its class
+ * loader (JDK-8078641).
  */
 public final class RecordMethods {
 
@@ -15,7 +16,7 @@ public final class RecordMethods {
 
     private RecordMethods() {}
 
-    /** Has the JDK remember a class of its own instead, as if that were a record. */
+    /** Makes the JDK's cache keep a class of the JDK, by linking the methods of a record for it. */
     public static void forgetTypes() {
         if (Runtime.version().feature() >= FIXED_IN) {
             return;
@@ -26,7 +27,7 @@ public final class RecordMethods {
             for (String method : new String[] {"equals", "hashCode", "toString"}) {
                 ObjectMethods.bootstrap(lookup, method, MethodHandle.class, String.class, "text", text);
             }
-        } catch (Throwable e) { // declared by bootstrap
+        } catch (Throwable e) { // bootstrap declares Throwable
             throw new IllegalStateException("the JDK links no methods of records", e);
         }
     }

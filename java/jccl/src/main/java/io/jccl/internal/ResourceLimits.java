@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The limits that the system sets to this process, for messages about what is used up. {@code native/base/limit_hint.cc} has the
- * same for native code.
+ * The limits that the system sets for this process, for messages about resources that are used up. {@code
+ * native/base/limit_hint.cc} does the same for native code.
  */
 public final class ResourceLimits {
 
@@ -19,28 +19,29 @@ public final class ResourceLimits {
 
     private final Path root;
 
-    /** The limit of descriptors when this object was made; used while the file cannot be read. */
+    /** The limit of open files when this object was made. Used if no file descriptor is left to read it again. */
     private final String openFiles;
 
-    /** @param root where the file system of the host begins */
+    /** @param root the root of the host's file system; tests have their own */
     ResourceLimits(Path root) {
         this.root = root;
         this.openFiles = limit("Max open files");
     }
 
-    /** The limits of this process. */
+    /** Returns the limits of this process. */
     public static ResourceLimits ofThisProcess() {
         return OF_THIS_PROCESS;
     }
 
     /**
-     * The limit that an exception's text is about, with its value and the remedy, after a semicolon; empty if it is about none.
+     * Returns the limit that an exception's text is about, with its value and the remedy, after a semicolon; empty if
+     * the text is not about a limit.
      *
-     * @param text of an exception of the system, or of the JVM
+     * @param text the text of an exception of the system or of the JVM
      */
     public String hint(String text) {
         if (text.contains("RLIMIT_") || text.contains("sysctl")) {
-            return ""; // native code has given it
+            return ""; // native code has added the hint already
         }
         if (text.contains("Too many open files in system")) {
             return "; the host has used all its file descriptors: " + sysctl("fs.file-max") + "; raise it with sysctl";
@@ -49,7 +50,7 @@ public final class ResourceLimits {
             return "; this process has used all its file descriptors: RLIMIT_NOFILE=" + openFiles()
                     + "; raise it (ulimit -n, LimitNOFILE= of a service, --ulimit nofile= of a container)";
         }
-        boolean noProcess = text.contains("error=11,"); // EAGAIN of ProcessBuilder
+        boolean noProcess = text.contains("error=11,"); // the EAGAIN of ProcessBuilder
         if (noProcess
                 || text.contains("unable to create native thread")
                 || text.contains("unable to create new native thread")) {
@@ -79,7 +80,10 @@ public final class ResourceLimits {
         return "";
     }
 
-    /** Returns true if an exception shows that this process or host has used something up, which no peer causes. */
+    /**
+     * Returns true if an exception shows that this process or host has used up a resource. Peers do not cause such
+     * exceptions.
+     */
     public static boolean isReached(Throwable exception) {
         String text = String.valueOf(exception.getMessage());
         return text.contains("Too many open files")
@@ -87,12 +91,12 @@ public final class ResourceLimits {
                 || text.contains("Cannot allocate memory");
     }
 
-    /** The ports that the kernel chooses from. */
+    /** Returns the range of ports from which the kernel chooses. */
     public String ephemeralPorts() {
         return sysctl("net.ipv4.ip_local_port_range").replace('\t', '-');
     }
 
-    /** The first port that needs no rights. */
+    /** Returns the first port that needs no privileges. */
     public String unprivilegedPorts() {
         return sysctl("net.ipv4.ip_unprivileged_port_start");
     }
@@ -118,7 +122,7 @@ public final class ResourceLimits {
         return text.append(' ').append(sysctl("kernel.threads-max")).toString();
     }
 
-    /** The limits of a group and of those above it; a container may see only the last. */
+    /** Appends the limits of a control group and of the groups above it. A container may see only the last one. */
     private void appendUpwards(StringBuilder text, String mount, String group) {
         for (String path = group; ; path = path.substring(0, Math.max(0, path.lastIndexOf('/')))) {
             String folder = mount + (path.equals("/") ? "" : path);
@@ -142,7 +146,7 @@ public final class ResourceLimits {
         return name + "=" + first("proc/sys/" + name.replace('.', '/'));
     }
 
-    /** A soft limit and its hard one. */
+    /** Returns a soft limit followed by its hard limit. */
     private String limit(String name) {
         return lines("proc/self/limits").stream()
                 .filter(line -> line.startsWith(name))
@@ -168,7 +172,7 @@ public final class ResourceLimits {
         try {
             return Files.readAllLines(root.resolve(file), StandardCharsets.ISO_8859_1);
         } catch (IOException | RuntimeException e) {
-            return List.of(); // it is not there, or there is no descriptor to read it with
+            return List.of(); // the file does not exist, or no file descriptor is left to read it
         }
     }
 }

@@ -7,18 +7,19 @@ import java.net.URLConnection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Resources of the jar, read without the JVM's cache of open jars. That cache keeps a jar's descriptor after the class loader
- * has gone, and class loaders of the same jar close its one entry for each other.
+ * Opens resources of the jar without the JVM's cache of open jars. That cache keeps a jar's file descriptor after the
+ * class loader is gone. In addition, class loaders of the same jar share one entry, which each of them can close for
+ * the others.
  */
 public final class Resources {
 
     private Resources() {}
 
     /**
-     * The bytes of a resource.
+     * Opens a resource.
      *
-     * @param url as its class or class loader has found it; null if there is none
-     * @return null for null
+     * @param url the resource as its class or class loader found it; null if there is none
+     * @return the bytes of the resource; null for null
      */
     public static @Nullable InputStream open(@Nullable URL url) throws IOException {
         if (url == null) {

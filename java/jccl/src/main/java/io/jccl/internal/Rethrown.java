@@ -13,19 +13,22 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Throws on the thread of a caller what was thrown earlier or on another thread. The caller gets an exception of its own: its
- * stack shows the call, and no other thread adds suppressed exceptions to it.
+ * Throws on a caller's thread what was thrown earlier or on another thread. Each caller gets a new exception, so its
+ * stack shows the caller's call, and no other thread can add suppressed exceptions to it.
  */
 public final class Rethrown {
 
     private Rethrown() {}
 
-    /** A new exception with the class, message and facts of another one, which is its cause. Its stack is the caller's. */
+    /**
+     * Returns a new exception with the class, message and facts of another one, which becomes its cause. Its stack is
+     * the caller's.
+     */
     public static JcclException here(JcclException first) {
         return like(first, first.getMessage(), first);
     }
 
-    /** A new exception with the class and facts of a model. Its stack is the caller's. */
+    /** Returns a new exception with the class and facts of a model. Its stack is the caller's. */
     public static JcclException like(JcclException model, String message, @Nullable Throwable cause) {
         if (model instanceof CommunicationTimeoutException e) {
             return new CommunicationTimeoutException(message, e.missingRanks(), cause);
@@ -55,10 +58,10 @@ public final class Rethrown {
     }
 
     /**
-     * Returns the exception that a caller throws for a call that another thread has executed for it.
+     * Returns the exception to throw to a caller whose call another thread has executed.
      *
-     * @param thrown what the other thread has thrown, for this caller alone
-     * @throws Error if that is what the other thread has thrown
+     * @param thrown the exception of the other thread; no other caller may receive it
+     * @throws Error if the other thread has thrown an error
      */
     public static RuntimeException byCallee(Throwable thrown) {
         Throwable mine = forCall(thrown, new Throwable().getStackTrace());
@@ -69,9 +72,10 @@ public final class Rethrown {
     }
 
     /**
-     * Returns what another thread has thrown as an unchecked exception with the stack of the call that the thread worked for.
+     * Returns what another thread has thrown, as an unchecked exception or an error, with the stack of the call that
+     * the thread worked for.
      *
-     * @param thrown what the other thread has thrown, for this call alone
+     * @param thrown the exception of the other thread; no other call may receive it
      * @param call the stack of the thread that called
      */
     public static Throwable forCall(Throwable thrown, StackTraceElement[] call) {
@@ -89,7 +93,7 @@ public final class Rethrown {
             made.setStackTrace(call);
             return made;
         }
-        // An object of another class cannot be made again: the frames of the call follow those of the other thread.
+        // Exceptions of other classes cannot be copied: append the frames of the call to those of the other thread.
         StackTraceElement[] there = thrown.getStackTrace();
         StackTraceElement[] both = Arrays.copyOf(there, there.length + call.length);
         System.arraycopy(call, 0, both, there.length, call.length);

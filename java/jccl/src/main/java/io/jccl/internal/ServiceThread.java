@@ -6,13 +6,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A daemon thread of the library. Every thread of the library is one of these, so that whatever a thread throws ends here,
- * errors of the JVM included: nothing ends a thread silently, and nothing reaches the handler of uncaught exceptions, which
- * prints.
+ * A daemon thread of the library. All threads of the library are of this class, so that every exception is handled
+ * here, including errors of the JVM. No thread ends silently, and nothing reaches the handler of uncaught exceptions,
+ * which prints.
  *
- * <p>A thread that {@link #repeating repeats rounds} starts the next round after a pause. A thread that runs {@link #once}
- * passes what was thrown to whoever waits for the thread. While the heap is full nothing here allocates: an error is kept and
- * logged after memory has returned.
+ * <p>A thread that {@link #repeating repeats rounds} starts the next round after a pause. A thread that runs {@link
+ * #once} passes the exception to whoever waits for the thread. While the heap is full nothing here allocates: an error
+ * is kept and logged after memory has returned.
  */
 public final class ServiceThread extends Thread {
 
@@ -21,10 +21,10 @@ public final class ServiceThread extends Thread {
     public interface Rounds {
 
         /**
-         * Does one round. After an exception or error the thread pauses and starts another round. So a round leaves its state
-         * consistent when it throws.
+         * Does one round. After an exception or error the thread pauses and starts another round, so a round must leave
+         * its state consistent when it throws.
          *
-         * @return whether there is another round
+         * @return true if another round follows
          * @throws Exception is logged
          */
         boolean next() throws Exception;
@@ -34,20 +34,21 @@ public final class ServiceThread extends Thread {
     private static final long MIN_PAUSE_NANOS = 1_000_000;
     private static final long MAX_PAUSE_NANOS = 100_000_000;
 
-    /** Errors after which the thread logs even though no round has succeeded since: about every ten seconds. */
+    /** Number of problems without a successful round after which the thread logs: about every ten seconds. */
     private static final long LOG_AFTER = 100;
 
-    private Throwable first; // of the problems that are not logged yet, or null
-    private long problems; // that are not logged yet
-    private long logAt = LOG_AFTER; // problems, without a round that succeeds
+    private Throwable first; // the first problem that is not logged yet, or null
+    private long problems; // number of problems that are not logged yet
+    private long logAt = LOG_AFTER; // number of problems at which the thread logs
     private long pauseNanos = MIN_PAUSE_NANOS;
 
     private ServiceThread(String name, Consumer<ServiceThread> body) {
-        super(null, new Body(body), name, 0, false); // inheritable thread locals could keep an application's classes
+        // no inheritable thread locals: they could keep an application's classes
+        super(null, new Body(body), name, 0, false);
         setDaemon(true);
     }
 
-    /** Gives a body its thread. */
+    /** Passes the thread to its body. */
     private record Body(Consumer<ServiceThread> body) implements Runnable {
 
         @Override
@@ -56,22 +57,22 @@ public final class ServiceThread extends Thread {
         }
     }
 
-    /** A thread, not started, that does rounds until one returns false. */
+    /** Returns a thread, not started, that does rounds until one returns false. */
     public static ServiceThread repeating(String name, Rounds rounds) {
         return new ServiceThread(name, thread -> thread.repeat(rounds));
     }
 
     /**
-     * A thread, not started, that runs a body once.
+     * Returns a thread, not started, that runs a body once.
      *
-     * @param settle takes what the body has thrown, or null. Called again while it throws an error of the JVM, such as a full
-     *     heap: so it may be called more than once.
+     * @param settle receives what the body has thrown, or null. If it throws an error of the JVM, for example because
+     *     the heap is full, it is called again
      */
     public static ServiceThread once(String name, Runnable body, Consumer<Throwable> settle) {
         return new ServiceThread(name, thread -> thread.runOnce(body, settle));
     }
 
-    /** A thread, not started, that runs a body once for which nobody waits. What the body throws is logged. */
+    /** Returns a thread, not started, that runs a body once. An exception of the body is only logged. */
     public static ServiceThread once(String name, Runnable body) {
         return new ServiceThread(name, thread -> thread.runOnce(body, thread::logUnsettled));
     }
@@ -112,7 +113,7 @@ public final class ServiceThread extends Thread {
         }
     }
 
-    /** Allocates nothing where nothing was thrown. */
+    /** Allocates nothing unless a problem must be logged. */
     private void succeeded() {
         pauseNanos = MIN_PAUSE_NANOS;
         if (first != null) {
@@ -129,7 +130,7 @@ public final class ServiceThread extends Thread {
         if (!(first instanceof Error) || problems >= logAt) {
             log();
         }
-        Thread.interrupted(); // with the flag set the thread would not pause
+        Thread.interrupted(); // with the flag set, parkNanos would return at once
         LockSupport.parkNanos(this, pauseNanos);
         pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
     }

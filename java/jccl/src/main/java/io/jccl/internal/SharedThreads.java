@@ -5,20 +5,20 @@ import java.security.PrivilegedAction;
 import java.util.function.Supplier;
 
 /**
- * Makes threads that serve all communicators of the process. Such a thread may outlive the application whose call started it,
- * so it keeps none of that application's class loaders: neither as its context class loader, nor through the protection
- * domains of the callers that every new thread remembers.
+ * Makes threads that serve all communicators of the process. Such a thread can outlive the application whose call
+ * started it, so it must not keep a class loader of that application. A new thread usually does so in two ways: by its
+ * context class loader, and by the protection domains of its callers.
  */
 public final class SharedThreads {
 
     private SharedThreads() {}
 
     /**
-     * Returns a thread that is not started.
+     * Returns a new thread, not started.
      *
-     * @param make makes the thread, by a method of {@link ServiceThread}
+     * @param make makes the thread, with a method of {@link ServiceThread}
      */
-    @SuppressWarnings("removal") // the context of the callers is otherwise inherited, also without a security manager
+    @SuppressWarnings("removal") // without it a thread inherits the callers' context, even without a security manager
     public static ServiceThread create(Supplier<ServiceThread> make) {
         return AccessController.doPrivileged((PrivilegedAction<ServiceThread>) () -> {
             ServiceThread thread = make.get();

@@ -4,7 +4,7 @@ import io.jccl.JcclException;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Starts threads where the system may refuse one, which the JVM reports as an {@link OutOfMemoryError}. */
+/** Starts threads. The system may refuse one, which the JVM reports as an {@link OutOfMemoryError}. */
 public final class Threads {
 
     private Threads() {}
@@ -12,7 +12,7 @@ public final class Threads {
     /**
      * Starts a thread without which its owner cannot work.
      *
-     * @throws JcclException if there is none; names the limits of threads
+     * @throws JcclException if the thread cannot be started; names the limits of threads
      */
     public static void start(Thread thread) {
         Optional<JcclException> refused = tryStart(thread);
@@ -22,9 +22,9 @@ public final class Threads {
     }
 
     /**
-     * Starts a thread without which its owner does something less.
+     * Starts a thread without which its owner works with less function.
      *
-     * @return why there is none, for a warning, or nothing
+     * @return why the thread cannot be started, for a warning; empty if it was started
      */
     public static Optional<JcclException> tryStart(Thread thread) {
         try {
@@ -36,10 +36,10 @@ public final class Threads {
     }
 
     /**
-     * Makes what starts a thread of its own.
+     * Makes an object that starts a thread itself.
      *
-     * @param what for messages
-     * @throws JcclException if there is none; names the limits of threads
+     * @param what names the object in messages
+     * @throws JcclException if the thread cannot be started; names the limits of threads
      */
     public static <T> T startedBy(String what, Supplier<T> make) {
         try {

@@ -1,2 +1,5 @@
-/** Where the API and what implements it meet, and what both use. Not exported: applications do not use it. */
+/**
+ * The interface between the API and its implementation, and helpers for both. Not exported: applications must not use
+ * it.
+ */
 package io.jccl.internal;

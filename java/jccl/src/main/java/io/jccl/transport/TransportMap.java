@@ -15,15 +15,16 @@ import java.util.Optional;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
 
-/** The transports of one rank as text, for the log. */
+/** Describes the transports of one rank as text, for the log. */
 public final class TransportMap {
 
     private TransportMap() {}
 
     /**
-     * Why a rank uses a network to ranks of its own host, one line per reason; empty where it uses none.
+     * Returns the reasons why a rank uses a network to ranks of its own host, one line for each reason; empty if it
+     * uses none.
      *
-     * @param sameHost whether a peer is on this rank's host
+     * @param sameHost returns true if a peer is on this rank's host
      */
     public static List<String> detours(int rank, List<PeerTransport> transports, IntPredicate sameHost) {
         Map<String, List<Integer>> peers = new LinkedHashMap<>();
@@ -40,10 +41,10 @@ public final class TransportMap {
     }
 
     /**
-     * For example {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1, fd00:0:0:0:0:0:0:1)}.
+     * Returns a line such as {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1, fd00:0:0:0:0:0:0:1)}.
      *
-     * @param local the addresses that this rank's sockets have
-     * @param plugin the name of the network plug-in; empty where there is none
+     * @param local the addresses of this rank's sockets
+     * @param plugin the name of the network plug-in; empty if there is none
      */
     public static String describe(int rank, List<PeerTransport> transports, List<InetAddress> local, String plugin) {
         Map<TransportKind, List<Integer>> peers = new EnumMap<>(TransportKind.class);
@@ -83,7 +84,7 @@ public final class TransportMap {
         try {
             return Optional.ofNullable(NetworkInterface.getByInetAddress(local)).map(NetworkInterface::getName);
         } catch (SocketException e) {
-            return Optional.empty(); // the name only helps to read the line
+            return Optional.empty(); // without the interface's name the line is only harder to read
         }
     }
 }

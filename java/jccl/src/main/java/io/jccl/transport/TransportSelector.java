@@ -20,16 +20,17 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Chooses the transport to each peer: the first of p2p, shm, plugin, ib and socket that can reach it. Both ends of a pair must use the
- * same one, so the choices of all ranks are {@linkplain #agree brought together} and the slower of two wins. A communicator
- * uses one network: where two ranks need another than two others, all use sockets.
+ * Chooses the transport to each peer: the first of p2p, shm, plugin, ib and socket that can reach it. Both ends of a
+ * pair must use the same transport, so {@link #agree} compares the choices of all ranks, and the slower of two wins. A
+ * communicator uses one network: if two pairs of ranks need different networks, all pairs that need a network use
+ * sockets.
  */
 public final class TransportSelector {
 
     /** Asks the native engine whether a transport reaches a peer. */
     @FunctionalInterface
     public interface Probe {
-        /** Why the transport cannot reach the peer; empty if it can. */
+        /** Returns the reason why the transport cannot reach the peer; empty if it can. */
         Optional<String> obstacle(TransportKind kind, PeerIdentity peer);
     }
 
@@ -41,9 +42,9 @@ public final class TransportSelector {
 
     /**
      * @param self this rank
-     * @param forced the only transport that may be used, if a setting says so
-     * @param disabled transports that cannot be used, and why
-     * @param unmentioned transports that nobody expects here: that one of them does not reach a peer is no reason to name
+     * @param forced the only transport that may be used, if a setting requires one
+     * @param disabled the transports that cannot be used, and why
+     * @param unmentioned transports that are not expected here: their failure to reach a peer is not given as a reason
      * @param probe tries a transport
      */
     public TransportSelector(
@@ -59,7 +60,7 @@ public final class TransportSelector {
         this.probe = probe;
     }
 
-    /** The transports that settings forbid, each with the setting. */
+    /** Returns the transports that settings disable, each with the setting. */
     public static Map<TransportKind, String> disabled(Settings settings) {
         Map<TransportKind, String> disabled = new EnumMap<>(TransportKind.class);
         disable(TransportKind.P2P, TransportSettings.P2P_DISABLE, settings, disabled);
@@ -76,9 +77,9 @@ public final class TransportSelector {
     }
 
     /**
-     * What joins ranks of one host as far as settings say, before any of them has tried.
+     * Returns the transport that ranks of one host will use according to the settings, before any rank has tried.
      *
-     * @param oneProcess whether the ranks of each host are threads of one process
+     * @param oneProcess true if the ranks of each host are threads of one process
      */
     public static TransportKind expectedInside(Settings settings, boolean oneProcess) {
         Set<TransportKind> disabled = disabled(settings).keySet();
@@ -89,7 +90,7 @@ public final class TransportSelector {
     }
 
     /**
-     * This rank's choice for one peer.
+     * Returns this rank's choice for one peer.
      *
      * @throws TransportException if a forced transport cannot reach the peer
      */
@@ -116,7 +117,7 @@ public final class TransportSelector {
         Optional<String> obstacle = obstacle(kind, peer);
         if (obstacle.isPresent()) {
             throw new TransportException("JCCL_TRANSPORT=" + kind.label() + " rank=" + self.rank() + " peer="
-                    + peer.rank() + ": the peer cannot be reached so: " + obstacle.get() + "; unset JCCL_TRANSPORT");
+                    + peer.rank() + ": it cannot reach the peer: " + obstacle.get() + "; unset JCCL_TRANSPORT");
         }
         return new PeerTransport(peer.rank(), kind, "forced by a setting");
     }
@@ -144,7 +145,7 @@ public final class TransportSelector {
         };
     }
 
-    /** Consecutive ranks that a rank uses the same transport to; its own place counts as p2p. */
+    /** Consecutive ranks to which a rank uses the same transport. The rank itself counts as a rank reached by p2p. */
     private record Run(TransportKind kind, int begin, int end) {
 
         boolean has(int rank) {
@@ -153,8 +154,8 @@ public final class TransportSelector {
     }
 
     /**
-     * This rank's choices as bytes for all ranks: the runs in the order of ranks, each a kind and a number of ranks. All
-     * ranks get those of all: written out they would be as many bytes as there are ranks to the third power.
+     * Encodes this rank's choices for all ranks: runs of consecutive ranks, each as a transport and a number of ranks.
+     * All ranks receive the choices of all ranks: without runs, {@code n} ranks would receive {@code n³} bytes in all.
      */
     public static byte[] encode(int size, List<PeerTransport> mine) {
         TransportKind[] kinds = new TransportKind[size];
@@ -209,9 +210,10 @@ public final class TransportSelector {
     }
 
     /**
-     * The slowest transport between any two ranks of one host, by which all ranks predict; p2p where each is alone.
+     * Returns the slowest transport between any two ranks of one host, which all ranks use for predictions. Returns p2p
+     * if every host has one rank.
      *
-     * @param all what {@link #encode} made on each rank, by rank
+     * @param all the result of {@link #encode} on each rank, by rank
      * @param hosts the ranks of each host
      */
     public static TransportKind slowestInside(List<byte[]> all, List<List<Integer>> hosts) {
@@ -231,8 +233,8 @@ public final class TransportSelector {
     }
 
     /**
-     * Why all ranks use sockets, as text: two ranks cannot use a faster network, or they need another one than two others, which
-     * need not reach each other by that. Reads the runs, not each pair: there may be many ranks.
+     * Returns the reason why all ranks use sockets, as text: either two ranks cannot use a faster network, or pairs of
+     * ranks need different networks. Reads runs instead of pairs because there may be many ranks.
      */
     private static Optional<String> obstacleToFaster(List<List<Run>> all) {
         TransportKind fastest = TransportKind.SOCKET;
@@ -258,11 +260,11 @@ public final class TransportSelector {
     }
 
     /**
-     * Brings the choices of all ranks together.
+     * Determines this rank's final transports from the choices of all ranks.
      *
      * @param rank this rank
      * @param mine this rank's choices
-     * @param all what {@link #encode} made on each rank, by rank
+     * @param all the result of {@link #encode} on each rank, by rank
      * @return this rank's final transports, in rank order
      */
     public static List<PeerTransport> agree(int rank, List<PeerTransport> mine, List<byte[]> all) {

@@ -1,2 +1,2 @@
-/** Which transport joins two ranks, and the exchange of what they need to connect. */
+/** Chooses the transport between two ranks, and exchanges what they need to connect. */
 package io.jccl.transport;

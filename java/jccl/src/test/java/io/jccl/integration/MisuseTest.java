@@ -192,7 +192,7 @@ class MisuseTest {
                 "address=0 count=4: expected the address of the memory");
         refused(
                 () -> DataBuffer.device(0x1002, 4, DataType.FLOAT32),
-                "address=0x1002 type=float32: expected a multiple of 4, which a device can read elements at");
+                "address=0x1002 type=float32: expected a multiple of 4, because devices read elements only there");
         refused(
                 () -> comm.allReduce(DataBuffer.of(floats(2).asReadOnlyBuffer()), ReduceOp.SUM),
                 "recv=DataBuffer[type=float32, count=2, memory=direct, read-only]: is read-only and cannot receive; pass a"
@@ -375,6 +375,6 @@ class MisuseTest {
                         .build()))
                 .rootCause()
                 .hasMessageContaining("JCCL_TRANSPORT=shm rank=")
-                .hasMessageContaining(": the peer cannot be reached so: another host; unset JCCL_TRANSPORT");
+                .hasMessageContaining(": it cannot reach the peer: another host; unset JCCL_TRANSPORT");
     }
 }

@@ -89,7 +89,7 @@ class TransportSelectorTest {
         assertThatThrownBy(
                         () -> selector(Optional.of(TransportKind.P2P), Set.of()).select(peer(1, "a", "p2")))
                 .isInstanceOf(TransportException.class)
-                .hasMessage("JCCL_TRANSPORT=p2p rank=0 peer=1: the peer cannot be reached so: another process; unset "
+                .hasMessage("JCCL_TRANSPORT=p2p rank=0 peer=1: it cannot reach the peer: another process; unset "
                         + "JCCL_TRANSPORT");
     }
 
@@ -172,7 +172,7 @@ class TransportSelectorTest {
                         + "reachable by InfiniBand verbs");
         assertThatThrownBy(() ->
                         selector(Optional.of(TransportKind.PLUGIN), Set.of()).select(peer(1, "b", "p")))
-                .hasMessage("JCCL_TRANSPORT=plugin rank=0 peer=1: the peer cannot be reached so: there is none; unset "
+                .hasMessage("JCCL_TRANSPORT=plugin rank=0 peer=1: it cannot reach the peer: there is none; unset "
                         + "JCCL_TRANSPORT");
     }
 
