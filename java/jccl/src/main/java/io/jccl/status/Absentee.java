@@ -5,23 +5,23 @@ import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 
 /**
- * A rank of which nothing is known but why.
+ * A rank that gave no answer, and the reason.
  *
  * @param communicator the short name of the communicator
  * @param rank the rank
- * @param process of the rank
- * @param reason why it says nothing
+ * @param process the address of the rank's process
+ * @param reason why the rank gave no answer
  * @param text details, for people
  */
 public record Absentee(String communicator, int rank, PeerAddress process, Reason reason, String text) {
 
-    /** Why a rank says nothing. The order of the constants is part of the wire format. */
+    /** The reason why a rank gave no answer. The order of the constants is part of the wire format. */
     public enum Reason {
         /** Its process has ended. */
         ENDED,
         /** Its process is stopped, by a signal or a debugger. */
         STOPPED,
-        /** Its process accepts a connection and does not answer: it is stopped, or its JVM hangs. */
+        /** Its process accepts a connection but does not answer: it is stopped, or its JVM hangs. */
         SILENT,
         /** No connection to its host can be made. */
         UNREACHABLE,
@@ -29,7 +29,7 @@ public record Absentee(String communicator, int rank, PeerAddress process, Reaso
         REFUSED,
         /** Its process has no status server: JCCL_STATUS=0. */
         OFF,
-        /** Its process answers, and has closed this communicator. */
+        /** Its process answers, but has closed this communicator. */
         CLOSED
     }
 

@@ -7,14 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is known of a job, or of one process of it.
+ * The state of a job, or of one process of it.
  *
- * @param processes those that have answered
- * @param absentees the ranks of which nothing is known but why
+ * @param processes the processes that have answered
+ * @param absentees the ranks that gave no answer, with the reasons
  */
 public record Answer(List<ProcessSnapshot> processes, List<Absentee> absentees) {
 
-    /** The longest answer. */
+    /** The largest number of bytes of an answer. */
     static final int MAX_BYTES = 256 << 20;
 
     private static final int OK = 0;
@@ -22,7 +22,6 @@ public record Answer(List<ProcessSnapshot> processes, List<Absentee> absentees) 
     private static final int MAX_TEXT = 2000;
     private static final int MAX_ENTRIES = 1 << 20;
 
-    /** Copies the lists. */
     public Answer {
         processes = List.copyOf(processes);
         absentees = List.copyOf(absentees);
@@ -36,7 +35,7 @@ public record Answer(List<ProcessSnapshot> processes, List<Absentee> absentees) 
         return out.toBytes();
     }
 
-    /** Instead of an answer. These bytes mean the same in every version. */
+    /** Encodes a refusal, which is sent instead of an answer. Its bytes have the same meaning in every version. */
     static byte[] refusal(String text) {
         return new WireWriter().u8(REFUSED).text(text, MAX_TEXT).toBytes();
     }
@@ -44,8 +43,8 @@ public record Answer(List<ProcessSnapshot> processes, List<Absentee> absentees) 
     /**
      * Reads an answer.
      *
-     * @throws WireException if it makes no sense
-     * @throws RefusedException if it is a refusal
+     * @throws WireException if the bytes are not an answer
+     * @throws RefusedException if the bytes are a refusal
      */
     static Answer decode(byte[] bytes) {
         WireReader in = new WireReader(bytes);
@@ -71,7 +70,7 @@ public record Answer(List<ProcessSnapshot> processes, List<Absentee> absentees) 
         return new Answer(processes, absentees);
     }
 
-    /** The other side does not answer the question, and says why. */
+    /** The other side refuses to answer the question, and gives the reason. */
     static final class RefusedException extends RuntimeException {
 
         private static final long serialVersionUID = 1;

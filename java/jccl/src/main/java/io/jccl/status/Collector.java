@@ -17,23 +17,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Asks all other processes of a job what they do, many at once, and puts the answers together. On the thread of the status
- * server, which waits for none of them.
+ * Asks all other processes of a job for their state, many at once, and combines the answers. Runs on the thread of the
+ * status server, which never waits for a process.
  */
 final class Collector {
 
-    /** How long a process may take to answer. */
+    /** The time within which a process must answer. */
     static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** The same where it writes a dump first. */
+    /** The time within which a process must answer if it writes a dump first. */
     static final long MAX_DUMP_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** The maximum number of processes that are asked at once: each takes a descriptor. */
+    /** The largest number of processes that are asked at once. Each takes a file descriptor. */
     private static final int MAX_AT_ONCE = 128;
 
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    /** A process and the key that it accepts. */
+    /** A process to ask, and the key that it accepts. */
     private record Target(PeerAddress process, byte[] key) {}
 
     private final Reactor reactor;
@@ -44,15 +44,15 @@ final class Collector {
     private final Consumer<Answer> result;
     private final Deque<Target> targets = new ArrayDeque<>();
     private final List<StatusQuestion> running = new ArrayList<>();
-    private final Map<String, StatusQuestion.Outcome> outcomes = new HashMap<>(); // by process
+    private final Map<String, StatusQuestion.Outcome> outcomes = new HashMap<>(); // key: process
     private Reactor.Ticker ticker;
 
     /**
-     * Nobody is asked yet.
+     * Makes a collector. It asks no process before {@link #start}.
      *
-     * @param own what this process says
-     * @param communicators those whose ranks are asked
-     * @param result takes the answer
+     * @param own the state of this process
+     * @param communicators the communicators whose ranks are asked
+     * @param result receives the answer
      */
     Collector(
             Reactor reactor,

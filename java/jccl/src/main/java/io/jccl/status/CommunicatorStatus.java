@@ -14,12 +14,12 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * What one rank of this process lets others see of one communicator, from the beginning of its initialisation until it is
- * closed. Safe for use by any thread.
+ * The state of one rank of this process in one communicator, as others can see it, from the beginning of the
+ * initialisation until the communicator is closed. Safe for use by any thread.
  */
 public final class CommunicatorStatus {
 
-    /** What it does, and since when. */
+    /** The phase and the step of a rank, and the time at which the step began. */
     private record Step(RankSnapshot.Phase phase, String name, long since) {
 
         static Step now(RankSnapshot.Phase phase, String name) {
@@ -32,13 +32,13 @@ public final class CommunicatorStatus {
     private final int rank;
     private final int size;
     private volatile Step step = Step.now(RankSnapshot.Phase.INITIALISING, "rendezvous");
-    private volatile Step call; // null: there is none
+    private volatile Step call; // null: no call is in progress
     private volatile Bootstrap membership;
     private volatile String id = "";
     private volatile byte[] memberKey;
     private volatile List<PeerAddress> peers = List.of();
     private volatile CommunicatorView view;
-    private volatile long failedSince; // 0: it has not, as far as somebody has looked
+    private volatile long failedSince; // 0: no snapshot has seen a failure yet
 
     CommunicatorStatus(ProcessStatus owner, JobIdentity job, int rank, int size) {
         this.owner = owner;
@@ -47,12 +47,12 @@ public final class CommunicatorStatus {
         this.size = size;
     }
 
-    /** Initialisation has come to a step. */
+    /** Notes the step that initialisation has reached. */
     public void step(String name) {
         step = Step.now(RankSnapshot.Phase.INITIALISING, name);
     }
 
-    /** The ranks have met. */
+    /** Notes that the ranks have met. */
     public void joined(Bootstrap group, String name) {
         memberKey = JobIdentity.memberKey(group.secret());
         job = job.met(group);
@@ -60,43 +60,43 @@ public final class CommunicatorStatus {
         membership = group;
     }
 
-    /** The addresses of this process for the other ranks; empty if it has none. */
+    /** Returns the addresses of this process for the other ranks; empty if it has none. */
     public String addresses(Bootstrap group) {
         return owner.addresses(group.localAddress());
     }
 
-    /** Where the other ranks are looked into, by rank. */
+    /** Sets the addresses of the status servers of all ranks, by rank. */
     public void peers(List<PeerAddress> addresses) {
         peers = List.copyOf(addresses);
     }
 
-    /** The communicator is initialised. */
+    /** Notes that the communicator is initialised. */
     public void started(CommunicatorView live) {
         view = live;
         step = Step.now(RankSnapshot.Phase.RUNNING, "");
     }
 
-    /** A call makes another communicator of this one's ranks, until {@link #called}. */
+    /** Notes that a call makes another communicator from the ranks of this one, until {@link #called}. */
     public void calls(String text) {
         call = Step.now(RankSnapshot.Phase.RUNNING, text);
     }
 
-    /** The call has ended. */
+    /** Notes that the call has ended. */
     public void called() {
         call = null;
     }
 
-    /** The communicator is being closed. */
+    /** Notes that the communicator is being closed. */
     public void closing() {
         step = Step.now(RankSnapshot.Phase.CLOSING, "");
     }
 
-    /** Nobody can see the communicator any more. Called again it does nothing. */
+    /** Removes the communicator from what others can see. A second call does nothing. */
     public void end() {
         owner.end(this);
     }
 
-    /** The status of a communicator that comes from this one, of the same job. */
+    /** Returns the status of a communicator that was made from this one and belongs to the same job. */
     public CommunicatorStatus child(int newRank, int newSize) {
         return owner.begin(job, newRank, newSize);
     }
@@ -117,12 +117,12 @@ public final class CommunicatorStatus {
         return peers;
     }
 
-    /** The key that all members know; null until the ranks have met. */
+    /** Returns the key that all members know; null until the ranks have met. */
     byte[] memberKey() {
         return memberKey;
     }
 
-    /** The keys by which others may look into this communicator. */
+    /** Returns the keys with which others may look into this communicator. */
     List<byte[]> keys() {
         List<byte[]> keys = new ArrayList<>();
         job.key().ifPresent(key -> keys.add(key.bytes()));
@@ -177,7 +177,7 @@ public final class CommunicatorStatus {
                 live == null ? CommunicatorView.Pace.UNKNOWN : live.pace());
     }
 
-    /** Dumps what this rank remembers; the file, or why there is none. */
+    /** Dumps what this rank remembers. Returns the file, or the reason why there is none. */
     String dump(Path folder) {
         CommunicatorView live = view;
         String who = "communicator=" + (id.isEmpty() ? "(not initialised)" : id) + " rank=" + rank;
@@ -197,7 +197,7 @@ public final class CommunicatorStatus {
         return ranks;
     }
 
-    /** The operation under way, else the last one. */
+    /** Returns the sequence number of the operation in progress, or else of the last operation. */
     private static long latest(StatusSource source, Optional<CommunicatorView.UnderWay> underWay) {
         long now = underWay.map(CommunicatorView.UnderWay::sequence).orElse(0L);
         if (now != 0) {

@@ -9,92 +9,90 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What an initialised communicator says of itself on one rank; at once, and by any thread. */
+/** Reports the state of an initialised communicator on one rank. Any thread may call any method; none waits. */
 public interface CommunicatorView {
 
-    /** Its operations. */
+    /** Returns the source of the recorded operations. */
     StatusSource source();
 
-    /** The last operations that are done. */
+    /** Returns the last operations that are done. */
     LastEntered lastDone();
 
-    /** The operation under way. */
+    /** Returns the operation in progress; empty if there is none. */
     Optional<UnderWay> underWay();
 
-    /** Where its channels stand still now, and for how long. */
+    /** Returns the points at which channels wait now, each with the duration of the wait. */
     List<TimedWait> waits();
 
-    /** Why it failed; empty while it has not. */
+    /** Returns the cause of the failure; empty if the communicator has not failed. */
     Optional<String> failure();
 
-    /** What each transport in use has done, and how many ranks it joins to this one. */
+    /** Returns the counters of each transport in use, each with the number of ranks that it joins to this one. */
     List<Traffic> traffic();
 
-    /** What all operations together have done. */
+    /** Returns the counters of all operations. */
     Totals totals();
 
-    /** How the last operations shared this rank's time with what it does between them. */
+    /** Returns how this rank's time was divided between its last operations and the time between them. */
     Pace pace();
 
     /**
      * Writes what this rank remembers of its last operations, for {@code jccl trace}.
      *
      * @return the file
-     * @throws IOException if it cannot be written
+     * @throws IOException if the file cannot be written
      */
     Path dump(Path folder) throws IOException;
 
     /**
-     * What a transport has done.
+     * Counters of one transport.
      *
-     * @param transport which
-     * @param peers how many ranks it joins to this one
+     * @param transport the transport
+     * @param peers the number of ranks that it joins to this one
      * @param sentBytes the bytes that were sent through slots
-     * @param longWaits how often this rank has waited for a peer for a millisecond or longer
-     * @param waitedNanos how long, all together
+     * @param longWaits the number of waits for a peer that took a millisecond or longer
+     * @param waitedNanos the total duration of these waits
      */
     record Traffic(TransportKind transport, int peers, long sentBytes, long longWaits, long waitedNanos) {}
 
     /**
-     * What operations have done that ended well, but for those that kernels of a GPU execute.
+     * Counters of the operations that ended with success. Operations that kernels of a GPU execute are not counted.
      *
-     * @param operations how many
-     * @param bytes of the larger buffer of this rank, of all together
-     * @param nanos what they took, as far as they were timed
+     * @param operations the number of operations
+     * @param bytes the total size of the operations, each counted by the larger of this rank's buffers
+     * @param nanos the total duration of the operations that were timed
      */
     record Totals(long operations, long bytes, long nanos) {
 
-        /** Nothing was done. */
         public static final Totals NOTHING = new Totals(0, 0, 0);
     }
 
     /**
-     * The last operations that have ended.
+     * The time of the last operations that have ended.
      *
-     * @param operations how many; 0 if no times are known
-     * @param insideNanos what they took
-     * @param outsideNanos what this rank did between them
+     * @param operations the number of operations; 0 if no times are known
+     * @param insideNanos the time in these operations
+     * @param outsideNanos the time of this rank between them
      */
     record Pace(int operations, long insideNanos, long outsideNanos) {
 
-        /** Nothing is known. */
         public static final Pace UNKNOWN = new Pace(0, 0, 0);
     }
 
     /**
      * An operation that this rank has begun and not ended.
      *
-     * @param call as text
+     * @param call the call as text
      * @param sequence see {@link LastEntered}; 0 for sends and receives, which have no number
-     * @param nanos for how long
+     * @param nanos the time since the operation began
      */
     record UnderWay(String call, long sequence, long nanos) {}
 
     /**
      * A wait and its duration.
      *
-     * @param place where
-     * @param nanos for how long, -1 if that is not known
+     * @param place the point at which a channel waits
+     * @param nanos the duration; -1 if it is not known
      */
     record TimedWait(ChannelWait place, long nanos) {}
 }

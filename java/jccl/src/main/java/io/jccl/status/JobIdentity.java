@@ -9,11 +9,11 @@ import java.util.HexFormat;
 import java.util.Optional;
 
 /**
- * What names a job, and what somebody must know to look into it from another host.
+ * The name of a job, and the key with which it can be looked into from another host.
  *
- * @param name a short name, the same in all processes of the job; no secret
- * @param key made from the job's secret; empty if it is not known yet, or others could guess it
- * @param guessable whether others could guess the secret
+ * @param name a short name, the same in all processes of the job; not secret
+ * @param key a key that is derived from the job's secret; empty if it is not known yet, or if others could guess it
+ * @param guessable true if others could guess the secret
  */
 public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
 
@@ -21,7 +21,7 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
     private static final int NAME_BYTES = 4;
 
     /**
-     * A key whose text form does not show it.
+     * A key that its text form does not show.
      *
      * @param bytes the key
      */
@@ -33,17 +33,20 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
         }
     }
 
-    /** The job of those who have an id. */
+    /** Returns the job of the ranks that have an id. */
     public static JobIdentity of(UniqueId id) {
         return of(Bootstrap.jobKey(id.secret()), false);
     }
 
-    /** The job of a group. */
+    /** Returns the job of a group. */
     public static JobIdentity of(Bootstrap group) {
         return of(group.jobKey(), false);
     }
 
-    /** The job that a launcher has started; of one whose ranks meet by a file the key is known when they have met. */
+    /**
+     * Returns the job that a launcher has started. If its ranks meet by a file, the key is not known before they have
+     * met.
+     */
     public static JobIdentity of(Launch launch) {
         if (launch.rendezvous() instanceof Launch.Address address) {
             return of(Bootstrap.jobKey(address.secret().key()), address.guessable());
@@ -56,19 +59,21 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
         return new JobIdentity(name(path.getBytes(StandardCharsets.UTF_8)), Optional.empty(), false);
     }
 
-    /** The job of a secret as users write it: the text of a {@link UniqueId}, or what they chose for JCCL_RENDEZVOUS. */
+    /**
+     * Returns the job of a secret as users write it: the text of a {@link UniqueId}, or the secret in JCCL_RENDEZVOUS.
+     */
     public static JobIdentity ofSecret(String text) {
         return text.startsWith("jccl1:")
                 ? of(UniqueId.parse(text))
                 : of(Bootstrap.jobKey(new Launch.Secret(text).key()), false);
     }
 
-    /** The same job, now that its ranks have met. */
+    /** Returns the identity of this job after its ranks have met. */
     JobIdentity met(Bootstrap group) {
         return of(group.jobKey(), guessable);
     }
 
-    /** The key of one communicator, from the secret that its members share. */
+    /** Returns the key of one communicator, derived from the secret that its members share. */
     static byte[] memberKey(byte[] secret) {
         return Handshake.derive(secret, PURPOSE);
     }
@@ -78,7 +83,7 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
         return new JobIdentity(name(jobKey), key, guessable);
     }
 
-    /** The name of the job of a key. */
+    /** Returns the name of the job that has a key. */
     static String name(byte[] key) {
         return HexFormat.of().formatHex(Handshake.derive(key, "name"), 0, NAME_BYTES);
     }

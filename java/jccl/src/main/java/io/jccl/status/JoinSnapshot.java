@@ -6,12 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A process that waits to join a job, at one moment.
+ * The state of a process that waits to join a job, at one moment.
  *
  * @param job the name of the job, see {@link JobIdentity}; empty while it is not known
- * @param members where it looks for the job's ranks
- * @param nanos for how long
- * @param outcomes what each address has answered last
+ * @param members the addresses at which the process looks for the job's ranks
+ * @param nanos the time since the process began to wait
+ * @param outcomes the last answer of each address
  */
 public record JoinSnapshot(String job, String members, long nanos, Map<String, String> outcomes) {
 

@@ -5,7 +5,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What this process lets others see while it waits to join a job, until this is closed. Safe for use by any thread.
+ * The state of this process while it waits to join a job, as others can see it, until this object is closed. Safe for
+ * use by any thread.
  */
 public final class JoinStatus implements AutoCloseable {
 
@@ -19,7 +20,7 @@ public final class JoinStatus implements AutoCloseable {
         this.members = members;
     }
 
-    /** It has asked again. */
+    /** Notes the outcome of another attempt. */
     public void asked(JoinAttempt attempt) {
         last = attempt;
     }
@@ -30,7 +31,7 @@ public final class JoinStatus implements AutoCloseable {
                 now.jobKey().map(JobIdentity::name).orElse(""), members, System.nanoTime() - since, now.outcomes());
     }
 
-    /** It has joined, or gives up. Called again it does nothing. */
+    /** Removes the process from what others can see, because it has joined or gives up. A second call does nothing. */
     @Override
     public void close() {
         owner.end(this);

@@ -8,17 +8,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One process of a job at one moment.
+ * The state of one process of a job at one moment.
  *
- * @param process distinguishes processes, on any host
- * @param pid its process id, in its own namespace
- * @param hostId distinguishes hosts
- * @param hostName the name of its host
- * @param port where its status server listens for other hosts, 0 if it does not
- * @param awaited the ranks that its rendezvous servers and coordinators wait for
- * @param ranks its communicators
- * @param joins what it waits to join
- * @param dumps the files that it has written for this answer, or why there is none
+ * @param process differs between processes of all hosts
+ * @param pid the process id, in the process's own namespace
+ * @param hostId differs between hosts
+ * @param hostName the name of the host
+ * @param port the port at which the status server listens for other hosts; 0 if it does not
+ * @param awaited the ranks for which the process's rendezvous servers and coordinators wait
+ * @param ranks the state of each of the process's ranks
+ * @param joins the jobs that the process waits to join
+ * @param dumps the files that the process has written for this answer, or the reasons why it has not
  */
 public record ProcessSnapshot(
         String process,

@@ -6,18 +6,18 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/** What the kernel of this host says of a process. */
+/** The state of a process according to the kernel of this host. */
 public enum ProcessState {
-    /** It runs, or sleeps. */
+    /** The process runs or sleeps. */
     RUNS,
-    /** It is stopped, by a signal or a debugger. */
+    /** The process is stopped, by a signal or a debugger. */
     STOPPED,
-    /** There is no such process, or only what its parent has not yet collected. */
+    /** There is no such process, or it has ended and its parent has not collected it yet. */
     ENDED,
-    /** It cannot be known. */
+    /** The state cannot be determined. */
     UNKNOWN;
 
-    /** The state of a process of this host. */
+    /** Returns the state of a process of this host. */
     public static ProcessState of(long pid) {
         try {
             return ofStat(new String(Files.readAllBytes(Path.of("/proc/" + pid + "/stat")), StandardCharsets.UTF_8));
@@ -28,7 +28,7 @@ public enum ProcessState {
         }
     }
 
-    /** The letter comes after the name in parentheses, which may have parentheses itself. */
+    /** Finds the state's letter, which follows the name in parentheses. The name may contain parentheses. */
     static ProcessState ofStat(String stat) {
         int end = stat.lastIndexOf(')');
         if (end < 0 || end + 2 >= stat.length()) {

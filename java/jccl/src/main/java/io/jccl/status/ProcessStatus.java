@@ -31,36 +31,36 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this process lets others see: its communicators, what it waits to join, and the server that answers while there are
- * any. Whatever fails here fails no communicator.
+ * The state of this process as others can see it: its communicators and the jobs that it waits to join. A status server
+ * answers while there are any. Errors here never fail a communicator.
  */
 public final class ProcessStatus implements StatusServer.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(ProcessStatus.class);
     private static final ProcessStatus SHARED = new ProcessStatus();
 
-    /** Communicators that nobody may look into: JCCL_STATUS=0. */
+    /** Contains the communicators that nobody may look into (JCCL_STATUS=0). */
     private static final ProcessStatus HIDDEN = new ProcessStatus();
 
     private static final long AWAITED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final List<CommunicatorStatus> communicators = new CopyOnWriteArrayList<>();
     private final List<JoinStatus> joins = new CopyOnWriteArrayList<>();
-    private volatile StatusServer server; // null: there is none; written under the lock of this
-    private Path socket; // of the server, or null; guarded by this
+    private volatile StatusServer server; // null if no server runs; written under the lock of this
+    private Path socket; // the server's socket, or null; guarded by this
     private BootstrapOptions options; // guarded by this
     private volatile String hostId = "";
     private volatile int port;
 
-    /** What somebody may see. */
+    /** The part of the state that a peer may see. */
     private record Visible(List<CommunicatorStatus> communicators, List<JoinStatus> joins) {}
 
     private ProcessStatus() {}
 
     /**
-     * A communicator begins to be initialised.
+     * Begins the status of a communicator whose initialisation begins.
      *
-     * @param settings of the communicator; those of the first one say where the server listens
+     * @param settings the settings of the communicator; those of the first one determine where the server listens
      */
     public static CommunicatorStatus begin(
             JobIdentity job, int rank, int size, Settings settings, BootstrapOptions options) {
@@ -73,9 +73,10 @@ public final class ProcessStatus implements StatusServer.Service {
     }
 
     /**
-     * This process begins to wait to join a job. Only its user sees it, on its own host: the job's ranks do not know it yet.
+     * Begins the status of this process while it waits to join a job. Only its user can see it, on this host, because
+     * the job's ranks do not know the process yet.
      *
-     * @param members where it looks for the job's ranks
+     * @param members the addresses at which the process looks for the job's ranks
      */
     public static JoinStatus join(JobMembers members, Settings settings, BootstrapOptions options) {
         if (!settings.get(StatusSettings.STATUS)) {
@@ -95,7 +96,10 @@ public final class ProcessStatus implements StatusServer.Service {
         return status;
     }
 
-    /** After what is served was added: whoever ends something else leaves the server then. */
+    /**
+     * Starts the server unless it runs. Call this after adding a status, so that a status that ends at the same time
+     * does not stop the server.
+     */
     private synchronized void serve(Settings settings, BootstrapOptions bootstrap) {
         if (server != null) {
             return;
@@ -168,7 +172,7 @@ public final class ProcessStatus implements StatusServer.Service {
         socket = null;
     }
 
-    /** The addresses of the server as text for other ranks; empty if there is none. */
+    /** Returns the addresses of the server as text for other ranks; empty if there is none. */
     synchronized String addresses(InetAddress preferred) {
         return port == 0 ? "" : StatusPort.addresses(options, preferred, port);
     }
@@ -189,11 +193,11 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         StatusServer asked = server;
         if (asked == null) {
-            return; // it ends, and the connection with it
+            return; // the server ends, and the connection with it
         }
         List<String> dumps = new ArrayList<>();
         Thread dumping = ServiceThread.once(
-                "jccl-status-dump", // a file system may take its time
+                "jccl-status-dump", // a thread of its own, because a file system may be slow
                 () -> dump(visible.communicators(), request, dumps),
                 thrown -> asked.reactor().execute(() -> {
                     if (thrown != null) {
@@ -218,14 +222,15 @@ public final class ProcessStatus implements StatusServer.Service {
             answer.accept(new Answer(List.of(own), List.of()).encode());
             return;
         }
-        StatusServer asked = server; // without the lock: whoever ends the server has it, and waits for this thread
+        // read without the lock: a thread that closes the server holds it and waits for this thread
+        StatusServer asked = server;
         if (asked != null) {
             new Collector(asked.reactor(), request, own, visible.communicators(), all -> answer.accept(all.encode()))
                     .start();
         }
     }
 
-    /** Who proves the key of a communicator may look into all of its job. */
+    /** Returns what a peer may see. A peer that proves the key of a communicator may look into the whole job. */
     private Visible visible(Optional<byte[]> key) {
         if (key.isEmpty()) {
             return new Visible(communicators, joins);
@@ -247,7 +252,7 @@ public final class ProcessStatus implements StatusServer.Service {
             try {
                 ranks.add(communicator.snapshot(request));
             } catch (RuntimeException e) {
-                LOG.warn("rank={}: its status cannot be had", communicator.rank(), e);
+                LOG.warn("rank={}: its status cannot be read", communicator.rank(), e);
             }
         }
         return new ProcessSnapshot(

@@ -14,24 +14,25 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * One rank of one communicator at one moment.
+ * The state of one rank of one communicator at one moment.
  *
- * @param communicator its short name; empty until the ranks have met
+ * @param communicator the short name of the communicator; empty until the ranks have met
  * @param job the name of the job, see {@link JobIdentity}
- * @param generation how many times the communicator's ranks have gone on without others
+ * @param generation how often the ranks have reformed the communicator
  * @param size the number of ranks
- * @param phase of its life
- * @param step of initialisation; afterwards the call that makes another communicator of its ranks, empty if there is none
- * @param phaseNanos for how long it has been in this step or phase
- * @param failure why it failed, empty while it has not
+ * @param phase the phase of the communicator's life
+ * @param step the step of initialisation; later the call that makes another communicator from its ranks, empty if there
+ *     is none
+ * @param phaseNanos the time since this step or phase began
+ * @param failure the cause of the failure; empty if the communicator has not failed
  * @param failedRanks the ranks that the agreed failure blames
- * @param status what it did at the sequence number in question, and where its channels stand still
- * @param waitNanos for how long, for each of these; -1 if that is not known
+ * @param status the call at the sequence number in question, and the points at which the rank's channels wait
+ * @param waitNanos the duration of each of these waits; -1 if it is not known
  * @param lastDone the last operations that are done
- * @param underWay the operation that it has begun and not ended
- * @param traffic what each transport in use has done
- * @param totals of all operations
- * @param pace of the last operations
+ * @param underWay the operation that the rank has begun and not ended
+ * @param traffic the counters of each transport in use
+ * @param totals the counters of all operations
+ * @param pace the time of the last operations
  */
 public record RankSnapshot(
         String communicator,
@@ -57,16 +58,16 @@ public record RankSnapshot(
         INITIALISING,
         /** Operations may be called. */
         RUNNING,
-        /** It has failed; every call throws. */
+        /** The communicator has failed; every call throws. */
         FAILED,
-        /** It is being closed. */
+        /** The communicator is being closed. */
         CLOSING
     }
 
     private static final int MAX_NAME = 64;
     private static final int MAX_TEXT = 4000;
 
-    /** This rank. */
+    /** Returns the number of the rank. */
     public int rank() {
         return status.rank();
     }

@@ -7,41 +7,41 @@ import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeLoader;
 
 /**
- * What somebody asks a process.
+ * A question to a process.
  *
- * @param kind what about
+ * @param kind the scope of the question
  * @param communicator the short name of the communicator whose operation is asked about; empty for none
  * @param sequence the operation, see {@link io.jccl.bootstrap.LastEntered}; 0 for the one that each rank entered last
- * @param dumpFolder where each rank dumps what it remembers, on its own host; empty: nowhere
+ * @param dumpFolder the folder on its own host in which each rank dumps what it remembers; empty for no dump
  */
 public record Request(Kind kind, String communicator, long sequence, String dumpFolder) {
 
-    /** What is asked about. The order of the constants is part of the wire format. */
+    /** The scope of a question. The order of the constants is part of the wire format. */
     public enum Kind {
-        /** The process alone. */
+        /** Only the process that is asked. */
         PROCESS,
-        /** All processes of the job: the one that is asked asks the others. */
+        /** All processes of the job. The process that is asked asks the others. */
         JOB
     }
 
-    /** The longest request. */
+    /** The largest number of bytes of a request. */
     static final int MAX_BYTES = 4096;
 
     private static final int FORMAT = 1;
     private static final int MAX_TEXT = 200;
     private static final int MAX_FOLDER = 700;
 
-    /** Whatever each rank did last. */
+    /** Returns a request for the last operation of each rank. */
     public static Request latest(Kind kind) {
         return new Request(kind, "", 0, "");
     }
 
-    /** The same of the process alone. */
+    /** Returns this request with the scope of a single process. */
     public Request ofProcess() {
         return new Request(Kind.PROCESS, communicator, sequence, dumpFolder);
     }
 
-    /** What both sides must run: the same library. */
+    /** Returns the version of the library, which must be the same on both sides. */
     static String version() {
         return "format " + FORMAT + ", build " + NativeLoader.buildId();
     }
@@ -49,7 +49,7 @@ public record Request(Kind kind, String communicator, long sequence, String dump
     /**
      * Checks the folder.
      *
-     * @throws IllegalArgumentException if its name is too long or relative
+     * @throws IllegalArgumentException if the folder's name is too long or relative
      */
     public Request {
         if (dumpFolder.length() > MAX_FOLDER || !dumpFolder.isEmpty() && !dumpFolder.startsWith("/")) {
@@ -69,10 +69,10 @@ public record Request(Kind kind, String communicator, long sequence, String dump
     }
 
     /**
-     * Reads what {@link #encode} wrote.
+     * Reads the bytes that {@link #encode} wrote.
      *
-     * @throws WireException if it makes no sense
-     * @throws OtherVersionException if it comes from another version of JCCL
+     * @throws WireException if the bytes are not a request
+     * @throws OtherVersionException if the request comes from another version of JCCL
      */
     static Request decode(byte[] bytes) {
         WireReader in = new WireReader(bytes);

@@ -9,15 +9,15 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** Asks processes of a job, from outside of the job. For one thread. */
+/** Asks processes of a job from outside of the job. Only one thread may use it. */
 public final class StatusClient implements AutoCloseable {
 
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Reactor reactor = new Reactor("jccl-ps", System::nanoTime);
-    private final List<StatusQuestion> questions = new ArrayList<>(); // on the reactor's thread
+    private final List<StatusQuestion> questions = new ArrayList<>(); // touched only by the reactor's thread
 
-    /** A client that asks nobody yet. */
+    /** Starts a client without questions. */
     public StatusClient() {
         reactor.every(this::tick);
         reactor.start();
@@ -33,19 +33,19 @@ public final class StatusClient implements AutoCloseable {
     }
 
     /**
-     * What came of a question.
+     * The outcome of a question.
      *
-     * @param answer empty if there is none
-     * @param reason why there is none
+     * @param answer the answer; empty if there is none
+     * @param reason the reason if there is no answer
      * @param text details
      */
     public record Result(Optional<Answer> answer, Optional<Absentee.Reason> reason, String text) {}
 
     /**
-     * Begins to ask a process; the result comes within the limit.
+     * Asks a process. The result comes within the limit.
      *
      * @param address a Unix socket of this user, or a TCP port
-     * @param key what must be proved at a TCP port
+     * @param key the key to prove at a TCP port
      */
     public CompletableFuture<Result> ask(
             SocketAddress address, Optional<JobIdentity.Key> key, Request request, Duration limit) {

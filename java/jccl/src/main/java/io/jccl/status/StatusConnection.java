@@ -9,8 +9,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 
 /**
- * A connection of the status server, at either end: reads exactly what is expected next, and not a byte more. A message is its
- * length (4 bytes, big endian), then its bytes. On the reactor's thread only.
+ * One end of a connection of the status server. Reads exactly the bytes that are expected next, and no more. A message
+ * is its length (4 bytes, big endian) followed by its bytes. Only the reactor's thread may use it.
  */
 abstract class StatusConnection implements Reactor.Handler {
 
@@ -19,36 +19,36 @@ abstract class StatusConnection implements Reactor.Handler {
     final SocketChannel channel;
     private final int maxMessage;
     private SelectionKey key;
-    private ByteBuffer expected; // null: nothing more
-    private boolean isMessage; // what is expected, else a part of the handshake
+    private ByteBuffer expected; // the buffer to fill; null: nothing is expected
+    private boolean isMessage; // true: a message is expected, false: a part of the handshake
     private boolean isLength;
     private ByteBuffer unsent = ByteBuffer.allocate(0);
     private boolean closesWhenSent;
     private boolean closed;
 
     /**
-     * Nothing is expected yet.
+     * Makes a connection that expects nothing yet.
      *
-     * @param channel non-blocking
-     * @param maxMessage the bytes of the longest message that is read
+     * @param channel the channel, which must be non-blocking
+     * @param maxMessage the largest number of bytes of a message that is read
      */
     StatusConnection(SocketChannel channel, int maxMessage) {
         this.channel = channel;
         this.maxMessage = maxMessage;
     }
 
-    /** A part of the handshake has been read whole. */
+    /** Called when an expected part of the handshake is complete. */
     abstract void handshake(byte[] bytes) throws IOException;
 
-    /** A message has been read whole. */
+    /** Called when an expected message is complete. */
     abstract void message(byte[] bytes) throws IOException;
 
-    /** The connection is made; only where this end makes it. */
+    /** Called when the connection is established, only at the end that connects. */
     void connected() throws IOException {
-        // where the other end made it there is nothing to say first
+        // the accepting end does not send first
     }
 
-    /** The connection broke, or was closed by the other end; it is closed. Called once at most. */
+    /** Called when the connection broke or the other end closed it; it is closed already. Called at most once. */
     abstract void broken(Throwable cause);
 
     final void register(Reactor reactor, int operations) throws IOException {
@@ -85,7 +85,7 @@ abstract class StatusConnection implements Reactor.Handler {
                 .array());
     }
 
-    /** Closes once all has been sent. */
+    /** Closes the connection when everything has been sent. */
     final void closeWhenSent() {
         closesWhenSent = true;
         if (!unsent.hasRemaining()) {
@@ -128,7 +128,7 @@ abstract class StatusConnection implements Reactor.Handler {
                 throw new EOFException("it closed the connection");
             }
             if (n > 0 && expected == null) {
-                throw new WireException("it says more than is expected");
+                throw new WireException("it sent more bytes than were expected");
             }
             if (into.hasRemaining()) {
                 return;
@@ -165,7 +165,7 @@ abstract class StatusConnection implements Reactor.Handler {
         return closed;
     }
 
-    /** Closes at once. */
+    /** Closes the connection at once. */
     void close() {
         closed = true;
         Reactor.closeQuietly(channel);

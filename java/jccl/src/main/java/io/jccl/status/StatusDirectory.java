@@ -27,14 +27,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The directory with the Unix sockets of a user's processes, one for each, named by the process id. Only the user can enter it;
- * both sides check that, so that nobody else can listen there, or ask.
+ * The directory with the Unix sockets of a user's processes. Each process has one socket, named by its process id. Only
+ * the user can enter the directory; both sides check that, so that no other user can listen or ask there.
  */
 public final class StatusDirectory {
 
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rwx------");
     private static final Pattern SOCKET = Pattern.compile("([1-9][0-9]{0,9})(-[1-9])?\\.sock");
-    private static final int MAX_OF_ONE_PID = 9; // containers that share the directory may share process ids
+    // more than 1 because containers that share the directory may share process ids
+    private static final int MAX_OF_ONE_PID = 9;
     private static final int MAX_LISTED = 10_000;
 
     private final Path path;
@@ -45,16 +46,17 @@ public final class StatusDirectory {
         this.uid = uid;
     }
 
-    /** The directory of this process's user. */
+    /** Returns the directory of this process's user. */
     public static StatusDirectory of(Settings settings) throws IOException {
         return of(settings, UserId.ofThisProcess());
     }
 
     /**
-     * The directory of the user of a process.
+     * Returns the directory of the user of another process.
      *
      * @throws NoSuchFileException if there is no such process
-     * @throws AccessDeniedException if it belongs to another user: only root can enter the directories of others
+     * @throws AccessDeniedException if the process belongs to another user. Only root can enter the directories of
+     *     other users
      */
     public static StatusDirectory ofProcess(Settings settings, long pid) throws IOException {
         long uid = UserId.ofProcess(pid);
@@ -71,29 +73,29 @@ public final class StatusDirectory {
         return new StatusDirectory(path.toAbsolutePath(), uid);
     }
 
-    /** Where it is. */
+    /** Returns the path of the directory. */
     public Path path() {
         return path;
     }
 
     /**
-     * A process's socket.
+     * The socket of a process.
      *
      * @param pid the process id
-     * @param path the socket
+     * @param path the path of the socket
      */
     public record Entry(long pid, Path path) {
 
-        /** Its address. */
+        /** Returns the address of the socket. */
         public UnixDomainSocketAddress address() {
             return UnixDomainSocketAddress.of(path);
         }
     }
 
     /**
-     * The sockets of all processes, some of which may have ended.
+     * Returns the sockets of all processes, some of which may have ended.
      *
-     * @return empty if there is no directory yet
+     * @return the sockets; empty if the directory does not exist yet
      * @throws IOException if others could write into the directory
      */
     public List<Entry> entries() throws IOException {
@@ -115,8 +117,9 @@ public final class StatusDirectory {
     }
 
     /**
-     * Removes the socket of a process that has ended. One that a process has just bound is refused too, until it listens; without
-     * it nobody would find that process again.
+     * Removes the socket of a process that has ended. Checks that the process has ended, because connections to a
+     * socket that is bound and does not listen yet are refused too. If such a socket were removed, nobody could find
+     * its process again.
      */
     public void remove(Entry entry) throws IOException {
         if (ProcessState.of(entry.pid()) == ProcessState.ENDED && isStale(entry.path())) {
@@ -124,7 +127,7 @@ public final class StatusDirectory {
         }
     }
 
-    /** A channel that listens on this process's socket; removes those of processes that have ended. */
+    /** Returns a channel that listens on this process's socket. Removes the sockets of processes that have ended. */
     ServerSocketChannel bind(long pid) throws IOException {
         try {
             Files.createDirectories(path.getParent());
@@ -144,7 +147,7 @@ public final class StatusDirectory {
             try {
                 return channel.bind(UnixDomainSocketAddress.of(socket), StatusServer.MAX_CONNECTIONS);
             } catch (BindException inUse) {
-                channel.close(); // a process of another container has this number
+                channel.close(); // a process of another container has this process id
             } catch (IOException | RuntimeException e) {
                 channel.close();
                 throw e;
@@ -153,23 +156,24 @@ public final class StatusDirectory {
         throw new IOException("directory=" + path + " has " + MAX_OF_ONE_PID + " sockets of pid=" + pid + " in use");
     }
 
-    /** Whether nobody listens. */
+    /** Returns true if no process listens on the socket. */
     private static boolean isStale(Path socket) {
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-            channel.configureBlocking(false); // where the queue is full somebody listens
+            // if the listener's queue is full, connect fails at once instead of blocking
+            channel.configureBlocking(false);
             channel.connect(UnixDomainSocketAddress.of(socket));
             return false;
         } catch (ConnectException e) {
             return true;
         } catch (IOException e) {
-            return false; // it is not known
+            return false; // not known
         }
     }
 
     private void requireOwnerOnly() throws IOException {
         try {
             if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
-                throw new IOException("directory=" + path + ": it is no directory; remove it, or name another in "
+                throw new IOException("directory=" + path + ": not a directory; remove it, or name another in "
                         + StatusSettings.STATUS_DIR.name());
             }
             long owner = UserId.ownerOf(path);

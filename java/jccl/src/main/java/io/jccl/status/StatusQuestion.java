@@ -15,24 +15,24 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** One question to another process, by whichever of its addresses answers. On the reactor's thread only. */
+/** One question to another process, tried at its addresses in turn. Only the reactor's thread may use it. */
 final class StatusQuestion {
 
     /**
-     * What came of a question.
+     * The outcome of a question.
      *
-     * @param answer null if there is none
-     * @param reason why there is none, else null
+     * @param answer the answer; null if there is none
+     * @param reason the reason if there is no answer, else null
      * @param text details
      */
     record Outcome(Answer answer, Absentee.Reason reason, String text) {}
 
-    /** How long an address may take to accept the connection while there is another to try. */
+    /** The time within which an address must accept the connection, if there is another address to try. */
     private static final long CONNECT_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
 
     private final Reactor reactor;
     private final List<? extends SocketAddress> addresses;
-    private final byte[] key; // null: the other end is of this user, on a Unix socket
+    private final byte[] key; // null: the other end belongs to this user, on a Unix socket
     private final Request request;
     private final Consumer<Outcome> result;
     private final long deadline;
@@ -40,16 +40,16 @@ final class StatusQuestion {
     private Attempt attempt;
     private long attemptDeadline;
     private int next;
-    private boolean asked; // an address that leads to the process's host
-    private boolean firstRefused; // by the first such address
+    private boolean asked; // true if an address that leads to the process's host was tried
+    private boolean firstRefused; // true if the first such address refused the connection
     private boolean done;
 
     /**
-     * Starts to ask.
+     * Makes a question.
      *
-     * @param addresses the best first
-     * @param limitNanos the longest that all may take
-     * @param result takes what came of it, once
+     * @param addresses the addresses of the process, best first
+     * @param limitNanos the longest time for all attempts together
+     * @param result receives the outcome, once
      */
     StatusQuestion(
             Reactor reactor,
@@ -99,7 +99,7 @@ final class StatusQuestion {
         tryNext();
     }
 
-    /** To be called now and then; whether the question is over. */
+    /** Checks the deadlines; call this regularly. Returns true if the question is over. */
     boolean tick(long now) {
         if (!done && now - deadline >= 0) {
             boolean accepted = attempt != null && attempt.isConnected;
@@ -127,7 +127,7 @@ final class StatusQuestion {
                 : SocketChannel.open();
     }
 
-    /** One connection. */
+    /** One attempt to connect and ask. */
     private final class Attempt extends StatusConnection {
 
         private final SocketAddress address;

@@ -22,36 +22,37 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers those who look into this process: on a Unix socket that only its user can reach, and on a TCP port to those who
- * prove a key. One question for each connection. One daemon thread, which sleeps while nobody asks.
+ * Answers questions about this process: on a Unix socket that only the process's user can reach, and on a TCP port to
+ * peers that prove a key. Each connection has one question. One daemon thread serves all connections and sleeps while
+ * nobody asks.
  */
 final class StatusServer implements Closeable {
 
-    /** What the server asks of the process. On the server's thread. */
+    /** The source of the answers. Called on the server's thread. */
     interface Service {
 
-        /** The keys that a peer may prove. */
+        /** Returns the keys that a peer may prove. */
         List<byte[]> keys();
 
         /**
          * Answers a question, at once or later.
          *
-         * @param key what the peer has proved; empty for this process's own user
-         * @param answer takes the answer, on the server's thread
+         * @param key the key that the peer has proved; empty for this process's own user
+         * @param answer receives the answer, on the server's thread
          */
         void answer(Request request, Optional<byte[]> key, Consumer<byte[]> answer);
     }
 
-    /** The maximum number of connections at once. */
+    /** The largest number of connections at once. */
     static final int MAX_CONNECTIONS = 64;
 
-    /** How many of these may belong to peers that have not proved a key. */
+    /** The largest number of connections of peers that have not proved a key. */
     static final int MAX_UNAUTHENTICATED = 32;
 
-    /** How long a peer may take to prove the key and to ask. */
+    /** The time within which a peer must prove the key and ask. */
     static final long MAX_ASK_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** How long an answer may take, sending included. */
+    /** The time within which an answer must be complete, including sending it. */
     static final long MAX_ANSWER_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private static final Logger LOG = LoggerFactory.getLogger(StatusServer.class);
@@ -60,16 +61,16 @@ final class StatusServer implements Closeable {
     private final Reactor reactor = Reactor.ofProcess("jccl-status");
     private final Service service;
     private final List<ServerSocketChannel> acceptors = new ArrayList<>();
-    private final Set<Connection> open = new LinkedHashSet<>(); // the oldest first
-    private Reactor.Ticker ticker; // null while nobody asks
+    private final Set<Connection> open = new LinkedHashSet<>(); // oldest first
+    private Reactor.Ticker ticker; // null while there is no connection
     private int port;
 
-    /** A server that listens nowhere yet. */
+    /** Makes a server that does not listen yet. */
     StatusServer(Service service) {
         this.service = service;
     }
 
-    /** Listens on a channel of TCP or of a Unix socket; before {@link #start}. */
+    /** Listens on a channel of TCP or of a Unix socket. Call this before {@link #start}. */
     void listen(ServerSocketChannel acceptor) throws IOException {
         acceptors.add(acceptor);
         acceptor.configureBlocking(false);
@@ -84,7 +85,7 @@ final class StatusServer implements Closeable {
         reactor.start();
     }
 
-    /** The TCP port, 0 if there is none. */
+    /** Returns the TCP port; 0 if there is none. */
     int port() {
         return port;
     }
@@ -96,7 +97,7 @@ final class StatusServer implements Closeable {
     @Override
     public void close() {
         reactor.close();
-        acceptors.forEach(Reactor::closeQuietly); // where the reactor was never started
+        acceptors.forEach(Reactor::closeQuietly); // needed if the reactor was never started
     }
 
     private final class Acceptor implements Reactor.Handler {
@@ -104,7 +105,7 @@ final class StatusServer implements Closeable {
         private final ServerSocketChannel acceptor;
         private final Exhaustion exhaustion = new Exhaustion();
         private SelectionKey key;
-        private Reactor.Ticker pause; // null while it accepts
+        private Reactor.Ticker pause; // null unless accepting is paused
 
         Acceptor(ServerSocketChannel acceptor) {
             this.acceptor = acceptor;
@@ -133,7 +134,7 @@ final class StatusServer implements Closeable {
             }
         }
 
-        /** The oldest goes; unauthenticated peers cost nobody else a connection. */
+        /** Drops the oldest connection if there are too many. Unauthenticated peers never cost others a connection. */
         private void makeRoom() {
             List<Connection> unauthenticated =
                     open.stream().filter(one -> !one.isTrusted()).toList();
@@ -151,7 +152,7 @@ final class StatusServer implements Closeable {
                 connection.drop("accept failed");
             }
             if (pause == null && key.isValid()) {
-                key.interestOps(0); // the connection stays in the kernel's queue
+                key.interestOps(0); // new connections stay in the kernel's queue
                 pause = reactor.every(this::resume);
             }
         }
@@ -179,14 +180,14 @@ final class StatusServer implements Closeable {
         return SWEEP_NANOS;
     }
 
-    /** Somebody who asks. */
+    /** A connection of a peer that asks. */
     private final class Connection extends StatusConnection {
 
         private final SocketAddress remote;
         private final byte[] serverNonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
-        private byte[] peerNonce; // null: it has not greeted
+        private byte[] peerNonce; // null until the peer has greeted
         private final boolean isOwnUser;
-        private byte[] key; // that it has proved
+        private byte[] key; // the key that the peer has proved, or null
         private long deadline = System.nanoTime() + MAX_ASK_NANOS;
 
         Connection(SocketChannel channel, boolean isOwnUser) throws IOException {
