@@ -35,7 +35,7 @@ public interface ArrayOperations<R> extends Operations<R> {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** Exchanges arrays of one block for each rank with all ranks. */
+    /** All-to-all: sends each rank its block of {@code send}, and receives one block from each rank. */
     default R allToAll(float[] send, float[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
@@ -75,7 +75,7 @@ public interface ArrayOperations<R> extends Operations<R> {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** Exchanges arrays of one block for each rank with all ranks. */
+    /** All-to-all: sends each rank its block of {@code send}, and receives one block from each rank. */
     default R allToAll(double[] send, double[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
@@ -115,7 +115,7 @@ public interface ArrayOperations<R> extends Operations<R> {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** Exchanges arrays of one block for each rank with all ranks. */
+    /** All-to-all: sends each rank its block of {@code send}, and receives one block from each rank. */
     default R allToAll(int[] send, int[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }
@@ -155,7 +155,7 @@ public interface ArrayOperations<R> extends Operations<R> {
         return reduceScatter(DataBuffer.of(send), DataBuffer.of(recv), op);
     }
 
-    /** Exchanges arrays of one block for each rank with all ranks. */
+    /** All-to-all: sends each rank its block of {@code send}, and receives one block from each rank. */
     default R allToAll(long[] send, long[] recv) {
         return allToAll(DataBuffer.of(send), DataBuffer.of(recv));
     }

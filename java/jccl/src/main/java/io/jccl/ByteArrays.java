@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** Exchanges byte arrays whose lengths only their senders know. */
 final class ByteArrays {
 
-    /** Size of the first broadcast. This many bytes take about as long as the length alone. */
+    /** Size of the first broadcast, which takes about as long as a broadcast of the length alone. */
     private static final int FIRST_BYTES = 1024;
 
     private ByteArrays() {}

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CommunicatorConfig {
 
-    /** Completes messages about null settings: "expected ...". */
+    /** The expected value in messages about null settings. */
     static final String EXPECTED = "settings; CommunicatorConfig.defaults() sets none";
 
     private static final String TIME = "a time from 1 millisecond to 365 days";
@@ -83,12 +83,12 @@ public final class CommunicatorConfig {
         return Optional.ofNullable(hostId);
     }
 
-    /** Returns the algorithm that every collective uses if it supports it, if set. */
+    /** Returns the algorithm, if set, that is forced for every collective that supports it. */
     public Optional<Algorithm> algorithm() {
         return Optional.ofNullable(algorithm);
     }
 
-    /** Returns the protocol that every collective uses if it supports it, if set. */
+    /** Returns the protocol, if set, that is forced for every collective that supports it. */
     public Optional<Protocol> protocol() {
         return Optional.ofNullable(protocol);
     }

@@ -40,7 +40,7 @@ public record CommunicatorMetrics(
      */
     public record OfTransport(long sentBytes, long longWaits, Duration waited) {}
 
-    /** Copies the maps. */
+    /** Copies the maps, so that the counters cannot change. */
     public CommunicatorMetrics {
         collectives = copy(collectives, () -> new EnumMap<>(Collective.class));
         transports = copy(transports, () -> new EnumMap<>(TransportKind.class));

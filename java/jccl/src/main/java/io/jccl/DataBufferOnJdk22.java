@@ -1,7 +1,6 @@
 package io.jccl;
 
 /**
- * Adds the methods that {@link DataBuffer} has only on JDK 22 and later: {@code java22} contains that version of this
- * class.
+ * Empty before JDK 22. Its version in {@code java22} adds the methods that {@link DataBuffer} has only on later JDKs.
  */
 abstract sealed class DataBufferOnJdk22 permits DataBuffer {}

@@ -1,8 +1,8 @@
 package io.jccl;
 
 /**
- * Adds the methods that {@link HostBuffer} has only on JDK 22 and later: {@code java22} contains that version of this
- * class.
+ * Adds nothing before JDK 22. Its version in {@code java22} adds the methods that {@link HostBuffer} has only on later
+ * JDKs.
  */
 abstract sealed class HostBufferOnJdk22 permits HostBuffer {
 

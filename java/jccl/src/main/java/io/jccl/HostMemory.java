@@ -54,7 +54,7 @@ final class HostMemory implements MemoryLife {
     }
 
     static HostMemory allocate(long bytes) {
-        cleaner(); // first, because it can throw: there is nothing to free yet
+        cleaner(); // first: it can throw, and now there is nothing to free yet
         HostMemory memory = new HostMemory(Providers.provider().allocateShared(bytes), bytes);
         ALL.put(memory.address, memory);
         return memory;

@@ -27,8 +27,8 @@ interface MemoryLife {
     void unpin();
 
     /**
-     * Returns the object that {@link #runHeld} keeps open while an operation over the memory is executed, because a pin
-     * alone does not keep it. Equal for buffers that one hold keeps together. Returns null if a pin is enough.
+     * Returns the object, such as an arena, that {@link #runHeld} must keep open while an operation over the memory is
+     * executed. Returns null if a pin is enough. Buffers whose objects are equal need only one hold.
      */
     default @Nullable Object held() {
         return null;

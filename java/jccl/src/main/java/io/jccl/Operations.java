@@ -164,7 +164,7 @@ public interface Operations<R> {
 
     /**
      * Sends a block of any size to each rank. Every rank must send each peer as many elements as that peer expects from
-     * it; otherwise counts may differ from rank to rank.
+     * it; apart from that, counts may differ from rank to rank.
      *
      * @param send contains the blocks to send
      * @param sendCounts the number of elements for each rank; copied
@@ -276,9 +276,9 @@ public interface Operations<R> {
     R sendReceive(DataBuffer send, int to, DataBuffer recv, int from);
 
     /**
-     * Waits until every rank has entered the barrier. On a GPU the barrier orders only operations: it does not make
-     * stores of the application's kernels to memory outside of the buffers of operations visible to kernels of another
-     * rank.
+     * Waits until every rank has entered the barrier. On a GPU the barrier orders only operations. Stores by the
+     * application's kernels to memory outside of the buffers of operations need not be visible to kernels of another
+     * rank afterwards.
      */
     R barrier();
 }

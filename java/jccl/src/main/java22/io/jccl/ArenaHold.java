@@ -80,8 +80,8 @@ final class ArenaHold {
     }
 
     /**
-     * Throws if the stack is almost used up. An exception that is thrown in a call from native code before the Java
-     * method has begun would end the process.
+     * Throws if the stack is almost used up. In a call from native code, an overflow before the Java method has begun
+     * would end the process.
      */
     private static int requireStack(int frames) {
         return frames == 0 ? 0 : 1 + requireStack(frames - 1);

@@ -13,22 +13,22 @@ import java.util.function.Function;
  */
 record NcclReading<T>(Optional<T> value, String expected) {
 
-    /** The text means this value. */
+    /** Returns the reading of a text that means this value. */
     static <T> NcclReading<T> of(T value) {
         return new NcclReading<>(Optional.of(value), "");
     }
 
-    /** The text means "not set", as NCCL's own defaults -1 and -2 do. */
+    /** Returns the reading of a text that means "not set", as NCCL's own defaults -1 and -2 do. */
     static <T> NcclReading<T> unset() {
         return new NcclReading<>(Optional.empty(), "");
     }
 
-    /** JCCL uses another value than the text says. */
+    /** Returns the reading of a text instead of which JCCL uses another value. */
     static <T> NcclReading<T> instead(T value, String expected) {
         return new NcclReading<>(Optional.of(value), expected);
     }
 
-    /** JCCL cannot use the text. */
+    /** Returns the reading of a text that JCCL cannot use. */
     static <T> NcclReading<T> unusable(String expected) {
         return new NcclReading<>(Optional.empty(), expected);
     }

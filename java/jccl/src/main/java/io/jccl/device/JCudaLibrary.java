@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /**
  * Checks whether this process can use JCuda. If a part is missing, each class of JCuda fails differently, so all users
- * of these classes call this one first.
+ * of these classes must call this one first.
  */
 public final class JCudaLibrary {
 

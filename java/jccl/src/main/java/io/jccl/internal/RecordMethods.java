@@ -16,7 +16,7 @@ public final class RecordMethods {
 
     private RecordMethods() {}
 
-    /** Makes the JDK's cache keep a class of the JDK, by linking the methods of a record for it. */
+    /** Links the methods of a record for a class of the JDK, so that the cache keeps that class instead. */
     public static void forgetTypes() {
         if (Runtime.version().feature() >= FIXED_IN) {
             return;

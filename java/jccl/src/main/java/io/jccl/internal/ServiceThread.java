@@ -37,9 +37,9 @@ public final class ServiceThread extends Thread {
     /** Number of problems without a successful round after which the thread logs: about every ten seconds. */
     private static final long LOG_AFTER = 100;
 
-    private Throwable first; // the first problem that is not logged yet, or null
-    private long problems; // number of problems that are not logged yet
-    private long logAt = LOG_AFTER; // number of problems at which the thread logs
+    private Throwable firstUnlogged; // the first problem that is not logged yet, or null
+    private long unlogged; // number of problems that are not logged yet
+    private long logAt = LOG_AFTER; // value of unlogged at which the thread logs
     private long pauseNanos = MIN_PAUSE_NANOS;
 
     private ServiceThread(String name, Consumer<ServiceThread> body) {
@@ -116,18 +116,18 @@ public final class ServiceThread extends Thread {
     /** Allocates nothing unless a problem must be logged. */
     private void succeeded() {
         pauseNanos = MIN_PAUSE_NANOS;
-        if (first != null) {
+        if (firstUnlogged != null) {
             log();
         }
     }
 
     /** Allocates nothing for an error of the JVM. */
     private void failed(Throwable problem) {
-        if (first == null) {
-            first = problem;
+        if (firstUnlogged == null) {
+            firstUnlogged = problem;
         }
-        problems++;
-        if (!(first instanceof Error) || problems >= logAt) {
+        unlogged++;
+        if (!(firstUnlogged instanceof Error) || unlogged >= logAt) {
             log();
         }
         Thread.interrupted(); // with the flag set, parkNanos would return at once
@@ -137,12 +137,12 @@ public final class ServiceThread extends Thread {
 
     private void log() {
         try {
-            LOG.error("thread={} errors={}: unexpected; the thread continues", getName(), problems, first);
-            first = null;
-            problems = 0;
+            LOG.error("thread={} errors={}: unexpected; the thread continues", getName(), unlogged, firstUnlogged);
+            firstUnlogged = null;
+            unlogged = 0;
             logAt = LOG_AFTER;
         } catch (Throwable noMemory) {
-            logAt = problems + LOG_AFTER;
+            logAt = unlogged + LOG_AFTER;
         }
     }
 }

@@ -18,7 +18,7 @@ public final class SharedThreads {
      *
      * @param make makes the thread, with a method of {@link ServiceThread}
      */
-    @SuppressWarnings("removal") // without it a thread inherits the callers' context, even without a security manager
+    @SuppressWarnings("removal") // or a thread inherits the callers' context, even without a security manager
     public static ServiceThread create(Supplier<ServiceThread> make) {
         return AccessController.doPrivileged((PrivilegedAction<ServiceThread>) () -> {
             ServiceThread thread = make.get();

@@ -40,8 +40,8 @@ final class StatusQuestion {
     private Attempt attempt;
     private long attemptDeadline;
     private int next;
-    private boolean asked; // true if an address that leads to the process's host was tried
-    private boolean firstRefused; // true if the first such address refused the connection
+    private boolean hasTriedHost; // true if an address on the host of the process was tried
+    private boolean hasRefused; // true if the first address on the host of the process refused the connection
     private boolean done;
 
     /**
@@ -75,7 +75,7 @@ final class StatusQuestion {
             return;
         }
         if (next == addresses.size()) {
-            Absentee.Reason reason = firstRefused ? Absentee.Reason.ENDED : Absentee.Reason.UNREACHABLE;
+            Absentee.Reason reason = hasRefused ? Absentee.Reason.ENDED : Absentee.Reason.UNREACHABLE;
             finish(new Outcome(null, reason, tried.toString()));
             return;
         }
@@ -93,8 +93,8 @@ final class StatusQuestion {
         if (attempt != null) {
             attempt.close();
         }
-        firstRefused |= !asked && NetworkStack.indicatesEnd(address, cause);
-        asked |= NetworkStack.leadsThere(address);
+        hasRefused |= !hasTriedHost && NetworkStack.indicatesEnd(address, cause);
+        hasTriedHost |= NetworkStack.leadsThere(address);
         tried.append(tried.isEmpty() ? "" : "; ").append(address).append(": ").append(Causes.describe(cause));
         tryNext();
     }
