@@ -2,7 +2,7 @@ package io.jccl.topology;
 
 import java.util.regex.Pattern;
 
-/** GPUs of AMD in a host description: RCCL writes such files, and their links are not those of NVIDIA's GPUs. */
+/** Refuses host descriptions with AMD GPUs. RCCL writes such files, but AMD's links differ from NVIDIA's. */
 final class AmdGpus {
 
     private static final long AMD = 0x1002;
@@ -12,11 +12,7 @@ final class AmdGpus {
 
     private AmdGpus() {}
 
-    /**
-     * Refuses a description that has such GPUs.
-     *
-     * @throws TopologyException if it has
-     */
+    /** @throws TopologyException if the description contains an AMD GPU */
     static void refuse(XmlElement element) {
         for (XmlElement child : element.children()) {
             if (child.type() == ElementType.GPU && (element.hex("vendor", 0) == AMD || isAmd(child))) {

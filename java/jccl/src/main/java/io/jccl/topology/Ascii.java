@@ -1,6 +1,6 @@
 package io.jccl.topology;
 
-/** Checks texts character by character: the first regular expressions cost a new JVM some 5 ms of processor time. */
+/** Checks texts character by character. The first use of regular expressions costs a new JVM about 5 ms of CPU time. */
 final class Ascii {
 
     private Ascii() {}
@@ -13,7 +13,7 @@ final class Ascii {
         return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F';
     }
 
-    /** The index of the first character from {@code begin} on that is no decimal digit. */
+    /** Returns the index of the first character from {@code begin} on that is not a decimal digit. */
     static int endOfDigits(String text, int begin) {
         int end = begin;
         while (end < text.length() && isDigit(text.charAt(end))) {
@@ -22,17 +22,20 @@ final class Ascii {
         return end;
     }
 
-    /** Whether a text consists of 1 to {@code max} decimal digits. */
+    /** Returns true if a text consists of 1 to {@code max} decimal digits. */
     static boolean isDigits(String text, int max) {
         return !text.isEmpty() && text.length() <= max && endOfDigits(text, 0) == text.length();
     }
 
-    /** Whether a text consists of 1 to {@code max} decimal digits, with a minus sign in front or without. */
+    /** Returns true if a text consists of 1 to {@code max} decimal digits, optionally after a minus sign. */
     static boolean isInteger(String text, int max) {
         return isDigits(text.startsWith("-") ? text.substring(1) : text, max);
     }
 
-    /** Whether there is something from {@code begin} to before {@code end}, and hexadecimal digits only. */
+    /**
+     * Returns true if the range from {@code begin} to {@code end} (exclusive) is not empty and contains only
+     * hexadecimal digits.
+     */
     static boolean isHex(String text, int begin, int end) {
         for (int i = begin; i < end; i++) {
             if (!isHex(text.charAt(i))) {
@@ -42,17 +45,17 @@ final class Ascii {
         return begin < end;
     }
 
-    /** Whether a text is 1 to {@code max} hexadecimal digits behind {@code 0x}. */
+    /** Returns true if a text is {@code 0x} followed by 1 to {@code max} hexadecimal digits. */
     static boolean isPrefixedHex(String text, int max) {
         return text.startsWith("0x") && text.length() <= 2 + max && isHex(text, 2, text.length());
     }
 
-    /** Whether a text consists of 1 to {@code max} visible characters. */
+    /** Returns true if a text consists of 1 to {@code max} visible characters. */
     static boolean isWord(String text, int max) {
         return !text.isEmpty() && text.length() <= max && endOfVisible(text, false) == text.length();
     }
 
-    /** The text with a question mark for each character that is not visible, nor, in lines, a blank or a tab. */
+    /** Returns the text with invisible characters replaced by question marks; in lines, blanks and tabs are kept. */
     static String printable(String text, boolean line) {
         int end = endOfVisible(text, line);
         if (end == text.length()) {

@@ -3,29 +3,28 @@ package io.jccl.topology;
 import java.util.regex.Pattern;
 
 /**
- * What the value of an XML attribute may be.
+ * The rule for the value of an XML attribute.
  *
  * @param name the attribute
- * @param required whether the element is meaningless without it
- * @param kind what its value has to look like
+ * @param required whether the element is invalid without the attribute
+ * @param kind the form of its value
  */
 record AttributeRule(String name, boolean required, Kind kind) {
 
-    /** The most characters of a value: the affinity mask of some thousands of processors fits. */
+    /** Largest length of a value in characters: enough for the affinity mask of several thousand processors. */
     static final int MAX_LENGTH = 4096;
 
-    /** For attributes that JCCL does not know. */
+    /** Rule for attributes that JCCL does not know. */
     static final AttributeRule KEPT = optional("", Kind.TEXT);
 
-    /** A remote end that its library did not know is written in an older form, cut short. */
+    /** Target of a link whose other end the management library did not know, in an older, truncated form. */
     private static final String UNKNOWN_END = "fffffff:ffff:ff";
 
-    /** Compiled when the first unknown name is met. */
+    /** Holds a pattern that is compiled only when the first unknown name occurs. */
     private static final class Names {
         static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}._-]{0,255}");
     }
 
-    /** The forms of values. */
     enum Kind {
         TEXT("text"),
         FLAG("0 or 1"),
@@ -68,12 +67,12 @@ record AttributeRule(String name, boolean required, Kind kind) {
         return new AttributeRule(name, false, kind);
     }
 
-    /** Whether an element or an attribute that JCCL does not know can be kept under this name. */
+    /** Returns true if JCCL can keep an unknown element or attribute of this name. */
     static boolean isName(String name) {
         return Names.NAME.matcher(name).matches();
     }
 
-    /** Null where the value is fine, else what was expected instead. */
+    /** Returns null if the value is valid, else a description of what was expected. */
     String violation(String value) {
         if (value.length() > MAX_LENGTH) {
             return "at most " + MAX_LENGTH + " characters, not " + value.length();
@@ -89,7 +88,10 @@ record AttributeRule(String name, boolean required, Kind kind) {
         return value >= min && value <= max;
     }
 
-    /** Digits, a point with digits or none behind it, and an exponent of one or two digits; the last two may be missing. */
+    /**
+     * Returns true if the text is a decimal number of at most 1e9: digits, then optionally a point with or without
+     * further digits, then optionally an exponent of one or two digits.
+     */
     private static boolean isDecimal(String text) {
         int end = Ascii.endOfDigits(text, 0);
         if (end == 0 || text.length() > 32) {

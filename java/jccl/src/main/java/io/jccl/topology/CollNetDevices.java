@@ -13,23 +13,26 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The network devices behind which a network reduces, as a CollNet plug-in lists them. */
+/** Lists the network devices whose network reduces, as a CollNet plug-in reports them. */
 final class CollNetDevices {
 
     /**
      * A device.
      *
-     * @param name what the plug-in calls it
-     * @param pciPath where it is in sysfs, empty where the plug-in does not say
+     * @param name the plug-in's name for it
+     * @param pciPath its path in sysfs, empty if the plug-in does not report it
      */
     record Device(String name, String pciPath) {}
 
-    /** By plug-in. The host and its GPUs are described one after the other, and a plug-in is begun for each question. */
+    /**
+     * Cached devices by plug-in. The host and its GPUs are described separately, and each question would start the
+     * plug-in anew.
+     */
     private static final Map<String, List<Device>> KNOWN = new ConcurrentHashMap<>();
 
     private CollNetDevices() {}
 
-    /** Those of the first plug-in that has any; none unless the settings let a network reduce. */
+    /** Returns the devices of the first plug-in that has any; none unless the settings enable CollNet. */
     static List<Device> of(Settings settings) {
         if (!settings.get(AlgorithmSettings.COLLNET_ENABLE)) {
             return List.of();
@@ -45,7 +48,7 @@ final class CollNetDevices {
         return List.of();
     }
 
-    /** Null where it has none now: it is asked again. */
+    /** Returns the plug-in's devices, or null if it has none now: then the next call asks again. */
     private static @Nullable List<Device> ask(String plugin, Duration limit) {
         List<Device> devices = new ArrayList<>();
         try {
@@ -54,7 +57,7 @@ final class CollNetDevices {
                 devices.add(new Device(texts.get(at), texts.get(at + 1)));
             }
         } catch (NativeLoadException e) {
-            return null; // others report it
+            return null; // another part of the library reports the failure
         }
         return devices.isEmpty() ? null : List.copyOf(devices);
     }

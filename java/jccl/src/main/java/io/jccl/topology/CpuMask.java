@@ -2,7 +2,7 @@ package io.jccl.topology;
 
 import java.math.BigInteger;
 
-/** Processor masks as the kernel writes them: hexadecimal, in groups of 32 bits with commas between. */
+/** Processor masks in the kernel's notation: hexadecimal, in groups of 32 bits separated by commas. */
 final class CpuMask {
 
     private CpuMask() {}
@@ -19,17 +19,20 @@ final class CpuMask {
         return true;
     }
 
-    /** Whether a mask names a processor at all. */
+    /** Returns true if the mask is valid and contains a processor. */
     static boolean isAny(String mask) {
         return isValid(mask) && parse(mask).signum() != 0;
     }
 
-    /** Whether two masks share a processor; a mask that cannot be read shares none. */
+    /** Returns true if two masks share a processor; false if one of them is invalid. */
     static boolean intersects(String one, String other) {
         return isValid(one) && isValid(other) && parse(one).and(parse(other)).signum() != 0;
     }
 
-    /** The processors that this process may be scheduled on; empty where the kernel does not say. */
+    /**
+     * Returns the mask of the processors on which this process may be scheduled; empty if the kernel does not report
+     * it.
+     */
     static String ofThisProcess(SystemFiles files) {
         for (String line : files.lines("proc/self/status")) {
             String mask = line.substring(line.indexOf(':') + 1).strip();
@@ -40,7 +43,7 @@ final class CpuMask {
         return "";
     }
 
-    /** Groups after the first are 32 bits, even where leading zeros were left out. */
+    /** Parses a mask. Groups after the first count as 32 bits, even if their leading zeros are missing. */
     static BigInteger parse(String mask) {
         BigInteger value = BigInteger.ZERO;
         for (String group : mask.split(",")) {

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What the kernel reports of NUMA nodes and of the processors on them. */
+/** Reads the NUMA nodes and their processors from the kernel. */
 final class CpuNodes {
 
     private static final String NODES = "sys/devices/system/node";
@@ -43,14 +43,16 @@ final class CpuNodes {
     }
 
     /**
-     * The nodes that have processors, ascending. Others are memory only: of a GPU, or behind a CXL link. Where no node
-     * lists its processors it is all of them.
+     * Returns the nodes that have processors, in ascending order; all nodes if none lists its processors. Nodes without
+     * processors hold memory only: of a GPU, or attached by CXL.
      */
     List<Integer> list() {
         return withCpus;
     }
 
-    /** The node with processors that is nearest to a node, by the kernel's table of distances; -1 where not known. */
+    /**
+     * Returns the node with processors that is nearest to a node, by the kernel's table of distances; -1 if unknown.
+     */
     int nearest(int node) {
         if (withCpus.contains(node)) {
             return node;
@@ -70,7 +72,7 @@ final class CpuNodes {
         return best;
     }
 
-    /** The only node with processors of a mask, or -1 where there are none or several. */
+    /** Returns the only node whose processors intersect a mask, or -1 if no node or several nodes do. */
     int only(String mask) {
         List<Integer> found = new ArrayList<>();
         for (int node : withCpus) {
@@ -81,14 +83,14 @@ final class CpuNodes {
         return found.size() == 1 ? found.get(0) : -1;
     }
 
-    /** The mask of a node's processors; empty where the kernel does not report one. */
+    /** Returns the mask of a node's processors; empty if the kernel does not report one. */
     String affinity(int node) {
         String mask = files.line(NODES + "/node" + node + "/cpumap").orElse("");
         return CpuMask.isValid(mask) ? mask : "";
     }
 
     /**
-     * The attributes of a {@code cpu} element; what had to be left out is named in {@code origin}.
+     * Returns the attributes of a {@code cpu} element; {@code origin} names the missing ones.
      *
      * @param assumed whether the kernel reports no nodes at all
      */

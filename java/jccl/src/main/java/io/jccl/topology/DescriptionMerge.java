@@ -12,16 +12,17 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Fills the holes of a given description with what was found on the host. What the description says counts, as does
- * where it places a device; attributes and devices that it leaves out are added, and {@code origin} names them. One merge
- * makes one description.
+ * Fills in a given host description with values that were detected on the host. The given values take precedence, and
+ * so does the given place of a device. Attributes and devices that the description omits are added, and {@code origin}
+ * names them. One merge makes one description.
  *
- * <p>NUMA nodes are the same where their numbers are, PCI devices where their bus ids are, network devices where their
- * names are. An element that contradicts what was found (another processor, another card) is not filled.
+ * <p>Elements match if they have the same key: the number of a NUMA node, the bus id of a PCI device, the name of a
+ * network device. An element that contradicts its detected counterpart (another processor, another card) is not filled
+ * in.
  */
 final class DescriptionMerge {
 
-    /** What an element is: where one of these differs it is another, and nothing that was found belongs to it. */
+    /** Attributes that identify an element: if one of them differs, the detected element is another device. */
     private static final Map<ElementType, List<String>> IDENTITY = new EnumMap<>(Map.of(
             ElementType.CPU, List.of("arch", "vendor", "familyid", "modelid"),
             ElementType.PCI, List.of("vendor", "device")));
@@ -34,7 +35,7 @@ final class DescriptionMerge {
     private final Set<Integer> netNumbers = new HashSet<>();
     private final Draft system;
 
-    /** An element while it can still be changed. */
+    /** An element that can still be changed. */
     private static final class Draft {
         private final ElementType type;
         private final Map<String, String> attributes;
@@ -55,7 +56,7 @@ final class DescriptionMerge {
             return children.stream().filter(child -> child.type == childType).toList();
         }
 
-        /** A device is at the end of a branch; only switches and bridges have something behind them. */
+        /** Returns true if this is an end device: only switches and bridges have PCI devices below them. */
         boolean isDevice() {
             return !children(ElementType.GPU).isEmpty()
                     || !children(ElementType.NIC).isEmpty();
@@ -78,10 +79,10 @@ final class DescriptionMerge {
     }
 
     /**
-     * The given description with its holes filled.
+     * Returns the given description with its gaps filled in.
      *
-     * @param given names no ranks
-     * @param found names no ranks either
+     * @param given a description without ranks
+     * @param found the detected description, without ranks
      */
     static XmlElement merge(XmlElement given, XmlElement found) {
         DescriptionMerge merge = new DescriptionMerge(given);
@@ -141,14 +142,18 @@ final class DescriptionMerge {
         }
         Draft made = new Draft(found, parent);
         found.children().forEach(child -> add(child, made));
-        // What is behind a bridge may have another place in the given description; then the bridge has none.
+        // The given description may place the devices below this bridge elsewhere. A bridge that remains empty is
+        // omitted.
         if (!made.children.isEmpty()) {
             made.note(FOUND);
             parent.children.add(made);
         }
     }
 
-    /** What is found behind a bridge that the description takes for a device, or in a device that it takes for a bridge. */
+    /**
+     * Adds a detected child of an element that is also given. The given description may show a bridge as a device, or a
+     * device as a bridge.
+     */
     private void addBehind(XmlElement found, Draft known) {
         boolean bridge = !known.children(ElementType.PCI).isEmpty();
         if (found.type() == ElementType.PCI) {
@@ -196,7 +201,10 @@ final class DescriptionMerge {
         }
     }
 
-    /** The device of this name, wherever it is; or one of the same card that has no name and no other port. */
+    /**
+     * Returns the device with the same name, wherever it is; otherwise a nameless device of the same card with no or
+     * the same port.
+     */
     private Optional<Draft> sameNet(XmlElement net, List<Draft> cards) {
         Draft named = netsByName.get(net.text("name").orElse(""));
         if (named != null) {
@@ -210,7 +218,7 @@ final class DescriptionMerge {
                 .findFirst();
     }
 
-    /** Numbers of devices must differ: those of the given description stay. */
+    /** Gives an added device an unused number; devices of the given description keep their numbers. */
     private Draft numbered(XmlElement net, Draft nic) {
         Draft made = new Draft(net, nic);
         int dev = net.integer("dev", -1);
@@ -224,7 +232,7 @@ final class DescriptionMerge {
         return made;
     }
 
-    /** Adds attributes that are missing or empty; false where the two elements are not the same. */
+    /** Adds missing and empty attributes; returns false if the two elements are different devices. */
     private static boolean fill(Draft known, XmlElement found) {
         for (String name : IDENTITY.getOrDefault(known.type, List.of())) {
             String given = known.attributes.getOrDefault(name, "");

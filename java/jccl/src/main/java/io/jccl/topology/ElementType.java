@@ -13,10 +13,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The elements of a host description, with what each may contain. This is NCCL's dialect, to which JCCL adds the
- * element {@code host}; the attribute {@code origin} on any element, which says where values come from that were not
- * simply read from the system; on GPUs {@code nop2p}, the bus ids of GPUs whose memory they cannot reach; and on network
- * devices their state, driver, link layer and network interface, and whether they are virtual.
+ * The elements of a host description, with the attributes and children that each may have. The dialect is NCCL's with
+ * these additions of JCCL: the element {@code host}; the attribute {@code origin} on any element, which names the
+ * source of values that were not simply read from the system; {@code nop2p} on GPUs, which lists the bus ids of GPUs
+ * whose memory they cannot access; and on network devices their state, driver, link layer and network interface, and
+ * whether they are virtual.
  */
 public enum ElementType {
     /** The host. */
@@ -54,9 +55,9 @@ public enum ElementType {
     NVLINK(required("target", Kind.LINK_TARGET), required("count", Kind.COUNT), optional("tclass", Kind.HEX)),
     /** Chip-to-chip links from a GPU to its CPU. */
     C2C(required("bw", Kind.NUMBER), required("count", Kind.COUNT)),
-    /** A link between two PCI switches beside the tree. */
+    /** A direct link between two PCI switches, outside the PCI tree. */
     PCILINK(required("target", Kind.BUS_ID)),
-    /** A network card; under a PCI device, or under a CPU where the device is not known. */
+    /** A network card, under its PCI device, or under a CPU if the PCI device is unknown. */
     NIC(optional("busid", Kind.BUS_ID), optional("keep", Kind.FLAG)),
     /** A network device: one port of a card. */
     NET(
@@ -79,9 +80,11 @@ public enum ElementType {
             optional("interface", Kind.TEXT),
             optional("virtual", Kind.FLAG),
             optional("plugin", Kind.TEXT)),
-    /** The endpoint of a rank that works on host memory, with the memory bandwidth in GB/s. */
+    /** The endpoint of a rank that works on host memory; {@code bw} is the memory bandwidth in GB/s. */
     HOST(required("rank", Kind.COUNT), optional("bw", Kind.NUMBER)),
-    /** An element of a name that is none of these, and every element in it: kept for writing and not used. */
+    /**
+     * An element with any other name, and every element inside it. Unknown elements are kept for writing and not used.
+     */
     UNKNOWN;
 
     static {
@@ -103,17 +106,18 @@ public enum ElementType {
         this.rules.put("origin", optional("origin", Kind.TEXT));
     }
 
-    /** The element's name in XML. */
     public String tag() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** What the element may contain. */
     public List<ElementType> allowedChildren() {
         return children;
     }
 
-    /** The names of the attributes that have a meaning on the element; others are kept for writing and not used. */
+    /**
+     * Returns the names of the attributes that have a meaning on this element. Other attributes are kept for writing
+     * and not used.
+     */
     public Collection<String> attributeNames() {
         return rules.keySet();
     }

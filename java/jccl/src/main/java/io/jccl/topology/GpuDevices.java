@@ -13,14 +13,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** GPUs by their management library, and by the kernel where that library reports nothing. */
+/** Lists the GPUs that their management library reports, and those that only the kernel reports. */
 final class GpuDevices {
 
     private static final String NVIDIA = "0x10de";
     private static final int MAX_DEVICES = 256;
-    /** What a link's other end is called where its bus id is not known. */
+    /** Name of a link's other end whose bus id is unknown. */
     private static final String NOWHERE = "ffff:ff:ff.f";
-    /** The first kernel whose network drivers take GPU memory as a dma-buf. */
+    /** The first kernel version whose network drivers accept GPU memory as a dma-buf. */
     private static final List<Integer> DMA_BUF_KERNEL = List.of(5, 12);
 
     private final SystemFiles files;
@@ -28,7 +28,7 @@ final class GpuDevices {
     private final GpuInventory inventory;
 
     /**
-     * A GPU in its place.
+     * A GPU and its place.
      *
      * @param chain bus ids from the root port to the GPU
      * @param element its description
@@ -41,7 +41,9 @@ final class GpuDevices {
         this.inventory = inventory;
     }
 
-    /** All GPUs: those of the inventory in its order, then those that only the kernel knows by their bus ids. */
+    /**
+     * Returns all GPUs: first those of the inventory in its order, then by bus id those that only the kernel reports.
+     */
     List<Placed> list() {
         Optional<String> direct = directRdma();
         List<Placed> found = new ArrayList<>();
@@ -65,7 +67,10 @@ final class GpuDevices {
                 && pci.file(busId, "class").orElse("").startsWith("0x03");
     }
 
-    /** A GPU that no library reports; where one answered, another process or container has it. */
+    /**
+     * Describes a GPU that the library does not report. If the library answered, another process or container has the
+     * GPU.
+     */
     private XmlElement elementOfKernel(int dev) {
         Map<String, String> attributes = new LinkedHashMap<>();
         attributes.put("dev", inventory.available() ? "-1" : Integer.toString(dev));
@@ -119,7 +124,7 @@ final class GpuDevices {
         return barred;
     }
 
-    /** One element for all links to one other device. */
+    /** Returns one element for all links to the same device. */
     private List<XmlElement> nvLinks(Gpu gpu) {
         Map<String, List<NvLink>> byTarget = new LinkedHashMap<>();
         for (NvLink link : gpu.nvLinks()) {
@@ -144,7 +149,10 @@ final class GpuDevices {
         return elements;
     }
 
-    /** What cannot be seen is a switch: virtual machines are given GPUs without their switches. */
+    /**
+     * Returns the PCI class of a link's other end. An invisible one counts as a switch, because virtual machines get
+     * GPUs without their switches.
+     */
     private static String classOf(LinkEnd end) {
         return switch (end) {
             case GPU -> "0x030200";
@@ -153,7 +161,10 @@ final class GpuDevices {
         };
     }
 
-    /** What lets network cards read and write GPU memory: a module of its own, or the driver and the kernel together. */
+    /**
+     * Returns the means by which network cards access GPU memory: a kernel module, or dma-buf if both driver and kernel
+     * support it.
+     */
     private Optional<String> directRdma() {
         for (String module : List.of("nvidia_peermem", "nv_peer_mem")) {
             if (!files.names("sys/module/" + module).isEmpty()) {

@@ -10,18 +10,18 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Gives the GPUs of a host description to ranks: a {@code gpu} element for each rank, beside each other where ranks
- * share.
+ * Assigns ranks to the GPUs of a host description. Each rank becomes a {@code gpu} element; ranks that share a GPU
+ * become siblings.
  */
 final class GpuElements {
 
     private GpuElements() {}
 
     /**
-     * The description with the rank of each GPU that one owns, and of those that several share.
+     * Returns the description with the ranks of each GPU that one or several ranks own.
      *
-     * @param ranks by the bus ids of their GPUs, in lower case
-     * @return empty where the GPU of a rank is not in the description
+     * @param ranks the ranks on each GPU, by its bus id in lower case
+     * @return empty if the GPU of a rank is not in the description
      */
     static Optional<XmlElement> add(XmlElement system, Map<String, List<Integer>> ranks) {
         Set<String> left = new HashSet<>(ranks.keySet());
@@ -46,7 +46,7 @@ final class GpuElements {
         return element.withChildren(children);
     }
 
-    /** The first of them has the links, which count for all. */
+    /** Returns one element per rank. Only the first has the links; they count for all of them. */
     private static List<XmlElement> ofRanks(XmlElement gpu, List<Integer> ranks) {
         List<XmlElement> elements = new ArrayList<>();
         for (int rank : ranks) {

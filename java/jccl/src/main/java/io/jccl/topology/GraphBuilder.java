@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Turns a host description into a graph. One builder builds one graph. */
+/** Builds the graph of a host from its description. One builder builds one graph. */
 public final class GraphBuilder {
 
     private static final long CLASS_BRIDGE = 0x06;
@@ -24,15 +24,18 @@ public final class GraphBuilder {
     private final List<PendingLink> pending = new ArrayList<>();
     private final Set<Integer> ranks = new HashSet<>();
 
-    /** NVLinks and PCI links name devices that may come later in the file. Every rank on a GPU has all of its links. */
+    /**
+     * A link that is resolved after all devices are known, because NVLinks and PCI links may name devices that come
+     * later in the file. Every rank on a GPU gets all links of the GPU.
+     */
     private record PendingLink(XmlElement element, List<String> from, int sm) {}
 
     private GraphBuilder() {}
 
     /**
-     * The graph of a description.
+     * Returns the graph of a description.
      *
-     * @throws TopologyException if names are given twice
+     * @throws TopologyException if two elements have the same number, bus id or rank
      */
     public static Topology build(XmlElement system) {
         GraphBuilder builder = new GraphBuilder();
@@ -83,7 +86,7 @@ public final class GraphBuilder {
             for (XmlElement gpu : gpus) {
                 names.add(addGpu(gpu, busId, cpu));
             }
-            // Ranks on one GPU may all describe its links, or one for all.
+            // If several ranks share a GPU, the links may be listed under each of them or under one only.
             gpus.stream().filter(gpu -> !gpu.children().isEmpty()).findFirst().ifPresent(gpu -> gpu.children().stream()
                     .filter(link -> link.type() != ElementType.NVLINK || !NvLinkRemarks.isToItself(link, busId))
                     .forEach(link -> pending.add(new PendingLink(link, names, gpu.integer("sm", 0)))));
@@ -108,7 +111,10 @@ public final class GraphBuilder {
         }
     }
 
-    /** What hangs on a bridge or a part of it; parts of a switch that a chip shows as several become the switch itself. */
+    /**
+     * Adds the devices below a bridge, or below a part of it. If one chip shows up as several switches, the parts are
+     * merged into the bridge at their head.
+     */
     private void addBehind(XmlElement bridge, XmlElement part, String name, String cpu) {
         for (XmlElement child : part.children()) {
             if (bridge == part && SplitSwitches.isPart(bridge, child)) {
@@ -164,7 +170,7 @@ public final class GraphBuilder {
         return nic.name();
     }
 
-    /** A card whose PCI device is not known hangs on the CPU by a link that is no bottleneck. */
+    /** Adds a card whose PCI device is unknown. The link to its CPU has so much bandwidth that it is no bottleneck. */
     private void addUnplacedNic(XmlElement element, String cpu) {
         String name = null;
         for (int number = 0; name == null; number++) {
@@ -183,7 +189,7 @@ public final class GraphBuilder {
         for (XmlElement element : nic.children(ElementType.NET)) {
             int dev = element.integer("dev", -1);
             if (dev < 0 || element.integer("net", 1) == 0) {
-                continue; // net="0": it moves data for GPUs only (gin, rma), or is a part of another device
+                continue; // net="0": the device moves data for GPUs only (gin, rma), or is a part of another device
             }
             Node.Net net = new Node.Net(
                     dev,
@@ -200,7 +206,7 @@ public final class GraphBuilder {
         }
     }
 
-    /** Like NCCL, a number below 0 limits nothing. */
+    /** Returns the device's limit of channels. As in NCCL, a negative number means that there is no limit. */
     private static int maxConnections(XmlElement net) {
         int limit = net.integer("maxconn", Node.Net.UNLIMITED);
         return limit < 0 ? Node.Net.UNLIMITED : limit;
@@ -233,7 +239,10 @@ public final class GraphBuilder {
         }
     }
 
-    /** Each GPU of a pair names the other, so that a link between GPUs is added in one direction at a time. */
+    /**
+     * Adds the links of an NVLink element. A link between two GPUs is added in one direction only, because the GPU at
+     * the other end describes the opposite direction.
+     */
     private void resolveNvLink(PendingLink link) {
         double bandwidth = link.element.integer("count", 0) * LinkSpeeds.nvLink(link.sm);
         long targetClass = link.element.hex("tclass", 0);
@@ -250,7 +259,7 @@ public final class GraphBuilder {
         }
     }
 
-    /** Ranks on one GPU: what goes from one to the other stays in its memory. */
+    /** Links the ranks on one GPU to each other. Data between them stays in the GPU's memory. */
     private void join(List<String> names, double memoryGBps) {
         for (String one : names) {
             for (String other : names) {

@@ -6,13 +6,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Puts ranks that work on host memory into a host description. */
+/** Adds ranks that work on host memory to a host description. */
 public final class HostElements {
 
     private HostElements() {}
 
     /**
-     * The description with an endpoint for each rank on its NUMA node, or on the first where it is bound to none.
+     * Returns the description with an endpoint for each rank on its NUMA node, or on the first node if the rank is
+     * bound to none.
      *
      * @throws TopologyException if there is no {@code cpu} element to put them on
      */
@@ -36,12 +37,14 @@ public final class HostElements {
         return system.withChildren(filled);
     }
 
-    /** Whether a description says itself where ranks live; those that come with a host do not. */
+    /** Returns true if a description assigns ranks to its endpoints. */
     static boolean namesRank(XmlElement element) {
         return element.integer("rank", -1) >= 0 || element.children().stream().anyMatch(HostElements::namesRank);
     }
 
-    /** The description of the hardware alone: without the ranks of whoever wrote it, and with each GPU once. */
+    /**
+     * Returns the hardware alone: without the ranks of the job that wrote the description, and with each GPU only once.
+     */
     static XmlElement withoutRanks(XmlElement element) {
         List<XmlElement> gpus = element.children(ElementType.GPU);
         Optional<XmlElement> linked =

@@ -9,13 +9,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Ranks on the host that no search can distinguish: of one CPU, with links of one bandwidth. A few of each group stand for
- * all, because a channel that has come to one of them visits the others over their own links alone.
+ * Groups ranks on the host that the search cannot distinguish: ranks of one CPU whose links have the same bandwidth. A
+ * few ranks represent each group in the search. That suffices, because a channel that reaches one rank of a group
+ * visits the others over their own links only.
  */
 public final class HostGroups {
 
-    /** So many stand for a group: the first two of a tree and the last of a ring have their own part in it. */
-    private static final int STANDING = 4;
+    /**
+     * Number of ranks that represent a group. The first two ranks of a tree and the last rank of a ring have roles of
+     * their own.
+     */
+    private static final int REPRESENTATIVES = 4;
 
     private final Topology reduced;
     private final double minGBpsOfOthers;
@@ -37,7 +41,7 @@ public final class HostGroups {
         for (int node : topology.indexesOf(NodeType.HOST)) {
             int rank = Topology.rankOf(topology.node(node));
             List<Integer> group = groups.get(groupOfRank.get(rank));
-            keep[node] = group.size() <= STANDING || rank <= group.get(STANDING - 1);
+            keep[node] = group.size() <= REPRESENTATIVES || rank <= group.get(REPRESENTATIVES - 1);
             if (!keep[node]) {
                 min = Math.min(min, topology.links(node).get(0).bandwidthGBps());
             }
@@ -46,7 +50,7 @@ public final class HostGroups {
         this.reduced = reduces() ? topology.keep(keep) : topology;
     }
 
-    /** The groups of a host. */
+    /** Returns the groups of a host. */
     public static HostGroups of(Topology topology) {
         Map<List<Link>, List<Integer>> ranksByLinks = new LinkedHashMap<>();
         for (int node : topology.indexesOf(NodeType.HOST)) {
@@ -64,31 +68,31 @@ public final class HostGroups {
         return new HostGroups(topology, groups);
     }
 
-    /** Whether some group is so large that not all of its ranks are searched. */
+    /** Returns true if a group has more ranks than represent it, so that the search omits some. */
     public boolean reduces() {
         return minGBpsOfOthers < Double.POSITIVE_INFINITY;
     }
 
-    /** The host with those ranks only that stand for all; the host itself where no group is large. */
+    /** Returns the host with only the ranks that represent a group; the unchanged host if no group is large. */
     public Topology reduced() {
         return reduced;
     }
 
     /**
-     * What each of the ranks that others stand for can send and receive, in GB/s: every channel passes it once. Infinite
-     * where there is none.
+     * Returns the smallest link bandwidth, in GB/s, of the ranks that the search omits; infinite if it omits none.
+     * Every channel passes each of these ranks once.
      */
     public double minGBpsOfOthers() {
         return minGBpsOfOthers;
     }
 
     /**
-     * The orders of all ranks that orders of those in {@link #reduced} mean. The others come behind the last of their group,
-     * or before it if it is the last of all, so that the same ranks exchange data with other hosts.
+     * Inserts the omitted ranks into orders of the ranks in {@link #reduced}. They follow the last representative of
+     * their group, or precede it if it ends the order, so that the same ranks exchange data with other hosts.
      */
     public List<List<Integer>> expand(List<List<Integer>> orders) {
         List<List<Integer>> expanded = orders.stream().map(this::withOthers).toList();
-        // If all channels are one, the ranks of a group can change places, and are easier to read in ascending order.
+        // If all channels are equal, the ranks of a group are interchangeable, and ascending order is easier to read.
         return expanded.stream().distinct().count() == 1
                 ? expanded.stream().map(this::ascending).toList()
                 : expanded;
@@ -102,7 +106,7 @@ public final class HostGroups {
             int rank = order.get(place);
             List<Integer> group = groups.get(groupOfRank.get(rank));
             List<Integer> others = --left[groupOfRank.get(rank)] == 0
-                    ? group.subList(Math.min(STANDING, group.size()), group.size())
+                    ? group.subList(Math.min(REPRESENTATIVES, group.size()), group.size())
                     : List.of();
             boolean last = place == order.size() - 1;
             expanded.addAll(last ? others : List.of(rank));

@@ -4,6 +4,6 @@ package io.jccl.topology;
  * A rank that works on host memory.
  *
  * @param rank its number
- * @param numaNode the NUMA node it runs on, -1 where it is bound to none
+ * @param numaNode the NUMA node to which it is bound, -1 if it is not bound to a single one
  */
 public record HostRank(int rank, int numaNode) {}

@@ -1,17 +1,16 @@
 package io.jccl.topology;
 
 /**
- * A directed link; the reverse is a link of its own.
+ * A directed link. The opposite direction is a separate link.
  *
- * @param type what it is made of
- * @param bandwidthGBps what it carries in GB/s
- * @param to the index of the node it leads to
+ * @param type the technology of the link
+ * @param bandwidthGBps its bandwidth in GB/s
+ * @param to the index of the node at its end
  */
 public record Link(LinkType type, double bandwidthGBps, int to) {
 
-    // Every initialisation compares links. What a record has by itself is generated at its first use, which takes a new
-    // JVM
-    // several milliseconds.
+    // Every initialisation compares links. The JVM generates the default methods of a record at their first use, which
+    // takes a new JVM several milliseconds.
 
     @Override
     public boolean equals(Object other) {

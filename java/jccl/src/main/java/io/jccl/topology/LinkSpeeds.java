@@ -6,44 +6,44 @@ import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Usable bandwidths of links in GB/s, one row per physical fact. They are what a link carries after encoding and packet
- * headers, not what its data sheet says. The NVLink, PCI and inter-socket rows are the values with which NCCL 2.30
- * describes the same hosts, checked against its output for 46 of them, so that plans can be compared. Those of the
- * memory of GPUs are their makers' and have not been measured here.
+ * Tables of usable link bandwidths in GB/s, one row per kind of hardware. A value is what the link carries after
+ * encoding and packet headers, not the figure of its data sheet. The NVLink, PCI and inter-socket rows are the values
+ * that NCCL 2.30 uses, so that plans can be compared; they were checked against NCCL's output for 46 hosts. The GPU
+ * memory rows come from data sheets and have not been measured here.
  */
 public final class LinkSpeeds {
 
-    /** A link inside one device: more than anything else. */
+    /** Bandwidth of a link inside one device; higher than that of any other link. */
     public static final double LOCAL_GBPS = 5000;
 
-    /** A network of unknown speed counts as 10 Gb/s: what any server has at least. */
+    /** Assumed speed of a network whose speed is unknown: 10 Gb/s, which any server has at least. */
     public static final int UNKNOWN_NET_MBPS = 10_000;
 
     /**
-     * What one rank can copy on the host, in GB/s: an estimate of what a core of a server reads and writes with ordinary
-     * stores. Paths are compared by it; times are the cost model's.
+     * Estimated copy bandwidth of one rank in host memory in GB/s: what one core of a server reads and writes with
+     * ordinary stores. Used only to compare paths; the cost model predicts times.
      */
     public static final double HOST_MEMORY_GBPS = 12;
 
-    /** A lane count that is not given counts as that of a full slot. */
+    /** Assumed number of lanes if the link width is unknown: that of a full slot. */
     private static final int FULL_SLOT_LANES = 16;
 
     private enum NvLink {
-        /** Not known: the most frequent rate. */
+        /** Unknown capability: assumes the most common rate. */
         UNKNOWN(0, 20.0),
-        /** Pascal, NVLink 1: 20 GB/s on paper. */
+        /** Pascal, NVLink 1; nominally 20 GB/s. */
         SM60(60, 18.0),
-        /** Volta, NVLink 2: 25 GB/s on paper. */
+        /** Volta, NVLink 2; nominally 25 GB/s. */
         SM70(70, 20.0),
-        /** Ampere A100, NVLink 3: 25 GB/s on paper. */
+        /** Ampere A100, NVLink 3; nominally 25 GB/s. */
         SM80(80, 20.0),
-        /** Ampere GA10x, NVLink 3 at half width: 14 GB/s on paper. */
+        /** Ampere GA10x, NVLink 3 at half width; nominally 14 GB/s. */
         SM86(86, 12.0),
-        /** After GA10x: the rate of A100 again. */
+        /** After GA10x; the same rate as A100. */
         SM87(87, 20.0),
-        /** Hopper, NVLink 4: 25 GB/s on paper. */
+        /** Hopper, NVLink 4; nominally 25 GB/s. */
         SM90(90, 20.6),
-        /** Blackwell, NVLink 5: 50 GB/s on paper. */
+        /** Blackwell, NVLink 5; nominally 50 GB/s. */
         SM100(100, 40.1);
 
         private final int fromSm;
@@ -55,9 +55,12 @@ public final class LinkSpeeds {
         }
     }
 
-    /** The memory of GPUs as their data sheets have it, GB/s. Of several parts of a capability that of data centres counts. */
+    /**
+     * GPU memory bandwidth from data sheets, in GB/s. If products of one compute capability differ, the data-centre
+     * product is used.
+     */
     private enum DeviceMemory {
-        /** Not known: as the slowest. */
+        /** Unknown capability: assumes the slowest. */
         UNKNOWN(0, 320),
         /** P100, HBM2. */
         SM60(60, 732),
@@ -67,13 +70,13 @@ public final class LinkSpeeds {
         SM70(70, 900),
         /** T4, GDDR6. */
         SM75(75, 320),
-        /** A100 with 40 GB of HBM2; with 80 GB it is 2039. */
+        /** A100 with 40 GB of HBM2. The 80 GB product has 2039 GB/s. */
         SM80(80, 1555),
-        /** A10, GDDR6; A40: 696. */
+        /** A10, GDDR6. A40 has 696 GB/s. */
         SM86(86, 600),
-        /** L40S, GDDR6; L4: 300. */
+        /** L40S, GDDR6. L4 has 300 GB/s. */
         SM89(89, 864),
-        /** H100 SXM, HBM3; H200: 4800. */
+        /** H100 SXM, HBM3. H200 has 4800 GB/s. */
         SM90(90, 3350),
         /** B200, HBM3e. */
         SM100(100, 8000),
@@ -112,25 +115,27 @@ public final class LinkSpeeds {
         }
     }
 
-    /** Between two NUMA nodes. Rows of one vendor start at a model and hold up to the next. */
+    /**
+     * Links between two NUMA nodes. A row of a vendor applies from its model number up to the next row of the vendor.
+     */
     private enum InterSocket {
-        /** POWER9, X bus: 64 GB/s on paper. */
+        /** POWER9, X bus; nominally 64 GB/s. */
         POWER("ppc64", "", -1, -1, 32),
-        /** Any ARM server; NVIDIA's Grace is counted by its chip-to-chip links. */
+        /** Any ARM server. Paths of NVIDIA Grace are rated by its chip-to-chip links. */
         ARM("arm64", "", -1, -1, 6),
         /** Zen, Infinity Fabric between sockets. */
         AMD("x86_64", "AuthenticAMD", -1, -1, 16),
-        /** Up to Broadwell, QPI: 19.2 GB/s on paper. */
+        /** Up to Broadwell, QPI; nominally 19.2 GB/s. */
         INTEL_QPI("x86_64", "GenuineIntel", -1, -1, 6),
-        /** From Skylake on, UPI at 10.4 GT/s: 20.8 GB/s on paper. */
+        /** From Skylake on, UPI at 10.4 GT/s; nominally 20.8 GB/s. */
         INTEL_SKYLAKE("x86_64", "GenuineIntel", 6, 0x55, 10),
-        /** From Sapphire Rapids on, UPI at 16 GT/s: 32 GB/s on paper. */
+        /** From Sapphire Rapids on, UPI at 16 GT/s; nominally 32 GB/s. */
         INTEL_SAPPHIRE_RAPIDS("x86_64", "GenuineIntel", 6, 0x8F, 22),
-        /** From Emerald Rapids on, UPI at 20 GT/s: 40 GB/s on paper. */
+        /** From Emerald Rapids on, UPI at 20 GT/s; nominally 40 GB/s. */
         INTEL_EMERALD_RAPIDS("x86_64", "GenuineIntel", 6, 0xCF, 40),
-        /** Zhaoxin under the name of VIA. */
+        /** Zhaoxin with the vendor name of VIA. */
         ZHAOXIN("x86_64", "CentaurHauls", -1, -1, 6),
-        /** Zhaoxin under its own name, ZPI. */
+        /** Zhaoxin with its own vendor name, ZPI. */
         ZHAOXIN_SHANGHAI("x86_64", "Shanghai", -1, -1, 6),
         /** From Yongfeng on, ZPI 2. */
         ZHAOXIN_YONGFENG("x86_64", "Shanghai", 7, 0x5B, 9);
@@ -157,29 +162,30 @@ public final class LinkSpeeds {
         }
     }
 
-    /** An unknown processor counts as the slowest known link. */
+    /** Bandwidth assumed for an unknown processor: that of the slowest known link. */
     private static final double UNKNOWN_INTER_SOCKET_GBPS = 6;
 
     private LinkSpeeds() {}
 
-    /** One NVLink of a GPU with this compute capability (times ten). */
+    /** Returns the bandwidth of one NVLink of a GPU with this compute capability (times ten). */
     public static double nvLink(int sm) {
         return last(NvLink.values(), row -> row.fromSm, sm, NvLink.UNKNOWN).gbps;
     }
 
     /**
-     * What is copied inside the memory of a GPU with this compute capability (times ten): half of what the memory does,
-     * because every byte is read and written. All ranks on the GPU share it.
+     * Returns the copy bandwidth inside the memory of a GPU with this compute capability (times ten). It is half of the
+     * memory bandwidth, because every byte is read and written. All ranks on the GPU share it.
      */
     public static double deviceMemory(int sm) {
         return last(DeviceMemory.values(), row -> row.fromSm, sm, DeviceMemory.UNKNOWN).gbps / 2;
     }
 
     /**
-     * A PCI link.
+     * Returns the bandwidth of a PCI link.
      *
-     * @param speed as the kernel spells it: "8 GT/s", "16.0 GT/s PCIe"; anything else counts as 8 GT/s
-     * @param lanes 0 or less for a width that is not known, which counts as 16
+     * @param speed the transfer rate as the kernel spells it: "8 GT/s", "16.0 GT/s PCIe"; any other text counts as 8
+     *     GT/s
+     * @param lanes the link width; 0 or less means unknown and counts as 16
      */
     public static double pci(String speed, int lanes) {
         OptionalDouble rate = gigatransfers(speed);
@@ -189,7 +195,9 @@ public final class LinkSpeeds {
         return generation.gbpsPerLane * (lanes > 0 ? lanes : FULL_SLOT_LANES);
     }
 
-    /** Of rows that each hold from a number on, the one that holds for {@code value}. */
+    /**
+     * Returns the row with the largest start that is at most {@code value}; {@code none} if every row starts higher.
+     */
     private static <R> R last(R[] rows, ToDoubleFunction<R> from, double value, R none) {
         return Arrays.stream(rows)
                 .filter(row -> from.applyAsDouble(row) <= value)
@@ -197,7 +205,7 @@ public final class LinkSpeeds {
                 .orElse(none);
     }
 
-    /** The speed in a kernel's spelling, or empty where it says that it does not know. */
+    /** Returns the transfer rate in GT/s from the kernel's spelling; empty if the text contains no rate. */
     public static OptionalDouble gigatransfers(String speed) {
         String text = speed == null ? "" : speed.stripLeading();
         int end = Ascii.endOfDigits(text, 0);
@@ -209,7 +217,7 @@ public final class LinkSpeeds {
                 : OptionalDouble.empty();
     }
 
-    /** Between two NUMA nodes of a host with this processor. */
+    /** Returns the bandwidth between two NUMA nodes of a host with this processor. */
     public static double interSocket(CpuModel cpu) {
         return Arrays.stream(InterSocket.values())
                 .filter(row -> row.fits(cpu))
@@ -218,17 +226,17 @@ public final class LinkSpeeds {
                 .orElse(UNKNOWN_INTER_SOCKET_GBPS);
     }
 
-    /** Whether this is a processor of AMD. */
+    /** Returns true if the processor is one of AMD. */
     static boolean isAmd(CpuModel cpu) {
         return InterSocket.AMD.fits(cpu);
     }
 
-    /** A network device; a speed of 0 or less is not known. */
+    /** Returns the bandwidth of a network device; a speed of 0 or less means unknown. */
     public static double network(int mbps) {
         return (mbps > 0 ? mbps : UNKNOWN_NET_MBPS) / 8000.0;
     }
 
-    /** A chip-to-chip link: megabytes per second of one link, and how many. */
+    /** Returns the bandwidth of all chip-to-chip links together, from the rate of one link in MB/s and their number. */
     public static double chipToChip(double mbps, int count) {
         return mbps * count / 1000.0;
     }

@@ -1,16 +1,16 @@
 package io.jccl.topology;
 
-/** What a link is made of. */
+/** The technology of a link. */
 public enum LinkType {
-    /** Inside one device: two PCI switches that are one. */
+    /** Inside one device: between two PCI switches of one chip, or between ranks on one GPU. */
     LOC,
     /** NVLink. */
     NVL,
-    /** Chip to chip, between a GPU and its CPU. */
+    /** NVLink chip-to-chip (C2C), between a GPU and its CPU. */
     C2C,
     /** PCI Express. */
     PCI,
-    /** The memory of a NUMA node, as a rank on the host sees it. */
+    /** Between the endpoint of a rank on the host and the memory of its NUMA node. */
     MEM,
     /** Between the NUMA nodes of a host. */
     SYS,

@@ -3,7 +3,7 @@ package io.jccl.topology;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which GPU and which network devices belong together: each GPU's own card, where cards are shared out among GPUs. */
+/** Assigns network devices to GPUs. GPUs that reach the same devices equally well divide them among themselves. */
 final class LocalDevices {
 
     private final PathMatrix paths;
@@ -13,8 +13,8 @@ final class LocalDevices {
     }
 
     /**
-     * The GPU that a network device belongs to, or -1: one of the best reached from it that would itself take this device
-     * for one of its channels.
+     * Returns the GPU to which a network device belongs, or -1 if it belongs to none. It is one of the GPUs best
+     * reached from the device, and would itself choose the device for one of its channels.
      */
     int gpuOf(int net) {
         List<Integer> candidates = gpusOf(net);
@@ -30,8 +30,8 @@ final class LocalDevices {
     }
 
     /**
-     * The network device that a GPU takes for a channel, or -1 where it reaches none. GPUs with the same choice of devices
-     * begin at different ones, and take as many in turn as there are for each of them.
+     * Returns the network device that a GPU uses for a channel, or -1 if it reaches none. GPUs that share a set of
+     * devices start at different devices. Each uses as many devices in turn as its share of the set.
      */
     int netOf(int gpu, int channel) {
         List<Integer> nets = paths.locals(gpu, NodeType.NET);
@@ -54,7 +54,7 @@ final class LocalDevices {
         return gpus;
     }
 
-    /** Ranks on one GPU are one of those that share cards. */
+    /** Returns the number of different GPUs: ranks on one GPU count once. */
     private int distinct(List<Integer> gpus) {
         return (int) gpus.stream()
                 .map(gpu -> ((Node.Gpu) paths.topology().node(gpu)).busId())
@@ -62,7 +62,10 @@ final class LocalDevices {
                 .count();
     }
 
-    /** Neighbouring GPUs begin far apart: with a power of two by the device number's bits in reverse. */
+    /**
+     * Returns the first device of a GPU. Neighbouring GPUs start far apart: if the number of devices is a power of two,
+     * the device number's bits are reversed.
+     */
     private static int firstOf(int dev, int nets) {
         int number = Math.max(0, dev);
         if (nets == 1 || Integer.bitCount(nets) != 1) {

@@ -10,14 +10,14 @@ import java.util.List;
 /** Asks NVIDIA's management library for the GPUs of this host. */
 public final class ManagementLibrary {
 
-    /** What it is called in {@code origin}. */
+    /** Name of the library in {@code origin}. */
     static final String NAME = "nvml";
 
     private static final String USUAL = "libnvidia-ml.so.1";
 
     private ManagementLibrary() {}
 
-    /** The GPUs by the library that the settings name; never fails. */
+    /** Returns the GPUs that the library named by the settings reports; never fails. */
     public static GpuInventory ask(Settings settings) {
         String library = settings.get(TopologySettings.NVML_LIBRARY);
         return switch (library) {

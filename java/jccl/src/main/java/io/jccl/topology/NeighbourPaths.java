@@ -3,12 +3,12 @@ package io.jccl.topology;
 import java.util.List;
 
 /**
- * Paths that begin with an NVLink to a neighbouring GPU and end with that neighbour's own link: to a GPU that has no
- * NVLink to the first, or to a CPU that the first reaches only through others.
+ * Adds paths that consist of an NVLink to a neighbouring GPU and a link of that neighbour. They lead to a GPU that has
+ * no NVLink to the first, or to a CPU that the first reaches only through other nodes.
  */
 final class NeighbourPaths {
 
-    /** The links of a path through a neighbour; a CPU that is nearer than this needs no neighbour. */
+    /** Number of links of a path through a neighbour. A CPU that is nearer than this needs no neighbour. */
     private static final int LINKS = 2;
 
     private final PathMatrix paths;
@@ -19,7 +19,7 @@ final class NeighbourPaths {
         this.topology = paths.topology();
     }
 
-    /** Takes the path through a neighbour wherever it is wider than the own one, or as wide and shorter. */
+    /** Replaces each path by one through a neighbour if that is wider, or as wide and shorter. */
     static void add(PathMatrix paths) {
         NeighbourPaths neighbours = new NeighbourPaths(paths);
         for (int gpu : neighbours.topology.indexesOf(NodeType.GPU)) {

@@ -5,13 +5,13 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 
-/** What the kernel reports of network devices. */
+/** Reads network devices from the kernel. */
 final class NetDevices {
 
     private static final String CLASS = "sys/class/net/";
-    /** ARPHRD_LOOPBACK of the kernel's if_arp.h. */
+    /** ARPHRD_LOOPBACK in the kernel's if_arp.h. */
     private static final String TYPE_LOOPBACK = "772";
-    /** Devices that lead only to other programs of this host. */
+    /** Name prefixes of devices that lead only to other programs of this host. */
     private static final List<String> INTERNAL =
             List.of("docker veth virbr vnet br- ifb dummy tap tun cni flannel sit ip6tnl gre teql".split(" "));
 
@@ -22,12 +22,12 @@ final class NetDevices {
      * A network device.
      *
      * @param name its name
-     * @param mbps its speed, 0 where not known
+     * @param mbps its speed in Mb/s, 0 if unknown
      * @param state up, down, unknown, or empty
-     * @param driver its driver, empty where not known
-     * @param virtual whether no hardware of this host stands behind it
-     * @param master the device that it is a part of, such as a bond; empty where there is none
-     * @param chain bus ids from the root port to the card, empty where it is not on PCI
+     * @param driver its driver, empty if unknown
+     * @param virtual whether it is not backed by hardware of this host
+     * @param master the device of which it is a part, such as a bond; empty if it is no part
+     * @param chain bus ids from the root port to the card, empty if it is not on PCI
      */
     record Device(
             String name, int mbps, String state, String driver, boolean virtual, String master, List<String> chain)
@@ -38,7 +38,7 @@ final class NetDevices {
             return compare(chain, name, other.chain, other.name);
         }
 
-        /** Whether the kernel says that it cannot carry anything now. */
+        /** Returns true if the kernel reports that the device cannot carry traffic now. */
         boolean isDown() {
             return state.equals("down") || state.equals("lowerlayerdown") || state.equals("notpresent");
         }
@@ -53,7 +53,7 @@ final class NetDevices {
         this.pci = pci;
     }
 
-    /** All devices but the loopback, those on PCI first, in the order of their bus ids. */
+    /** Returns all devices except the loopback: first those on PCI in the order of their bus ids, then the others. */
     List<Device> list() {
         List<Device> devices = new ArrayList<>();
         for (String name : files.names("sys/class/net")) {
@@ -66,12 +66,12 @@ final class NetDevices {
         return devices;
     }
 
-    /** The bus ids from the root port to the card at a path in sysfs; empty where it is not on PCI. */
+    /** Returns the bus ids from the root port to the card at a path in sysfs; empty if it is not on PCI. */
     List<String> chainOf(String path) {
         return path.isEmpty() ? List.of() : pci.busIdsIn(files.realPath(path).orElse(path));
     }
 
-    /** The order of two devices by chain and name: those on PCI first, by their bus ids. */
+    /** Compares two devices: devices on PCI come first, by bus id; the others by name. */
     static int compare(List<String> chain, String name, List<String> otherChain, String otherName) {
         if (chain.isEmpty() != otherChain.isEmpty()) {
             return chain.isEmpty() ? 1 : -1;
@@ -105,7 +105,7 @@ final class NetDevices {
                 pci.busIdsIn(path));
     }
 
-    /** The name of what a link leads to, or empty. */
+    /** Returns the name of a link's target, or an empty text. */
     private String nameAt(String link) {
         String real = files.realPath(link).orElse("");
         return Ascii.printable(real.substring(real.lastIndexOf('/') + 1), false);

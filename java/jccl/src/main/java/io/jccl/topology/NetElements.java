@@ -11,9 +11,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Network devices as elements of a host description. A port that has both verbs and a network interface is one
- * device, under the name of its adapter. Either the ports are used, or the interfaces: what the transport between hosts
- * will use. Where that is a network plug-in, they are its devices. A device that is not used is there all the same, with {@code dev="-1"} and the reason in {@code origin}.
+ * Describes network devices as elements of a host description. A port with both verbs and a network interface is one
+ * device, named after its adapter. The devices in use are those that the transport between hosts will use: a network
+ * plug-in's devices, ports, or interfaces. All other devices are listed with {@code dev="-1"}, and {@code origin} says
+ * why they are not used.
  */
 final class NetElements {
 
@@ -24,17 +25,17 @@ final class NetElements {
     private final boolean verbsTried;
     private final Optional<NetPlugin> plugin;
     private final Set<List<String>> reducingChains = new HashSet<>();
-    private final Set<String> reducingNames = new HashSet<>(); // of those whose place is not known
+    private final Set<String> reducingNames = new HashSet<>(); // names of devices whose place on PCI is unknown
 
     /**
-     * A device in its place.
+     * A device and its place.
      *
-     * @param chain bus ids from the root port to the card, empty where it is not on PCI
+     * @param chain bus ids from the root port to the card, empty if the device is not on PCI
      * @param element its description
      */
     record Placed(List<String> chain, XmlElement element) {}
 
-    /** A device before it has a number; the reason against its use is empty where it can be used. */
+    /** A device that has no number yet. {@code against} is the reason not to use it; empty if it can be used. */
     private record Draft(
             String name, List<String> chain, Map<String, String> attributes, List<String> notes, String against)
             implements Comparable<Draft> {
@@ -46,9 +47,10 @@ final class NetElements {
     }
 
     /**
-     * @param verbsTried whether data goes by verbs where a port is active; else it goes by sockets, which need interfaces
-     * @param plugin the network plug-in by which it goes before both
-     * @param reducing the devices behind which the network reduces
+     * @param verbsTried whether data travels by verbs if a port is active; otherwise it travels by sockets, which need
+     *     interfaces
+     * @param plugin the network plug-in, which takes precedence over verbs and sockets
+     * @param reducing the devices whose network reduces
      */
     NetElements(
             NetDevices interfaces,
@@ -70,7 +72,7 @@ final class NetElements {
         }
     }
 
-    /** All devices, those on PCI first, in the order of their bus ids. */
+    /** Returns all devices: first those on PCI in the order of their bus ids, then the others. */
     List<Placed> list() {
         List<NetDevices.Device> devices = interfaces.list();
         Map<String, NetDevices.Device> byName = new HashMap<>();
@@ -110,7 +112,9 @@ final class NetElements {
         return placed;
     }
 
-    /** Adds the devices of the plug-in, and returns their names: under one of these the system may know the same card. */
+    /**
+     * Adds the plug-in's devices and returns their names. The system may list the same card under one of these names.
+     */
     private Set<String> addPlugin(List<Draft> drafts) {
         Set<String> names = new HashSet<>();
         if (plugin.isPresent()) {
@@ -214,7 +218,10 @@ final class NetElements {
         return new XmlElement(ElementType.NET, attributes, List.of(), 0);
     }
 
-    /** A plug-in that reduces may know a card by another name than the one that joins the ranks. */
+    /**
+     * Returns true if the network behind a device reduces. Compares chains first, because the plug-in that reduces may
+     * use another name for a card than the plug-in that connects ranks.
+     */
     private boolean reduces(Draft draft) {
         return reducingChains.contains(draft.chain) || reducingNames.contains(draft.name);
     }

@@ -15,24 +15,24 @@ import java.util.StringJoiner;
 /**
  * A network plug-in for NCCL that this host can use.
  *
- * @param name what it calls itself
+ * @param name the plug-in's name for itself
  * @param file its library
- * @param version of the interface between it and JCCL
- * @param devices those that reach memory of the host
+ * @param version the version of the interface between the plug-in and JCCL
+ * @param devices its devices that can access host memory
  */
 public record NetPlugin(String name, String file, int version, List<Device> devices) {
 
     /**
      * A device of a plug-in.
      *
-     * @param name what the plug-in calls it
-     * @param pciPath where it is in sysfs, empty where the plug-in does not say
-     * @param guid what its card calls itself, 0 where not known
+     * @param name the plug-in's name for it
+     * @param pciPath its path in sysfs, empty if the plug-in does not report it
+     * @param guid the id of its card, 0 if unknown
      * @param port its port on the card
-     * @param speedMbps in Mb/s, 0 where not known
-     * @param latencyMicros what a message takes beside its bytes, 0 where not known
-     * @param maxConnections how many channels may come in by it, and how many leave; 0 where nothing limits them
-     * @param reachesGpus whether it sends from memory of GPUs, and receives into it
+     * @param speedMbps its speed in Mb/s, 0 if unknown
+     * @param latencyMicros the latency of a message in addition to the time of its bytes, 0 if unknown
+     * @param maxConnections the largest number of channels in each direction; 0 if there is no limit
+     * @param reachesGpus whether it can send from and receive into GPU memory
      */
     public record Device(
             String name,
@@ -45,15 +45,15 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
             boolean reachesGpus) {}
 
     /**
-     * What the settings lead to.
+     * The outcome of trying the plug-ins that the settings name.
      *
-     * @param plugin the one in use; absent where settings want none, or none can be used
-     * @param obstacles why not: a line for each plug-in that was tried and cannot be used
-     * @param asked whether a setting names a plug-in, so that an obstacle is worth a warning
+     * @param plugin the plug-in in use; absent if the settings want none or none can be used
+     * @param obstacles for each plug-in that was tried and cannot be used, a line with the reason
+     * @param asked whether a setting names a plug-in, so that an obstacle deserves a warning
      */
     public record Choice(Optional<NetPlugin> plugin, List<String> obstacles, boolean asked) {
 
-        /** Why there is no plug-in. */
+        /** Returns the reason why no plug-in is in use. */
         public String obstacle() {
             return obstacles.isEmpty()
                     ? "no network plug-in is in use; name one by " + NetworkSettings.NET_PLUGIN.name()
@@ -61,14 +61,17 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
         }
     }
 
-    /** Each connection of a channel is two communicators of a plug-in. */
+    /** Number of plug-in communicators for each connection of a channel. */
     private static final int COMMUNICATORS = 2;
 
-    /** Opens the plug-ins that the settings name until one can be used; never fails. It stays open as long as the process. */
+    /**
+     * Opens the plug-ins that the settings name, one after the other, until one can be used. Never fails. The plug-in
+     * stays open until the process ends.
+     */
     public static Choice of(Settings settings) {
         List<String> wanted = NetworkSettings.netPlugins(settings);
         boolean asked = !wanted.isEmpty() && !wanted.contains("");
-        // Where it hangs, other networks are still to be tried in time.
+        // A plug-in that hangs must leave time to try other networks.
         Duration limit = settings.get(TimeSettings.INIT_TIMEOUT).dividedBy(2L * wanted.size() + 1);
         List<String> obstacles = new ArrayList<>();
         for (String one : wanted) {
@@ -77,7 +80,7 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
                 if (answer.numbers() != null && answer.numbers().length > 0) {
                     return new Choice(Optional.of(decode(answer)), obstacles, asked);
                 }
-                // That no plug-in is installed is nothing to report unless one was asked for.
+                // A missing plug-in is reported only if a setting names one.
                 if (asked || answer.numbers() != null) {
                     obstacles.add(answer.texts().get(0));
                 }
@@ -106,7 +109,7 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
         return new NetPlugin(texts.get(0), texts.get(1), (int) numbers[0], devices);
     }
 
-    /** For example {@code "AWS Libfabric", file=libnccl-net-ofi.so version=11 devices: rdmap0s6 (100 Gb/s)}. */
+    /** Returns for example {@code "AWS Libfabric", file=libnccl-net-ofi.so version=11 devices: rdmap0s6 (100 Gb/s)}. */
     public String describe() {
         StringJoiner text =
                 new StringJoiner(", ", "\"" + name + "\", file=" + file + " version=" + version + " devices: ", "");

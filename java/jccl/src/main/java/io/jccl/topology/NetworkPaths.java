@@ -5,15 +5,20 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Decides the paths between GPUs and networks: over a CPU's chip-to-chip link, through the GPU beside the card, or
- * through host memory where card and GPU cannot or should not use GPUDirect RDMA.
+ * Decides the paths between GPUs and networks: over a CPU's chip-to-chip link, through the GPU next to the card, or
+ * through host memory if card and GPU cannot or should not use GPUDirect RDMA.
  */
 final class NetworkPaths {
 
-    /** Across a CPU the reads and writes of a card to GPU memory are slow on most hosts, and fail on some. */
+    /**
+     * Default limit of GPUDirect RDMA. Across a CPU, a card's accesses to GPU memory are slow on most hosts, and fail
+     * on some.
+     */
     private static final PathType FARTHEST_GDR = PathType.PXB;
 
-    /** From this compute capability on, a card's reads of GPU memory do not suffer from other PCI traffic. */
+    /**
+     * Lowest compute capability (times ten) at which a card's reads of GPU memory do not suffer from other PCI traffic.
+     */
     private static final int SM_GOOD_READS = 80;
 
     private final PathMatrix paths;
@@ -30,7 +35,7 @@ final class NetworkPaths {
         this.nets = topology.indexesOf(NodeType.NET);
     }
 
-    /** Changes the paths between GPUs and networks to what the policy and the host allow. */
+    /** Changes the paths between GPUs and networks to those that the policy and the host allow. */
     void apply() {
         for (int gpu : gpus) {
             int cpu = paths.nearestCpu(gpu);
@@ -63,8 +68,8 @@ final class NetworkPaths {
     }
 
     /**
-     * For GPUs near a card that cannot use their memory, over NVLink through one whose memory it uses, where there is one: what
-     * they send then spares the host's memory. What they receive goes through it all the same.
+     * Finds paths for GPUs near a card that cannot read their memory: over NVLink through a GPU whose memory the card
+     * can read. Such a path keeps sent data out of host memory. Received data still passes through host memory.
      */
     private List<NodePath> aroundHostMemory() {
         List<NodePath> spared = new ArrayList<>();
@@ -83,14 +88,17 @@ final class NetworkPaths {
         return spared;
     }
 
-    /** Whether a GPU is near enough to a card, and joined to another GPU by NVLink. */
+    /** Returns true if a GPU is near enough to a card, and connected to another GPU by NVLink. */
     private boolean mayRelay(int relay, int gpu, int net) {
         PathType farthest = policy.networkNeighboursOverChipLink() ? PathType.P2C : PathType.PXB;
         return paths.get(relay, net).type().compareTo(farthest) <= 0
                 && paths.get(relay, gpu).type().compareTo(PathType.NVL) <= 0;
     }
 
-    /** Only for cards that the GPU reaches best: the others are better used through the GPU beside them. */
+    /**
+     * Changes the type of a path over a CPU's chip-to-chip link to P2C. Used only for the cards that the GPU reaches
+     * best; other cards are better reached through the GPU next to them.
+     */
     private void retypeChipLink(int gpu, int cpu, int net) {
         if (cpu >= 0
                 && PathType.joined(
@@ -105,8 +113,8 @@ final class NetworkPaths {
     }
 
     /**
-     * Lets GPUs send to a network through the GPU beside it: over NVLink first, then near the card. Only for sending: data
-     * that arrives goes straight to its GPU.
+     * Makes GPUs send to a network through the GPU next to it: over NVLink to that GPU, then over its path to the card.
+     * Receiving is unchanged: data that arrives goes straight to its GPU.
      */
     private void sendThrough(int relay, int net) {
         for (int gpu : relay < 0 ? List.<Integer>of() : gpus) {
@@ -119,7 +127,7 @@ final class NetworkPaths {
         }
     }
 
-    /** The GPU beside the card, where another sends through it; -1 where it does not. */
+    /** Returns the GPU next to the card through which another GPU sends, or -1 if that GPU sends directly. */
     static int forwarder(PathMatrix paths, int gpu, int net) {
         NodePath path = paths.get(gpu, net);
         return path.type() != PathType.PXN
@@ -130,7 +138,7 @@ final class NetworkPaths {
                         .orElseThrow();
     }
 
-    /** Whether a card uses the memory of a GPU, or of the GPU that this one sends through. */
+    /** Returns true if a card uses the memory of a GPU, or of the GPU through which this one sends. */
     boolean gpuDirect(int gpu, int net, boolean reading) {
         NodePath path = paths.get(gpu, net);
         if (path.type() == PathType.PXN) {

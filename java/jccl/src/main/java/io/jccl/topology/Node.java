@@ -2,28 +2,27 @@ package io.jccl.topology;
 
 import java.util.List;
 
-/** A node of the graph. What it is linked to is known by the {@link Topology}, which numbers the nodes. */
+/** A node of the graph. The {@link Topology} numbers the nodes and holds their links. */
 public sealed interface Node {
 
-    /** What this node stands for. */
+    /** Returns the type of hardware that this node represents. */
     NodeType type();
 
-    /** A name that no other node of the host has, for example {@code GPU/0}. */
+    /** Returns the name, which is unique on the host, for example {@code GPU/0}. */
     String name();
 
     /**
-     * A GPU.
+     * A GPU. If several ranks share a GPU, each rank has its own node.
      *
      * @param busId its PCI address
-     * @param dev its number in the CUDA runtime, -1 where not known
-     * @param rank the rank that owns it, -1 where none does
-     * @param sm its compute capability times ten, 0 where not known
-     * @param gdr whether network cards can reach its memory
+     * @param dev its number in the CUDA runtime, -1 if unknown
+     * @param rank the rank that owns it, -1 if no rank does
+     * @param sm its compute capability times ten, 0 if unknown
+     * @param gdr whether network cards can access its memory
      * @param barredPeers the PCI addresses of GPUs whose memory it cannot use
      */
     record Gpu(String busId, int dev, int rank, int sm, boolean gdr, List<String> barredPeers) implements Node {
 
-        /** Takes a copy. */
         public Gpu {
             barredPeers = List.copyOf(barredPeers);
         }
@@ -37,7 +36,10 @@ public sealed interface Node {
             return barredPeers.stream().anyMatch(other.busId::equalsIgnoreCase);
         }
 
-        /** Whether neither of two GPUs uses the other's memory, because one of them says that it cannot. */
+        /**
+         * Returns true if two different GPUs must not use each other's memory, because one of them lists the other in its
+         * {@code barredPeers}.
+         */
         boolean isBarredFrom(Gpu other) {
             return !busId.equalsIgnoreCase(other.busId) && (bars(other) || other.bars(this));
         }
@@ -57,7 +59,7 @@ public sealed interface Node {
      * A PCI bridge or switch.
      *
      * @param busId its PCI address
-     * @param ids vendor, device and subsystem ids, separated by colons, empty where not known
+     * @param ids vendor, device and subsystem ids, separated by colons; empty if unknown
      */
     record Pci(String busId, String ids) implements Node {
         @Override
@@ -72,7 +74,7 @@ public sealed interface Node {
     }
 
     /**
-     * The NVLink switches of a host, seen as one.
+     * All NVLink switches of a host together.
      *
      * @param index its number
      */
@@ -92,8 +94,8 @@ public sealed interface Node {
      * A NUMA node.
      *
      * @param numaId its number
-     * @param model what processor it is
-     * @param affinity its processors as a hexadecimal mask, empty where not known
+     * @param model its processor model
+     * @param affinity its logical processors as a hexadecimal mask, empty if unknown
      */
     record Cpu(int numaId, CpuModel model, String affinity) implements Node {
         @Override
@@ -110,7 +112,7 @@ public sealed interface Node {
     /**
      * A network card.
      *
-     * @param busId its PCI address; a made-up one where it is not known
+     * @param busId its PCI address, or a made-up one if the address is unknown
      */
     record Nic(String busId) implements Node {
         @Override
@@ -128,15 +130,16 @@ public sealed interface Node {
      * A network device.
      *
      * @param dev its number
-     * @param device its name in the system, empty where not known
+     * @param device its name in the system, empty if unknown
      * @param bandwidthGBps its speed in GB/s
      * @param port its port on the card
-     * @param guid what its card calls itself; ports of one card share it
-     * @param gdr whether it can reach GPU memory
+     * @param guid the id of its card; all ports of one card have the same
+     * @param gdr whether it can access GPU memory
      * @param coll whether the network can reduce
-     * @param netInterface the network interface by which sockets use it, empty where that is its name or not known
-     * @param maxConnections how many channels may come in by it, and how many leave: 0 where it cannot be used, {@link #UNLIMITED}
-     *     where nothing limits them
+     * @param netInterface the network interface through which sockets use it; empty if it has the device's name or is
+     *     unknown
+     * @param maxConnections the largest number of channels in each direction; 0 if the device cannot be used,
+     *     {@link #UNLIMITED} if it has no limit
      */
     record Net(
             int dev,
@@ -150,7 +153,7 @@ public sealed interface Node {
             int maxConnections)
             implements Node {
 
-        /** So many channels may use a device that sets no limit. */
+        /** Value of {@code maxConnections} for a device without a limit. */
         public static final int UNLIMITED = Integer.MAX_VALUE;
 
         @Override
@@ -163,7 +166,7 @@ public sealed interface Node {
             return "NET/" + dev;
         }
 
-        /** The name, and what the system calls it where that is known: {@code NET/0 (mlx5_0)}. */
+        /** Returns the name, followed by the system's name for the device if that is known: {@code NET/0 (mlx5_0)}. */
         public String label() {
             return device.isEmpty() ? name() : name() + " (" + device + ")";
         }
@@ -173,7 +176,7 @@ public sealed interface Node {
      * Host memory as the endpoint of a rank.
      *
      * @param rank the rank
-     * @param bandwidthGBps what a rank can copy in GB/s
+     * @param bandwidthGBps copy bandwidth of one rank in GB/s
      */
     record Host(int rank, double bandwidthGBps) implements Node {
         @Override

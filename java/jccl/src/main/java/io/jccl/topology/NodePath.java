@@ -5,30 +5,29 @@ import java.util.List;
 /**
  * The best path from one node to another.
  *
- * @param from index of the node it starts at
- * @param to index of the node it ends at
- * @param type how far apart the two are
- * @param bandwidthGBps the bandwidth of its narrowest link
- * @param via indexes of the nodes it visits after the first, ending with {@code to}; empty for a node to itself
+ * @param from index of the first node
+ * @param to index of the last node
+ * @param type the distance between the two nodes
+ * @param bandwidthGBps the bandwidth of its narrowest link in GB/s
+ * @param via indexes of the nodes after the first, ending with {@code to}; empty for a path from a node to itself
  */
 public record NodePath(int from, int to, PathType type, double bandwidthGBps, List<Integer> via) {
 
-    /** Takes a copy of {@code via}. */
     public NodePath {
         via = List.copyOf(via);
     }
 
-    /** No path from one node to another. */
+    /** Returns a value that means that there is no path between two nodes. */
     static NodePath none(int from, int to) {
         return new NodePath(from, to, PathType.DIS, 0, List.of());
     }
 
-    /** The number of links. */
+    /** Returns the number of links. */
     public int hops() {
         return via.size();
     }
 
-    /** Whether there is a path at all. */
+    /** Returns true if there is a path. */
     public boolean exists() {
         return type != PathType.DIS;
     }

@@ -1,8 +1,6 @@
 package io.jccl.topology;
 
-/**
- * The best paths between all nodes where ranks live, all networks and all CPUs of a host. Immutable.
- */
+/** The best paths between all endpoints of ranks, networks and CPUs of a host. Immutable. */
 public final class NodePaths {
 
     private final PathMatrix paths;
@@ -13,7 +11,7 @@ public final class NodePaths {
         this.policy = policy;
     }
 
-    /** Finds all paths where nothing is set. */
+    /** Finds all paths with the default policy. */
     public static NodePaths compute(Topology topology) {
         return compute(topology, PathPolicy.defaults());
     }
@@ -29,49 +27,59 @@ public final class NodePaths {
         return new NodePaths(paths, policy);
     }
 
-    /** The topology whose paths these are. */
+    /** Returns the topology that contains the paths. */
     public Topology topology() {
         return paths.topology();
     }
 
-    /** What these paths were allowed to use. */
+    /** Returns the policy with which the paths were found. */
     public PathPolicy policy() {
         return policy;
     }
 
-    /** The path between two GPU, HOST, NET or CPU nodes, given by index; of type DIS where there is none. */
+    /** Returns the path between two GPU, HOST, NET or CPU nodes, given by index; its type is DIS if there is none. */
     public NodePath path(int from, int to) {
         return paths.get(from, to);
     }
 
-    /** Whether two GPU nodes, given by index, use each other's memory. */
+    /** Returns true if two GPU nodes, given by index, use each other's memory. */
     public boolean peerToPeer(int gpu, int other) {
         NodePath path = path(gpu, other);
         return path.type().compareTo(PeerPaths.level(topology(), policy)) <= 0 && PeerPaths.mayUse(path, topology());
     }
 
     /**
-     * Whether a network device uses GPU memory itself: that of the GPU, or of the GPU through which this one sends.
+     * Returns true if a network device accesses GPU memory directly: the memory of the GPU, or of the GPU through which
+     * it sends.
      *
      * @param gpu index of a GPU node
      * @param net index of a NET node
-     * @param reading whether to send from this memory, not to receive into it
+     * @param reading true for sending from this memory, false for receiving into it
      */
     public boolean gpuDirect(int gpu, int net, boolean reading) {
         return new NetworkPaths(paths, policy).gpuDirect(gpu, net, reading);
     }
 
-    /** The GPU node through which a GPU node sends to a network device (PXN), all by index; -1 where it sends itself. */
+    /**
+     * Returns the GPU node through which a GPU node sends to a network device (PXN), or -1 if it sends directly. All
+     * nodes are given by index.
+     */
     public int forwarder(int gpu, int net) {
         return NetworkPaths.forwarder(paths, gpu, net);
     }
 
-    /** The network device that a GPU, given by index, does best to use for a channel; -1 where it reaches none. */
+    /**
+     * Returns the network device that a GPU should use for a channel, or -1 if it reaches none. Both are given by
+     * index.
+     */
     public int networkOf(int gpu, int channel) {
         return new LocalDevices(paths).netOf(gpu, channel);
     }
 
-    /** The node of one type that is best reached from a node: nearest type, then widest, then lowest index; or -1. */
+    /**
+     * Returns the best reached node of one type, or -1 if there is none: the nearest, then the widest path, then the
+     * lowest index.
+     */
     public int nearest(int from, NodeType type) {
         int best = -1;
         for (int node : topology().indexesOf(type)) {
@@ -82,7 +90,9 @@ public final class NodePaths {
         return best;
     }
 
-    /** Whether one path is better than another: nearer, then wider, then shorter. */
+    /**
+     * Returns true if one path is better than another: nearer, or as near and wider, or as near and wide and shorter.
+     */
     public static boolean closer(NodePath one, NodePath other) {
         int byType = one.type().compareTo(other.type());
         if (byType != 0) {

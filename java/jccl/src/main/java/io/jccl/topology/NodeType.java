@@ -1,6 +1,6 @@
 package io.jccl.topology;
 
-/** What a node of the graph stands for. */
+/** The type of hardware that a node of the graph represents. */
 public enum NodeType {
     /** A GPU: the endpoint of a rank. */
     GPU,
@@ -17,7 +17,7 @@ public enum NodeType {
     /** Host memory as the endpoint of a rank. */
     HOST;
 
-    /** Whether ranks live here. */
+    /** Returns true if a node of this type can be the endpoint of a rank. */
     public boolean isEndpoint() {
         return this == GPU || this == HOST;
     }

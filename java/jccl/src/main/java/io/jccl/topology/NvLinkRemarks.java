@@ -7,12 +7,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Remarks on odd NVLinks of a host description that can be planned for nevertheless. */
+/** Finds odd NVLinks in a host description that can nevertheless be planned. */
 final class NvLinkRemarks {
 
     private final List<String> toThemselves = new ArrayList<>();
 
-    /** By compute capability: the bus ids of GPUs with NVLinks to others, and of those without. */
+    /** Bus ids of GPUs with NVLinks to other GPUs, by compute capability. */
     private final Map<String, List<String>> linked = new TreeMap<>();
 
     private final Map<String, List<String>> unlinked = new TreeMap<>();
@@ -22,7 +22,7 @@ final class NvLinkRemarks {
     /**
      * Logs a warning for each oddity, unless this process has logged it before.
      *
-     * @param source what to call the description
+     * @param source the name of the description in warnings
      */
     static void warn(XmlElement system, String source) {
         for (String remark : of(system)) {
@@ -30,7 +30,7 @@ final class NvLinkRemarks {
         }
     }
 
-    /** The oddities, each as a sentence. */
+    /** Returns the oddities, each as a sentence. */
     static List<String> of(XmlElement system) {
         NvLinkRemarks found = new NvLinkRemarks();
         found.collect(system);
@@ -60,7 +60,10 @@ final class NvLinkRemarks {
         }
     }
 
-    /** Ranks on one GPU are elements of their own, of which one may have the links of all. */
+    /**
+     * Records whether a GPU has NVLinks. Each rank on a GPU is an element of its own, and the links may be listed under
+     * one of them only.
+     */
     private void addDevice(XmlElement pci) {
         String busId = pci.text("busid").orElse("");
         boolean toOthers = false;

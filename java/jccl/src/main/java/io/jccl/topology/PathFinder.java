@@ -11,18 +11,18 @@ import java.util.PriorityQueue;
 import java.util.Set;
 
 /**
- * Finds the best paths from one node: the widest, of these those with the fewest links, of these the nearest type.
+ * Finds the best paths from one node: the widest; of these, those with the fewest links; of these, the nearest type.
  *
- * <p>First the width of the widest path to every node; then, for every width that occurs, a breadth-first search that
- * uses no narrower link. That is complete: the shortest of the widest paths need not extend the shortest of the widest
- * paths to the node before.
+ * <p>First computes the width of the widest path to every node. Then runs a breadth-first search for every width that
+ * occurs, over links of at least this width. One search for all widths would not suffice: the shortest of the widest
+ * paths to a node need not extend the shortest of the widest paths to the node before it.
  *
- * <p>Ranks and networks are ends of a path, never between: what goes through a rank is added by {@link NeighbourPaths}
- * and {@link NetworkPaths}.
+ * <p>Ranks and networks are only ends of these paths. {@link NeighbourPaths} and {@link NetworkPaths} add the paths
+ * that lead through a rank.
  */
 final class PathFinder {
 
-    /** The widest comes first. */
+    /** A reached node; the widest sorts first. */
     private record Reached(int node, double width) implements Comparable<Reached> {
 
         @Override
@@ -50,7 +50,7 @@ final class PathFinder {
         widen();
     }
 
-    /** The paths to all targets, in their order. */
+    /** Returns the paths to all targets, in the order of the targets. */
     NodePath[] to(List<Integer> targets) {
         NodePath[] paths = new NodePath[targets.size()];
         Set<Double> widths = new LinkedHashSet<>();
@@ -78,7 +78,10 @@ final class PathFinder {
                 };
     }
 
-    /** Widest paths first, as in Dijkstra's algorithm with the narrowest link in the place of the sum. */
+    /**
+     * Computes the width of the widest path to every node, by Dijkstra's algorithm with the narrowest link instead of
+     * the sum.
+     */
     private void widen() {
         width[source] = LinkSpeeds.LOCAL_GBPS;
         PriorityQueue<Reached> queue = new PriorityQueue<>();

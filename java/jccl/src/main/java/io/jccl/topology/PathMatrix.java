@@ -5,19 +5,19 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/** The paths between all ends of a topology while they are being decided: GPU, HOST, NET and CPU nodes. */
+/** Holds the paths between all GPU, HOST, NET and CPU nodes of a topology while rules still change them. */
 final class PathMatrix {
 
     private final Topology topology;
     private final List<Integer> ends = new ArrayList<>();
     private final int[] place;
     /**
-     * By place of the source. Most are asked for few or none of their paths, so each row is found when it is first
-     * read.
+     * Paths by the place of their source. A row is computed when it is first read, because few or no paths of most
+     * sources are needed.
      */
     private final AtomicReferenceArray<NodePath[]> paths;
 
-    /** The paths that lead through no rank. */
+    /** Starts with the best paths that lead through no rank. */
     PathMatrix(Topology topology) {
         this.topology = topology;
         this.place = new int[topology.size()];
@@ -38,7 +38,7 @@ final class PathMatrix {
         NodePath[] row = paths.get(end);
         if (row == null) {
             paths.compareAndSet(end, null, new PathFinder(topology, ends.get(end)).to(ends));
-            row = paths.get(end); // threads that read at the same time find the same
+            row = paths.get(end); // concurrent readers compute equal rows
         }
         return row;
     }
@@ -55,19 +55,19 @@ final class PathMatrix {
         return from(place[from])[place[to]];
     }
 
-    /** Only before the paths are shared. */
+    /** Sets a path. Must be called before other threads can read the paths. */
     void set(NodePath path) {
         from(place[path.from()])[place[path.to()]] = path;
     }
 
-    /** The same path under another type. */
+    /** Changes the type of a path. */
     void retype(NodePath path, PathType type) {
         if (path.type() != type) {
             set(new NodePath(path.from(), path.to(), type, path.bandwidthGBps(), path.via()));
         }
     }
 
-    /** The path from one node to another through a third. */
+    /** Returns the path from one node to another through a third. */
     NodePath through(int from, int between, int to, PathType type) {
         NodePath first = get(from, between);
         NodePath second = get(between, to);
@@ -76,7 +76,9 @@ final class PathMatrix {
         return new NodePath(from, to, type, Math.min(first.bandwidthGBps(), second.bandwidthGBps()), via);
     }
 
-    /** Sends what goes from one node to another through the memory of a CPU. */
+    /**
+     * Changes a path so that it leads through the memory of a CPU; leaves it unchanged if the CPU cannot be reached.
+     */
     void divert(int from, int cpu, int to) {
         if (get(from, cpu).exists() && get(cpu, to).exists()) {
             PathType type = PathType.joined(get(from, cpu).type(), get(cpu, to).type());
@@ -84,7 +86,7 @@ final class PathMatrix {
         }
     }
 
-    /** The CPU with the fewest links to a node, or -1 where none is reached. */
+    /** Returns the CPU with the fewest links to a node, or -1 if the node reaches none. */
     int nearestCpu(int node) {
         int nearest = -1;
         for (int cpu : topology.indexesOf(NodeType.CPU)) {
@@ -97,7 +99,7 @@ final class PathMatrix {
         return nearest;
     }
 
-    /** The nodes of one type that are reached with the highest bandwidth, and of these the nearest. */
+    /** Returns the nodes of one type that are reached with the highest bandwidth, and of these the nearest. */
     List<Integer> locals(int node, NodeType type) {
         List<Integer> best = new ArrayList<>();
         for (int candidate : topology.indexesOf(type)) {

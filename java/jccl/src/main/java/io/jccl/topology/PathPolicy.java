@@ -7,13 +7,13 @@ import io.jccl.config.TransportSettings;
 import java.util.Optional;
 
 /**
- * What paths may use.
+ * Rules for what paths may use.
  *
- * @param peerLevel the farthest that two GPUs may be apart to use each other's memory; empty chooses by the host
- * @param gdrLevel the farthest that a GPU may be from a network card that uses its memory; empty chooses by the host
- * @param gdrRead whether cards may read GPU memory to send from it; empty chooses by the host
- * @param gdrOverChipLink whether cards may use the memory of GPUs that they reach through a CPU's chip-to-chip link
- * @param nvLinkNeighbours whether GPUs without an NVLink to each other use a third one's
+ * @param peerLevel the farthest type at which two GPUs use each other's memory; if empty, it depends on the host
+ * @param gdrLevel the farthest type at which a network card uses a GPU's memory; if empty, it depends on the host
+ * @param gdrRead whether cards may read GPU memory in order to send from it; if empty, it depends on the host
+ * @param gdrOverChipLink whether cards may use GPU memory that they reach through a CPU's chip-to-chip link
+ * @param nvLinkNeighbours whether GPUs without an NVLink to each other use the NVLinks of a third GPU
  * @param networkNeighbours whether GPUs send through the network card of a GPU that they reach by NVLink
  * @param networkNeighboursOverChipLink whether that GPU may reach its card through a CPU's chip-to-chip link
  * @param reach which ranks can use each other's memory at all
@@ -31,12 +31,12 @@ public record PathPolicy(
     private static final PathPolicy DEFAULTS =
             new PathPolicy(Optional.empty(), Optional.empty(), Optional.empty(), true, true, true, true, PeerReach.ALL);
 
-    /** What applies where nothing is set. */
+    /** Returns the policy that applies if no setting is given. */
     public static PathPolicy defaults() {
         return DEFAULTS;
     }
 
-    /** What the settings say, with every rank in reach. */
+    /** Returns the policy of the settings, in which every rank reaches every other. */
     public static PathPolicy of(Settings settings) {
         Optional<PathType> peers = settings.get(TransportSettings.P2P_DISABLE)
                 ? Optional.of(PathType.LOC)
@@ -56,7 +56,7 @@ public record PathPolicy(
         return name.isPresent() ? Optional.of(PathType.valueOf(name.get())) : Optional.empty();
     }
 
-    /** The same with another reach. */
+    /** Returns this policy with another reach. */
     public PathPolicy withReach(PeerReach other) {
         return new PathPolicy(
                 peerLevel,

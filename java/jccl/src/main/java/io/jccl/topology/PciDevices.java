@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the kernel reports of PCI devices: where they are attached, what they are, how wide their links are. */
+/** Reads PCI devices from the kernel: their place in the tree, their ids and their link widths. */
 final class PciDevices {
 
     private static final String DEVICES = "sys/bus/pci/devices/";
@@ -20,7 +20,7 @@ final class PciDevices {
         this.nodes = nodes;
     }
 
-    /** Whether a text has the form of a bus id: domain, bus, device and function. */
+    /** Returns true if a text has the form of a bus id: domain, bus, device and function. */
     static boolean isBusId(String text) {
         int bus = text.indexOf(':') + 1;
         return bus >= 5
@@ -34,7 +34,7 @@ final class PciDevices {
                 && Ascii.isHex(text, bus + 6, bus + 7);
     }
 
-    /** A device of the kernel has 8 functions at most. */
+    /** Returns true if a text is a bus id of the kernel, where a device has at most 8 functions. */
     private static boolean isName(String text) {
         return isBusId(text) && text.charAt(text.length() - 1) <= '7';
     }
@@ -49,7 +49,7 @@ final class PciDevices {
         return busIds;
     }
 
-    /** The bus ids in a device's real path: root port first, the device last; empty if it is not on PCI. */
+    /** Returns the bus ids in a device's real path, from the root port to the device; empty if it is not on PCI. */
     List<String> busIdsIn(String realPath) {
         List<String> chain = new ArrayList<>();
         for (String part : realPath.split("/")) {
@@ -66,8 +66,8 @@ final class PciDevices {
     }
 
     /**
-     * The switches above a device, the outermost first. The first bridge of a chain is the processor's own root port; a
-     * switch is two bridges, of which the upper one stands for it.
+     * Returns the switches above a device, the outermost first. The first bridge of a chain is the processor's root
+     * port. A switch consists of two bridges; its upper bridge represents it.
      */
     static List<String> switchesAbove(List<String> chain) {
         List<String> switches = new ArrayList<>();
@@ -81,15 +81,15 @@ final class PciDevices {
         return files.line(DEVICES + busId + "/" + name);
     }
 
-    /** The class of a device that is here, such as {@code 0x030200}. */
+    /** Returns the class of an existing device, such as {@code 0x030200}. */
     Optional<String> classOf(String busId) {
         return file(busId, "class").filter(text -> Ascii.isPrefixedHex(text, 8));
     }
 
     /**
-     * The NUMA node with processors that is nearest to a device, or -1 where the kernel does not know, as is usual in
-     * virtual machines. It is asked for the device, then for the bridges above it, then for the processors that it calls
-     * local.
+     * Returns the NUMA node with processors that is nearest to a device, or -1 if the kernel does not know it, as is
+     * usual in virtual machines. Uses the first known node of the device and of the bridges above it, then the node of
+     * the device's local processors.
      *
      * @param chain bus ids from the root port to the device
      */
@@ -104,7 +104,7 @@ final class PciDevices {
         return nodes.only(file(chain.get(chain.size() - 1), "local_cpus").orElse(""));
     }
 
-    /** The attributes of a {@code pci} element; what had to be left out is named in {@code origin}. */
+    /** Returns the attributes of a {@code pci} element; {@code origin} names the missing ones. */
     Map<String, String> attributes(String busId, String above, boolean numaKnown) {
         Map<String, String> attributes = new LinkedHashMap<>();
         List<String> missing = new ArrayList<>();
@@ -140,7 +140,7 @@ final class PciDevices {
         }
     }
 
-    /** The most that the link can do: devices slow their links down while idle. */
+    /** Returns the link's maximum speed, because devices slow their links down while idle. */
     private String linkSpeed(String busId) {
         String speed = file(busId, "max_link_speed").orElse("");
         return LinkSpeeds.gigatransfers(speed).isPresent() && speed.length() < 64 ? speed : "";
@@ -148,11 +148,11 @@ final class PciDevices {
 
     private int linkWidth(String busId) {
         int width = integer(file(busId, "max_link_width").orElse(""));
-        // 255 is what a kernel reports for a link that it cannot read.
+        // Kernels report 255 for a link that they cannot read.
         return width > 0 && width <= 32 ? width : 0;
     }
 
-    /** Where one is empty, the other. */
+    /** Returns the slower of two speeds; if one is empty, the other. */
     private static String slower(String one, String other) {
         if (one.isEmpty() || other.isEmpty()) {
             return one + other;

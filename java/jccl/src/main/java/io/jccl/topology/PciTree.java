@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Collects devices under their switches, and the switches under their NUMA nodes. */
+/** Collects devices and groups them by PCI switch and by NUMA node. */
 final class PciTree {
 
     /** A PCI device that becomes an element. */
@@ -28,7 +28,7 @@ final class PciTree {
     private final Map<String, Integer> numaOfTop = new LinkedHashMap<>();
     private final List<XmlElement> unplaced = new ArrayList<>();
 
-    /** @param contents by NUMA node; what is collected is added here by {@link #finish} */
+    /** @param contents the elements of each NUMA node; {@link #finish} adds the collected elements to it */
     PciTree(PciDevices pci, Map<Integer, List<XmlElement>> contents) {
         this.pci = pci;
         this.contents = contents;
@@ -68,7 +68,9 @@ final class PciTree {
         return at;
     }
 
-    /** Adds everything to its NUMA node; what belongs to none that exists goes to the first. */
+    /**
+     * Adds all collected elements to their NUMA nodes, or to the first node if their node is unknown or does not exist.
+     */
     void finish() {
         int first = contents.keySet().iterator().next();
         for (Map.Entry<String, Branch> top : tops.entrySet()) {

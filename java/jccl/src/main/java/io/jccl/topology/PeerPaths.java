@@ -5,21 +5,24 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Decides which GPUs use each other's memory; where they do not, their path leads through a CPU or is the network's.
+ * Decides which GPUs use each other's memory. Other GPUs exchange data through the memory of a CPU or over the network.
  */
 final class PeerPaths {
 
     /**
-     * Beyond a CPU the root complexes of most hosts make peer-to-peer slower than a copy in host memory, or refuse it.
+     * Default limit of peer-to-peer access. Across a CPU, the root complexes of most hosts make it slower than a copy
+     * through host memory, or refuse it.
      */
     private static final PathType FARTHEST = PathType.PXB;
 
-    /** On AMD, pairs were found to be faster peer to peer at any distance. */
+    /**
+     * Largest number of GPUs on a host with AMD CPUs for which peer-to-peer access was found faster at any distance.
+     */
     private static final int GPUS_OF_A_PAIR = 2;
 
     private PeerPaths() {}
 
-    /** Changes the paths between GPUs to what the policy and the host allow. */
+    /** Changes the paths between GPUs to those that the policy and the host allow. */
     static void apply(PathMatrix paths, PathPolicy policy) {
         Topology topology = paths.topology();
         PathType level = level(topology, policy);
@@ -37,7 +40,10 @@ final class PeerPaths {
         separate(paths, policy.reach());
     }
 
-    /** What must not go from one GPU to the other and has no path through a CPU has none at all. */
+    /**
+     * Changes a path so that it leads through a CPU. If that is impossible and the GPUs are barred from each other,
+     * they get no path.
+     */
     private static void divert(PathMatrix paths, int from, int cpu, int to, boolean barred) {
         if (cpu >= 0 && paths.get(from, cpu).exists() && paths.get(cpu, to).exists()) {
             paths.divert(from, cpu, to);
@@ -46,12 +52,15 @@ final class PeerPaths {
         }
     }
 
-    /** Whether the GPUs at the ends of a path can use each other's memory, or that of the GPU between them. */
+    /**
+     * Returns true if the GPUs at the ends of a path can use each other's memory, or the memory of the GPU between
+     * them.
+     */
     static boolean mayUse(NodePath path, Topology topology) {
         return path.type() == PathType.NVB || !topology.barred(path.from(), path.to());
     }
 
-    /** The farthest that two GPUs may be apart to use each other's memory. */
+    /** Returns the farthest type at which two GPUs use each other's memory. */
     static PathType level(Topology topology, PathPolicy policy) {
         if (policy.peerLevel().isPresent()) {
             return policy.peerLevel().get();
@@ -67,9 +76,7 @@ final class PeerPaths {
         return onAmd && gpus.size() <= GPUS_OF_A_PAIR ? PathType.SYS : FARTHEST;
     }
 
-    /**
-     * Two GPUs that each have a card nearby which carries more than the path between them do better over the network.
-     */
+    /** Changes a path's type to NET if both GPUs have a nearby card that carries more than the path between them. */
     private static void preferNetwork(PathMatrix paths, List<Integer> gpus) {
         double[] speed = new double[paths.topology().size()];
         for (int gpu : gpus) {

@@ -3,21 +3,21 @@ package io.jccl.topology;
 import java.util.Map;
 import java.util.Objects;
 
-/** Which ranks of a host can use each other's memory: containers keep some apart that share a host. */
+/** Tells which ranks of a host can use each other's memory. Ranks in different containers of one host often cannot. */
 @FunctionalInterface
 public interface PeerReach {
 
     /** Every rank of the host can use the memory of every other. */
     PeerReach ALL = (rank, other) -> true;
 
-    /** Whether two different ranks can exchange data without a network. Must not depend on their order. */
+    /** Returns true if two different ranks can exchange data without a network. Must be symmetric in its arguments. */
     boolean reaches(int rank, int other);
 
     /**
-     * Ranks reach each other where they see the same host and the same shared memory.
+     * Returns a reach by isolation domain: two ranks reach each other if they have the same domain.
      *
-     * @param isolationDomains by rank what distinguishes hosts and containers, for example the host's id and the device
-     *     number of {@code /dev/shm}; ranks that are missing reach no other
+     * @param isolationDomains for each rank a text that identifies its host and container, for example the host's id
+     *     and the device number of {@code /dev/shm}; a rank that is missing reaches no other
      */
     static PeerReach sameIsolationDomain(Map<Integer, String> isolationDomains) {
         Map<Integer, String> known = Map.copyOf(isolationDomains);

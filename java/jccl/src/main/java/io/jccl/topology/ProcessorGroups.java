@@ -5,7 +5,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The processors that this process may use, by core and by NUMA node. Sets of processors have a bit for each. */
+/**
+ * The processors that this process may use, grouped by core and by NUMA node. A set of processors is a number with one
+ * bit per processor.
+ */
 public final class ProcessorGroups {
 
     private final SystemFiles files;
@@ -16,22 +19,22 @@ public final class ProcessorGroups {
         this.open = open;
     }
 
-    /** This host. */
+    /** Reads the processors of this host. */
     public static ProcessorGroups ofThisHost() {
         return of(Path.of("/"));
     }
 
     /**
-     * A host made of files.
+     * Reads the processors of a host whose kernel files are below a folder.
      *
-     * @param root what stands for {@code /}
+     * @param root the folder that replaces {@code /}
      */
     public static ProcessorGroups of(Path root) {
         SystemFiles files = new SystemFiles(root);
         return new ProcessorGroups(files, mask(CpuMask.ofThisProcess(files)));
     }
 
-    /** Those of these processors that belong to a set. */
+    /** Returns the subset of these processors that is also in a given set. */
     public ProcessorGroups within(BigInteger processors) {
         return new ProcessorGroups(files, open.and(processors));
     }
@@ -40,7 +43,10 @@ public final class ProcessorGroups {
         return CpuMask.isAny(text) ? CpuMask.parse(text) : BigInteger.ZERO;
     }
 
-    /** Adds those of a group that are left, if there are any. Returns the others. */
+    /**
+     * Adds the part of {@code group} that is in {@code left} to the groups, unless it is empty. Returns {@code left}
+     * without that part.
+     */
     private static BigInteger take(BigInteger group, BigInteger left, List<BigInteger> groups) {
         BigInteger taken = group.and(left);
         if (taken.signum() != 0) {
@@ -49,12 +55,12 @@ public final class ProcessorGroups {
         return left.andNot(taken);
     }
 
-    /** The processors that this process may be scheduled on; none where the kernel does not say. */
+    /** Returns the processors on which this process may be scheduled; empty if the kernel does not report them. */
     public BigInteger open() {
         return open;
     }
 
-    /** Those of each NUMA node that has some. */
+    /** Returns these processors by NUMA node, without the nodes that have none of them. */
     public List<BigInteger> nodes() {
         List<BigInteger> nodes = new ArrayList<>();
         BigInteger left = open;
@@ -62,11 +68,14 @@ public final class ProcessorGroups {
         for (int node : kernel.list()) {
             left = take(mask(kernel.affinity(node)), left, nodes);
         }
-        take(left, left, nodes); // where the kernel reports no nodes, all are on one
+        take(left, left, nodes); // processors of no reported node are one group
         return nodes;
     }
 
-    /** Those of each core, one or several hardware threads; cores of one node are neighbours. */
+    /**
+     * Returns these processors by core; a core has one or several hardware threads. Cores of one node are adjacent in
+     * the list.
+     */
     public List<BigInteger> cores() {
         List<BigInteger> cores = new ArrayList<>();
         for (BigInteger node : nodes()) {

@@ -6,14 +6,14 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * What a process may run on.
+ * The processors that a process may use.
  *
- * @param count how many processors it may keep busy; fewer than {@code allowed} names where a quota limits it
- * @param allowed the processors it may be scheduled on, as a hexadecimal mask; empty where not known
+ * @param count the number of processors that it may keep busy; smaller than the number in {@code allowed} if a quota
+ *     applies
+ * @param allowed the processors on which it may be scheduled, as a hexadecimal mask; empty if unknown
  */
 public record Processors(int count, String allowed) {
 
-    /** Checks the count. */
     public Processors {
         if (count < 1) {
             throw new IllegalArgumentException("count=" + count + ": expected at least 1");
@@ -21,8 +21,8 @@ public record Processors(int count, String allowed) {
     }
 
     /**
-     * Those of several processes of one host that share processors with a process, directly or through others. Where it is
-     * not known what a process may run on, all of them.
+     * Returns those processes of one host that share processors with {@code process}, directly or through other
+     * processes. Returns all processes if the allowed processors of one are unknown.
      */
     public static List<Processors> sharing(Processors process, List<Processors> processes) {
         for (Processors other : processes) {
@@ -48,8 +48,9 @@ public record Processors(int count, String allowed) {
     }
 
     /**
-     * How many processors several processes of one host have between them. Launchers often bind each process to a part
-     * of the host, so the parts are put together. A quota says nothing about whose it is; it is taken to be shared.
+     * Returns the number of processors that several processes of one host have together. It is the size of the union of
+     * their masks, because launchers often bind each process to a part of the host. If a quota limits a process, it is
+     * assumed to be shared by all, because a quota does not tell which processes it covers.
      */
     public static int together(Collection<Processors> processes) {
         int max = 1;

@@ -10,14 +10,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Ranks that share a GPU. A channel visits them one after the other, so that it comes to each GPU once and leaves it once, and
- * the first of them stands for all: channels are searched over GPUs, and then lead through all ranks.
+ * Groups the ranks that share a GPU. A channel visits them one after the other, so that it enters each GPU once and
+ * leaves it once. The search uses one rank per GPU, the lowest; then the others are inserted into its channels.
  */
 public final class SharedGpus {
 
     private final Topology distinct;
-    /** All ranks of a GPU in ascending order, by each of them. */
-    private final Map<Integer, List<Integer>> ranksBesides = new HashMap<>();
+    /** For each rank, all ranks on its GPU in ascending order. */
+    private final Map<Integer, List<Integer>> ranksOnGpuOf = new HashMap<>();
 
     private final Map<String, List<Integer>> shared = new TreeMap<>();
     private final Map<String, Integer> capabilities = new HashMap<>();
@@ -36,7 +36,7 @@ public final class SharedGpus {
             List<Integer> ranks = gpu.getValue();
             Collections.sort(ranks);
             for (int rank : ranks) {
-                ranksBesides.put(rank, List.copyOf(ranks));
+                ranksOnGpuOf.put(rank, List.copyOf(ranks));
             }
             if (ranks.size() > 1) {
                 shared.put(gpu.getKey(), List.copyOf(ranks));
@@ -52,41 +52,43 @@ public final class SharedGpus {
         this.endpoints = distinct.endpoints().size();
     }
 
-    /** Those of a host. */
+    /** Returns the shared GPUs of a host. */
     public static SharedGpus of(Topology topology) {
         return new SharedGpus(topology);
     }
 
-    /** Whether any ranks share a GPU. */
+    /** Returns true if at least two ranks share a GPU. */
     public boolean any() {
         return !shared.isEmpty();
     }
 
-    /** The host with one rank, the lowest, on each GPU; the host itself where no ranks share. */
+    /** Returns the host with only the lowest rank of each GPU; the unchanged host if no ranks share a GPU. */
     public Topology distinct() {
         return distinct;
     }
 
-    /** The ranks of each GPU that has several, in ascending order, by the GPU's bus id. */
+    /** Returns the ranks of each shared GPU in ascending order, by the GPU's bus id. */
     public Map<String, List<Integer>> ranks() {
         return Collections.unmodifiableMap(shared);
     }
 
-    /** Whether other ranks follow this one on its GPU. */
+    /** Returns true if this rank shares its GPU with other ranks. */
     public boolean shares(int rank) {
         return ranksOn(rank).size() > 1;
     }
 
-    /** All ranks on the GPU of this one, itself too. */
+    /** Returns all ranks on the GPU of a rank, including the rank itself. */
     private List<Integer> ranksOn(int rank) {
-        return ranksBesides.getOrDefault(rank, List.of(rank));
+        return ranksOnGpuOf.getOrDefault(rank, List.of(rank));
     }
 
     /**
-     * What the memory of the GPUs leaves to all channels of a graph together, in GB/s: on a GPU of n ranks each
-     * forwards data n - 1 times inside that memory. Infinite where no ranks share.
+     * Returns the largest bandwidth of all channels of a graph together that the memory of the shared GPUs allows, in
+     * GB/s; infinite if no ranks share a GPU. On a GPU with n ranks, each channel copies data n - 1 times inside the
+     * GPU's memory.
      *
-     * @param closed whether the last rank of a channel sends to the first; on the same GPU, if it is the only one
+     * @param closed whether the last rank of a channel sends to the first; if the host has only one GPU, this is one
+     *     more copy
      */
     public double maxGBps(boolean closed) {
         int around = closed && endpoints == 1 ? 1 : 0;
@@ -99,9 +101,10 @@ public final class SharedGpus {
     }
 
     /**
-     * The orders of all ranks that orders of those in {@link #distinct} mean: the ranks of a GPU follow one another.
+     * Inserts the omitted ranks into orders of the ranks in {@link #distinct}: the ranks of a GPU follow one another.
      *
-     * @param inPairs whether every second order is the one before it backwards, and is to stay so
+     * @param inPairs whether every second order is the reverse of the one before it; then the result has this property
+     *     too
      */
     public List<List<Integer>> expand(List<List<Integer>> orders, boolean inPairs) {
         List<List<Integer>> expanded = new ArrayList<>();

@@ -4,14 +4,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Recognises PCI switches that one chip shows as several: a head with parts below it. Between the parts the chip carries as
- * much as inside them, so they count as one switch.
+ * Recognises PCI switches of one chip that shows up as several: a head with parts below it. The chip carries as much
+ * between its parts as inside them, so they count as one switch.
  */
 final class SplitSwitches {
 
     /**
-     * Chips that do so in their base mode, one row each. The first digit of the subsystem's device id says what a switch may
-     * be, head or part. The ids are those by which NCCL 2.30 recognises them.
+     * Chips that show up as several switches in their base mode, one row each. The first hexadecimal digit of the
+     * subsystem's device id is the role, head or part. NCCL 2.30 recognises the chips by the same ids.
      */
     private enum Chip {
         /** Broadcom PEX88000, PCI 4. */
@@ -43,7 +43,10 @@ final class SplitSwitches {
 
     private SplitSwitches() {}
 
-    /** Whether a PCI device is part of the switch that it hangs on; what hangs on a part is not, it may be a head itself. */
+    /**
+     * Returns true if a PCI device is a part of the switch above it. Only a direct child of a head can be a part: a
+     * device below a part may be the head of another chip.
+     */
     static boolean isPart(XmlElement head, XmlElement part) {
         return part.type() == ElementType.PCI
                 && Arrays.stream(Chip.values()).anyMatch(chip -> chip.is(head, chip.head) && chip.is(part, chip.part));

@@ -11,10 +11,10 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Describes a Linux host from what its kernel reports: NUMA nodes and processors, the PCI switches above network cards
- * and GPUs, and network devices; and from what the GPUs' management library adds. Every value is optional; where one had
- * to be assumed, or comes from elsewhere than the kernel, the element's {@code origin} says so. Whatever the files
- * contain, the result is a description that can be read back; it never fails.
+ * Describes a Linux host from the files of its kernel: NUMA nodes and processors, the PCI switches above network cards
+ * and GPUs, and network devices. The management library of the GPUs adds their properties. Every value is optional; an
+ * element's {@code origin} names values that were assumed or that come from another source than the kernel. Detection
+ * never fails, and the result is always a valid description, whatever the files contain.
  */
 public final class SysfsDetector {
 
@@ -25,40 +25,40 @@ public final class SysfsDetector {
     private final NetElements nets;
 
     /**
-     * A host made of files, whose GPUs only the kernel reports, and where verbs are tried.
+     * Makes a detector that tries verbs and learns of GPUs from the kernel only.
      *
-     * @param root what stands for {@code /}
-     * @param osArch the architecture as Java names it in the property {@code os.arch}
+     * @param root the folder that replaces {@code /}
+     * @param osArch the architecture as Java spells it in the property {@code os.arch}
      */
     public SysfsDetector(Path root, String osArch) {
         this(root, osArch, GpuInventory.absent(ManagementLibrary.NAME, List.of("not asked")));
     }
 
     /**
-     * A host made of files and of GPUs, where verbs are tried.
+     * Makes a detector that tries verbs.
      *
-     * @param root what stands for {@code /}
-     * @param osArch the architecture as Java names it in the property {@code os.arch}
-     * @param inventory what the management library reports of its GPUs
+     * @param root the folder that replaces {@code /}
+     * @param osArch the architecture as Java spells it in the property {@code os.arch}
+     * @param inventory the GPUs that the management library reports
      */
     public SysfsDetector(Path root, String osArch, GpuInventory inventory) {
         this(root, osArch, inventory, true, Optional.empty());
     }
 
     /**
-     * A host made of files and of GPUs.
+     * Makes a detector.
      *
-     * @param root what stands for {@code /}
-     * @param osArch the architecture as Java names it in the property {@code os.arch}
-     * @param inventory what the management library reports of its GPUs
-     * @param verbs whether they are tried: {@link IbSettings#tried}
-     * @param plugin the network plug-in that is used
+     * @param root the folder that replaces {@code /}
+     * @param osArch the architecture as Java spells it in the property {@code os.arch}
+     * @param inventory the GPUs that the management library reports
+     * @param verbs whether verbs are tried: {@link IbSettings#tried}
+     * @param plugin the network plug-in in use
      */
     public SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs, Optional<NetPlugin> plugin) {
         this(root, osArch, inventory, verbs, plugin, List.of());
     }
 
-    /** @param reducing the devices behind which a network reduces */
+    /** @param reducing the devices whose network reduces */
     SysfsDetector(
             Path root,
             String osArch,
@@ -80,7 +80,7 @@ public final class SysfsDetector {
         this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs, plugin, reducing);
     }
 
-    /** This host without what a management library would report. */
+    /** Makes a detector for this host that does not ask a management library. */
     public static SysfsDetector ofThisHost() {
         return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""));
     }
@@ -91,10 +91,10 @@ public final class SysfsDetector {
     }
 
     /**
-     * Describes the host that this program runs on; the settings name the management library, and say whether verbs are
-     * tried.
+     * Describes the host that this program runs on. The settings name the management library and decide whether verbs
+     * are tried.
      *
-     * @param plugin the network plug-in that is used
+     * @param plugin the network plug-in in use
      */
     public static XmlElement detectThisHost(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
         return new SysfsDetector(
@@ -137,12 +137,18 @@ public final class SysfsDetector {
         return HostElements.add(new XmlElement(ElementType.SYSTEM, Map.of("version", "1"), cpus, 0), ranks);
     }
 
-    /** The processors that this process may be scheduled on, and how many of them the JVM says it may keep busy. */
+    /**
+     * Returns the processors on which this process may be scheduled, and the number of processors that the JVM reports
+     * as available.
+     */
     public Processors processorsOfThisProcess() {
         return new Processors(Runtime.getRuntime().availableProcessors(), CpuMask.ofThisProcess(files));
     }
 
-    /** The NUMA node that all processors open to this process belong to, or -1 where there are several. */
+    /**
+     * Returns the NUMA node that contains all processors open to this process, or -1 if they belong to several nodes or
+     * the node is unknown.
+     */
     public int numaNodeOfThisProcess() {
         return nodes.only(CpuMask.ofThisProcess(files));
     }

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads the files by which the kernel describes the host, below a root that tests can choose. Nothing here fails:
- * what is missing, unreadable, a loop or not text comes back empty.
+ * Reads the files by which the kernel describes the host, below a root that tests can choose. No method fails: the
+ * result is empty if a file is missing, unreadable, a symbolic link loop or not text.
  */
 final class SystemFiles {
 
@@ -28,16 +28,16 @@ final class SystemFiles {
         this.root = root;
     }
 
-    /** The first line of a file without blanks round it; empty where there is none. */
+    /** Returns the first line of a file without surrounding blanks; empty if there is none. */
     Optional<String> line(String path) {
         List<String> lines = lines(path);
         String first = lines.isEmpty() ? "" : lines.get(0).strip();
         return first.isEmpty() ? Optional.empty() : Optional.of(first);
     }
 
-    /** The lines of a file with control characters replaced; of a huge file the beginning. */
+    /** Returns the lines of a file with control characters replaced; only the beginning of a huge file. */
     List<String> lines(String path) {
-        // A pipe or a device would let its reader wait.
+        // Reading from a pipe or a device could block.
         if (!Files.isRegularFile(resolve(path))) {
             return List.of();
         }
@@ -53,7 +53,7 @@ final class SystemFiles {
         }
     }
 
-    /** The names in a folder, sorted. */
+    /** Returns the names in a folder, sorted; empty if the folder cannot be read. */
     List<String> names(String path) {
         List<String> names = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(resolve(path))) {
@@ -69,7 +69,7 @@ final class SystemFiles {
         return names;
     }
 
-    /** Where a link leads in the end, as text; empty for loops and for links into nothing. */
+    /** Returns the final target of a link; empty if it is a loop or its target does not exist. */
     Optional<String> realPath(String path) {
         try {
             return Optional.of(resolve(path).toRealPath().toString());

@@ -10,8 +10,9 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 /**
- * A host as a graph. Nodes are numbered in the order of their type, then in that of the description; the links of a
- * node are sorted by falling bandwidth, with the link up the PCI tree last. Immutable and safe to share.
+ * The graph of one host: its nodes and the links between them. Nodes are numbered by type, and within a type in the
+ * order of the description. The links of a node are sorted by falling bandwidth, with the link up the PCI tree last.
+ * Immutable and safe to share.
  */
 public final class Topology {
 
@@ -33,38 +34,37 @@ public final class Topology {
         indexesOfType.replaceAll((type, indexes) -> List.copyOf(indexes));
     }
 
-    /** All nodes; a node's place is its index. */
+    /** Returns all nodes; a node's position in the list is its index. */
     public List<Node> nodes() {
         return nodes;
     }
 
-    /** The number of nodes. */
     public int size() {
         return nodes.size();
     }
 
-    /** A node by its index. */
+    /** Returns the node with this index. */
     public Node node(int index) {
         return nodes.get(index);
     }
 
-    /** The links that leave a node, the widest first; the one up the PCI tree is the last. */
+    /** Returns the links that leave a node, the widest first and the one up the PCI tree last. */
     public List<Link> links(int index) {
         return links.get(index);
     }
 
-    /** The index of the node with this name. */
+    /** Returns the index of the node with this name; empty if the topology has no such node. */
     public OptionalInt find(String name) {
         Integer index = indexOfName.get(name);
         return index == null ? OptionalInt.empty() : OptionalInt.of(index);
     }
 
-    /** The indexes of all nodes of one type, ascending. */
+    /** Returns the indexes of all nodes of one type in ascending order. */
     public List<Integer> indexesOf(NodeType type) {
         return indexesOfType.get(type);
     }
 
-    /** The indexes of all nodes where ranks live, in the order of the ranks. */
+    /** Returns the indexes of all nodes that are the endpoint of a rank, in the order of the ranks. */
     public List<Integer> endpoints() {
         List<Integer> found = new ArrayList<>();
         for (int i = 0; i < nodes.size(); i++) {
@@ -76,7 +76,7 @@ public final class Topology {
         return found;
     }
 
-    /** This topology with only the nodes marked, and the links between them. */
+    /** Returns a topology that consists of the marked nodes and the links between them. */
     Topology keep(boolean[] marked) {
         int[] place = new int[marked.length];
         List<Node> kept = new ArrayList<>();
@@ -103,7 +103,7 @@ public final class Topology {
         return new Topology(List.copyOf(kept), List.copyOf(keptLinks), Map.copyOf(indexes));
     }
 
-    /** The rank that lives on a node, or -1. */
+    /** Returns the rank whose endpoint the node is, or -1 if no rank owns it. */
     public static int rankOf(Node node) {
         if (node instanceof Node.Gpu gpu) {
             return gpu.rank();
@@ -111,26 +111,26 @@ public final class Topology {
         return node instanceof Node.Host host ? host.rank() : -1;
     }
 
-    /** Whether two nodes are GPUs that cannot use each other's memory. */
+    /** Returns true if two nodes are GPUs that cannot use each other's memory. */
     boolean barred(int one, int other) {
         return nodes.get(one) instanceof Node.Gpu gpu
                 && nodes.get(other) instanceof Node.Gpu peer
                 && gpu.isBarredFrom(peer);
     }
 
-    /** Whether two nodes are the same GPU, for two of its ranks or for one. */
+    /** Returns true if two nodes are the same GPU: one node, or the nodes of two ranks that share the GPU. */
     static boolean sameGpu(Node one, Node other) {
         return one instanceof Node.Gpu gpu
                 && other instanceof Node.Gpu peer
                 && gpu.busId().equalsIgnoreCase(peer.busId());
     }
 
-    /** Whether a node is a GPU that a rank owns. */
+    /** Returns true if a node is a GPU that a rank owns. */
     static boolean isGpuOfRank(Node node) {
         return node instanceof Node.Gpu gpu && gpu.rank() >= 0;
     }
 
-    /** Collects nodes and links in any order. One builder builds one topology. */
+    /** Builds one topology from nodes and links that may be added in any order. */
     static final class Builder {
 
         private record Draft(Node node, List<DraftLink> links) implements Comparable<Draft> {
@@ -148,7 +148,10 @@ public final class Topology {
         private final List<Draft> order = new ArrayList<>();
         private final Map<NodeType, Integer> counts = new EnumMap<>(NodeType.class);
 
-        /** More than any host has, and few enough for tables of all pairs. */
+        /**
+         * Returns the largest accepted number of nodes of a type: more than any host has, yet few enough for tables of
+         * all pairs.
+         */
         private static int limit(NodeType type) {
             return switch (type) {
                 case GPU, HOST -> 1024;
@@ -158,7 +161,7 @@ public final class Topology {
             };
         }
 
-        /** Adds a node unless one of this name is there; says whether it was added. */
+        /** Adds a node; returns false and adds nothing if a node of this name exists. */
         boolean add(Node node) {
             Draft draft = new Draft(node, new ArrayList<>());
             if (drafts.putIfAbsent(node.name(), draft) != null) {
@@ -174,7 +177,10 @@ public final class Topology {
             return true;
         }
 
-        /** Links two nodes in one direction; links of one type between the same nodes add up. */
+        /**
+         * Links two nodes in one direction. The bandwidths of several links of one type between the same two nodes add
+         * up.
+         */
         void link(String from, String to, LinkType type, double bandwidthGBps) {
             Draft target = drafts.get(to);
             List<DraftLink> links = drafts.get(from).links;
@@ -193,7 +199,7 @@ public final class Topology {
             link(other, one, type, bandwidthGBps);
         }
 
-        /** Links a PCI device to what it hangs on. */
+        /** Links a PCI device to its parent: the bridge, switch or CPU above it. */
         void linkToParent(String child, String parent, double bandwidthGBps) {
             linkBoth(child, parent, LinkType.PCI, bandwidthGBps);
             parents.put(child, parent);
@@ -203,7 +209,7 @@ public final class Topology {
             return link.type == LinkType.PCI && link.to.node.name().equals(parents.get(from.node.name()));
         }
 
-        /** Links to the parent come last, before them the widest first. */
+        /** Orders the links of a node: by falling bandwidth, with the link to the parent last. */
         private int compare(Draft from, DraftLink one, DraftLink other) {
             int byDirection = Boolean.compare(isUp(from, one), isUp(from, other));
             return byDirection != 0 ? byDirection : Double.compare(other.bandwidthGBps, one.bandwidthGBps);

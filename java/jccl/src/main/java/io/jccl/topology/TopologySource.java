@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Where the description of this host comes from: detection, and before it the file that the settings name. What the
- * file says counts; what it leaves out is filled with what detection finds. A file that names ranks is complete.
+ * Supplies the description of this host: from detection and, if the settings name one, from a file. A value in the file
+ * overrides the detected one; detection fills in what the file omits. A file that assigns ranks is used alone.
  */
 public final class TopologySource {
 
@@ -19,7 +19,10 @@ public final class TopologySource {
 
     private TopologySource() {}
 
-    /** Returns the source's name: {@code this host}, or the file under the name of its setting unless the file is ignored. */
+    /**
+     * Returns the name of the source: {@code SETTING=FILE}, or {@code this host} if no file is set or the file is
+     * ignored.
+     */
     public static String name(Settings settings) {
         boolean ignored = settings.origin(TopologySettings.TOPO_FILE).isOfNccl()
                 && given(settings).isEmpty();
@@ -33,24 +36,24 @@ public final class TopologySource {
     }
 
     /**
-     * The description with an endpoint for each rank. A file that names ranks itself is taken as it is, unless it stands
-     * under NCCL's name.
+     * Returns the description with an endpoint for each rank. A file that assigns ranks is used unchanged, unless an
+     * NCCL variable names it: then its ranks are dropped.
      *
-     * @param plugin the network plug-in that is used
+     * @param plugin the network plug-in in use
      * @param ranks the ranks of this host that work on host memory
-     * @throws TopologyException if the file is no acceptable description, and stands under JCCL's name
+     * @throws TopologyException if the file is not a valid description and a JCCL setting names it
      */
     public static XmlElement describe(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
         return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, plugin, List.of()));
     }
 
     /**
-     * The description with the GPUs of ranks as their endpoints; several ranks may share one.
+     * Returns the description with the ranks' GPUs as their endpoints. Several ranks may share a GPU.
      *
-     * @param plugin the network plug-in that is used
-     * @param ranks by the bus ids of their GPUs, in lower case
-     * @return empty where one of these GPUs is not found, and where the file names ranks itself
-     * @throws TopologyException if the file is no acceptable description, and stands under JCCL's name
+     * @param plugin the network plug-in in use
+     * @param ranks the ranks on each GPU, by its bus id in lower case
+     * @return empty if one of these GPUs is not found, or if the file assigns ranks
+     * @throws TopologyException if the file is not a valid description and a JCCL setting names it
      */
     public static Optional<XmlElement> describeGpus(
             Settings settings, Optional<NetPlugin> plugin, Map<String, List<Integer>> ranks) {
@@ -62,7 +65,7 @@ public final class TopologySource {
         return GpuElements.add(filled(settings, given, found), ranks);
     }
 
-    /** @param detection finds the host without its ranks */
+    /** @param detection describes the host without its ranks */
     static XmlElement describe(Settings settings, List<HostRank> ranks, Supplier<XmlElement> detection) {
         Optional<XmlElement> given = given(settings);
         if (given.filter(HostElements::namesRank).isPresent()) {
@@ -71,7 +74,10 @@ public final class TopologySource {
         return HostElements.add(filled(settings, given, detection.get()), ranks);
     }
 
-    /** Reads the file. As in NCCL, ranks in a file under NCCL's name are those of the job that wrote the file. */
+    /**
+     * Reads the file. If an NCCL variable names the file, its ranks are dropped: as in NCCL, they are the ranks of the
+     * job that wrote it.
+     */
     private static Optional<XmlElement> given(Settings settings) {
         Optional<Path> file = settings.get(TopologySettings.TOPO_FILE);
         if (!settings.origin(TopologySettings.TOPO_FILE).isOfNccl()) {
@@ -94,7 +100,7 @@ public final class TopologySource {
         }
         try {
             XmlElement filled = DescriptionMerge.merge(given.get(), found);
-            GraphBuilder.build(filled); // refuses what is there twice
+            GraphBuilder.build(filled); // refuses duplicate names
             return filled;
         } catch (TopologyException e) {
             warnIgnored(settings, e);

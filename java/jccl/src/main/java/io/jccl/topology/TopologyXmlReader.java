@@ -23,20 +23,20 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
 /**
- * Reads a host description, or a file of graphs. The text is untrusted: it may be at most {@value #MAX_BYTES} bytes with
- * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions,
- * name spaces and text between elements are refused; and what {@link ElementType} knows must be as it says. Elements and
- * attributes that it does not know are kept; of graphs these are all.
+ * Reads a host description or a file of graphs from untrusted text. Accepts at most {@value #MAX_BYTES} bytes with
+ * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep. Refuses document types, entities, processing
+ * instructions, name spaces and text between elements. Elements and attributes that {@link ElementType} defines must
+ * comply with it; all others are kept. In a file of graphs every element is kept in that way.
  */
 public final class TopologyXmlReader {
 
-    /** Of a file, in bytes. */
+    /** Largest size of a file in bytes. */
     public static final int MAX_BYTES = 8 << 20;
 
     static final int MAX_ELEMENTS = 65_536;
     static final int MAX_DEPTH = 48;
 
-    /** Never changed after it was made. */
+    /** Immutable after its construction. */
     private static final XMLInputFactory FACTORY = factory();
 
     private static final String GRAPHS = "graphs";
@@ -53,7 +53,7 @@ public final class TopologyXmlReader {
         this.rootTag = rootTag;
     }
 
-    /** Reads a file, and warns of what is unknown or odd in it. */
+    /** Reads a file and logs warnings about unknown names and odd NVLinks in it. */
     public static XmlElement read(Path file) {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
             XmlElement system = read(in, file.toString());
@@ -66,16 +66,16 @@ public final class TopologyXmlReader {
         }
     }
 
-    /** Reads text. */
+    /** Reads a description from a text. */
     public static XmlElement read(String xml) {
         return read(new ByteArrayInputStream(xml.getBytes(StandardCharsets.UTF_8)), "text");
     }
 
     /**
-     * Reads a stream, which is not closed.
+     * Reads a stream without closing it.
      *
-     * @param source what to call it in errors
-     * @throws TopologyException if it is no acceptable description
+     * @param source the name of the stream in error messages
+     * @throws TopologyException if the stream is not a valid description
      */
     public static XmlElement read(InputStream in, String source) {
         try {
@@ -90,10 +90,10 @@ public final class TopologyXmlReader {
     }
 
     /**
-     * Reads graphs, of which nothing but the form is checked.
+     * Reads a file of graphs and checks only its XML form.
      *
      * @return the outermost element; it and all others are of {@link ElementType#UNKNOWN}
-     * @throws TopologyException if the text is no acceptable XML, or its outermost element is not {@code graphs}
+     * @throws TopologyException if the text is not acceptable XML, or its outermost element is not {@code graphs}
      */
     public static XmlElement readGraphs(byte[] bytes) {
         return parse(bytes, GRAPHS);
@@ -118,14 +118,14 @@ public final class TopologyXmlReader {
         return factory;
     }
 
-    /** One at a time: factories need not be thread-safe. */
+    /** Locks the factory, because XML factories need not be thread-safe. */
     private static XMLStreamReader newReader(String text) throws XMLStreamException {
         synchronized (FACTORY) {
             return FACTORY.createXMLStreamReader(new StringReader(text));
         }
     }
 
-    /** Decoded here: the JDK's parser reports bytes that are no UTF-8 on the standard error stream. */
+    /** Decodes UTF-8 before parsing, because the JDK's parser prints invalid bytes to standard error. */
     private static String decode(byte[] bytes) {
         ByteBuffer in = ByteBuffer.wrap(bytes);
         CharBuffer out = CharBuffer.allocate(bytes.length);
@@ -143,7 +143,8 @@ public final class TopologyXmlReader {
             XMLStreamReader reader = newReader(text);
             while (reader.hasNext()) {
                 int event = reader.next();
-                // The parser stands behind what it read: a tag of several lines began where the text before it ended.
+                // The reader reports the end of an event: a tag of several lines began on the line where the text
+                // before it ended.
                 int end = reader.getLocation().getLineNumber();
                 handle(event, reader, open.isEmpty() ? end : line);
                 line = end;
@@ -156,7 +157,7 @@ public final class TopologyXmlReader {
         } catch (TopologyException e) {
             throw e;
         } catch (RuntimeException e) {
-            // The parser of the JDK is known to throw others for malformed input.
+            // The JDK's parser is known to throw other exceptions for malformed input.
             throw new TopologyException(
                     "line=" + line + ": no well-formed XML (" + e.getClass().getName() + ")", e);
         }
@@ -225,7 +226,7 @@ public final class TopologyXmlReader {
         open.push(new Open(tag, type, attributes, new ArrayList<>(), line));
     }
 
-    /** Describes a file that another setting reads. */
+    /** Returns a hint for messages if the outermost tag belongs to a file that another setting reads. */
     private String otherKind(String tag) {
         if (!open.isEmpty() || tag.equals(rootTag)) {
             return "";

@@ -2,12 +2,12 @@ package io.jccl.topology;
 
 import java.util.Map;
 
-/** Writes a host description as text that {@link TopologyXmlReader} reads back to an equal element. */
+/** Writes a host description as text that {@link TopologyXmlReader} reads back as an equal element. */
 public final class TopologyXmlWriter {
 
     private TopologyXmlWriter() {}
 
-    /** The element and everything in it, indented by two spaces, ending in a line feed. */
+    /** Returns the text of the element and everything in it, indented by two spaces and ended by a line feed. */
     public static String write(XmlElement element) {
         StringBuilder text = new StringBuilder();
         write(element, 0, text);

@@ -8,17 +8,17 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Removes from a host what no communicator uses. */
+/** Removes the nodes of a host that the communicator does not use. */
 public final class Trimmer {
 
     private Trimmer() {}
 
     /**
-     * What the endpoints of local ranks can reach.
+     * Returns the part of a host that the endpoints of local ranks can reach.
      *
-     * <p>GPUs that no rank owns go, networks go where {@code networks} is false or no rank reaches them, and bridges and
-     * cards go when nothing is left behind them. Endpoints that rank's endpoint cannot reach, not even through others, go
-     * too: containers keep them apart. Those for which the network is merely faster stay.
+     * <p>Removes GPUs that no rank owns, networks if {@code networks} is false or no rank reaches them, and bridges and
+     * cards that lead to nothing else. Also removes endpoints that the rank's endpoint cannot reach, not even through
+     * others, because containers keep them apart. Keeps endpoints to which the network is merely faster.
      *
      * @param rank the rank whose view this is
      * @param networks whether other hosts take part
@@ -56,7 +56,10 @@ public final class Trimmer {
         throw new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology");
     }
 
-    /** All ranks that are kept must agree on who is, so reaching through others counts. */
+    /**
+     * Returns the endpoints that an endpoint reaches directly or through others. Indirect reach counts, because all
+     * remaining ranks must agree on the set of remaining ranks.
+     */
     private static Set<Integer> reachedFrom(NodePaths paths, int self) {
         Set<Integer> reached = new HashSet<>(Set.of(self));
         Set<Integer> others = new LinkedHashSet<>(paths.topology().endpoints());
@@ -77,7 +80,10 @@ public final class Trimmer {
         return reached;
     }
 
-    /** A bridge or card with fewer than two kept neighbours leads nowhere; dropping one can strand the next. */
+    /**
+     * Removes bridges and cards with fewer than two remaining neighbours, because they lead nowhere. Each removal can
+     * isolate the next one.
+     */
     private static void dropDeadEnds(Topology topology, boolean[] keep) {
         boolean changed = true;
         while (changed) {

@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** The names of attributes and elements in a host description that JCCL does not know. */
+/** Collects the names of attributes and elements in a host description that JCCL does not know. */
 final class UnknownNames {
 
     private static final int MAX_LISTED = 20;
@@ -16,9 +16,9 @@ final class UnknownNames {
     private UnknownNames() {}
 
     /**
-     * Logs one warning that lists all such names; none where there are none, or where this process has logged it before.
+     * Logs one warning that lists all such names, unless there are none or this process has logged the warning before.
      *
-     * @param source what to call the description
+     * @param source the name of the description in the warning
      */
     static void warn(XmlElement system, String source) {
         UnknownNames names = new UnknownNames();

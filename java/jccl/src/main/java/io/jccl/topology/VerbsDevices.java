@@ -7,13 +7,13 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the kernel reports of adapters for InfiniBand verbs, one row per port. */
+/** Reads the adapters for InfiniBand verbs from the kernel, one entry per port. */
 final class VerbsDevices {
 
     private static final String CLASS = "sys/class/infiniband/";
     private static final int MAX_PORT = 255;
 
-    /** Compiled where there is an adapter. */
+    /** Holds patterns that are compiled only if the host has an adapter. */
     private static final class Forms {
         static final Pattern RATE = Pattern.compile("([0-9]{1,5}(?:\\.[0-9])?) Gb/sec.*");
         static final Pattern GUID =
@@ -24,16 +24,16 @@ final class VerbsDevices {
     private final PciDevices pci;
 
     /**
-     * A port.
+     * A port of an adapter.
      *
      * @param device the adapter's name
-     * @param number of the port, from 1
-     * @param mbps its rate, 0 where not known
-     * @param guid of the whole card, which its ports share, such as {@code 0x506b4b0300a10000}; empty where not known
-     * @param linkLayer InfiniBand or Ethernet, empty where not known
+     * @param number the number of the port, from 1
+     * @param mbps its rate in Mb/s, 0 if unknown
+     * @param guid the id of the card, which all its ports share, such as {@code 0x506b4b0300a10000}; empty if unknown
+     * @param linkLayer InfiniBand or Ethernet, empty if unknown
      * @param state active, down, init, armed, or empty
-     * @param netInterface the network interface on the same port, empty where there is none
-     * @param chain bus ids from the root port to the card, empty where it is not on PCI
+     * @param netInterface the network interface on the same port, empty if there is none
+     * @param chain bus ids from the root port to the card, empty if it is not on PCI
      */
     record Port(
             String device,
@@ -55,7 +55,7 @@ final class VerbsDevices {
         this.pci = pci;
     }
 
-    /** All ports, by the names of their adapters. */
+    /** Returns all ports, sorted by the names of their adapters. */
     List<Port> list() {
         List<Port> ports = new ArrayList<>();
         for (String device : files.names("sys/class/infiniband")) {
@@ -77,7 +77,7 @@ final class VerbsDevices {
     private Port port(String device, int number, List<String> chain) {
         String folder = CLASS + device + "/ports/" + number;
         Matcher rate = Forms.RATE.matcher(files.line(folder + "/rate").orElse(""));
-        // "4: ACTIVE"
+        // The file contains "4: ACTIVE".
         String state = files.line(folder + "/state").orElse("").replaceFirst("^[0-9]+: *", "");
         return new Port(
                 device,
@@ -101,7 +101,10 @@ final class VerbsDevices {
         return "";
     }
 
-    /** On Ethernet the port's first address names it; on InfiniBand it is the one of the card that counts as this port. */
+    /**
+     * Returns the network interface of a port. On Ethernet the port's first address names the interface. On InfiniBand
+     * it is the card's interface with this port number.
+     */
     private String netInterface(String device, int number) {
         String folder = CLASS + device + "/ports/" + number + "/gid_attrs/ndevs";
         for (String index : files.names(folder)) {

@@ -9,9 +9,9 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * One element of a host description: its type, its attributes as they were spelt, and what it contains. Two elements
- * are equal when all of these are; the line it came from does not count. Attributes and elements that {@link ElementType}
- * does not know are kept beside the others.
+ * One element of a host description: its type, its attributes with their original spelling, and its children. Two
+ * elements are equal if all of these are equal; line numbers are ignored. Attributes and elements that
+ * {@link ElementType} does not know are kept.
  */
 public final class XmlElement {
 
@@ -23,11 +23,11 @@ public final class XmlElement {
     private final int line;
 
     /**
-     * A checked element of a type that JCCL knows.
+     * Makes an element of a type that JCCL knows, and checks it.
      *
-     * @param children what it contains; those of {@link ElementType#UNKNOWN} are kept apart
-     * @param line the line it came from, 0 where it was made by a program
-     * @throws TopologyException if an attribute or a child does not belong here, is missing, or has a bad value
+     * @param children its children; those of {@link ElementType#UNKNOWN} are stored separately
+     * @param line its line in the file, 0 if a program made it
+     * @throws TopologyException if an attribute or a child is not allowed here, is missing, or has a bad value
      */
     public XmlElement(ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {
         this(type, type.tag(), attributes, children, line);
@@ -56,9 +56,9 @@ public final class XmlElement {
     }
 
     /**
-     * An element of a name that JCCL does not know.
+     * Makes an element whose name JCCL does not know.
      *
-     * @param children all unknown too
+     * @param children its children, all unknown too
      * @throws TopologyException if a name, a value or a child cannot be kept
      */
     static XmlElement unknown(String tag, Map<String, String> attributes, List<XmlElement> children, int line) {
@@ -91,37 +91,35 @@ public final class XmlElement {
         }
     }
 
-    /** What kind of element this is. */
     public ElementType type() {
         return type;
     }
 
-    /** The element's name in XML. */
     public String tag() {
         return tag;
     }
 
-    /** Whether JCCL does not know the name of this element. */
+    /** Returns true if JCCL does not know the name of this element. */
     public boolean isUnknown() {
         return type == ElementType.UNKNOWN;
     }
 
-    /** The attributes in their order, as they were spelt. */
+    /** Returns the attributes in their order and original spelling. */
     public Map<String, String> attributes() {
         return attributes;
     }
 
-    /** What this element contains, in order, without what is unknown. */
+    /** Returns the known children in their order. */
     public List<XmlElement> children() {
         return children;
     }
 
-    /** The elements in this one whose names JCCL does not know, in order. */
+    /** Returns the children whose names JCCL does not know, in their order. */
     public List<XmlElement> unknown() {
         return unknown;
     }
 
-    /** The children of one type, in order. */
+    /** Returns the children of one type in their order. */
     public List<XmlElement> children(ElementType childType) {
         List<XmlElement> found = new ArrayList<>();
         for (XmlElement child : children) {
@@ -132,52 +130,57 @@ public final class XmlElement {
         return found;
     }
 
-    /** The line this element came from, 0 where it was made by a program. */
+    /** Returns the line of this element in the file, 0 if a program made it. */
     public int line() {
         return line;
     }
 
-    /** An attribute as text. */
+    /** Returns an attribute as text; empty if the element does not have it. */
     public Optional<String> text(String attribute) {
         return Optional.ofNullable(attributes.get(attribute));
     }
 
-    /** An attribute as a whole number. */
+    /** Returns an attribute as a whole number; {@code otherwise} if the element does not have it. */
     public int integer(String attribute, int otherwise) {
         String value = attributes.get(attribute);
         return value == null ? otherwise : Integer.parseInt(value);
     }
 
-    /** An attribute as a decimal number. */
+    /** Returns an attribute as a decimal number; {@code otherwise} if the element does not have it. */
     public double number(String attribute, double otherwise) {
         String value = attributes.get(attribute);
         return value == null ? otherwise : Double.parseDouble(value);
     }
 
-    /** An attribute as a yes or no. */
+    /** Returns true if an attribute has the value 1. */
     public boolean flag(String attribute) {
         return "1".equals(attributes.get(attribute));
     }
 
-    /** A hexadecimal attribute; values of 64 bits come out as the same bits. */
+    /**
+     * Returns a hexadecimal attribute as an unsigned 64-bit value; {@code otherwise} if the element does not have it.
+     */
     public long hex(String attribute, long otherwise) {
         String value = attributes.get(attribute);
         return value == null ? otherwise : Long.parseUnsignedLong(value.substring(2), 16);
     }
 
-    /** Line and element, for messages. */
+    /** Returns line and name of the element, for messages. */
     public String where() {
         return "line=" + line + " element=<" + tag + ">";
     }
 
-    /** This element with other children; the unknown ones stay. */
+    /** Returns this element with other children; its unknown children stay. */
     public XmlElement withChildren(List<XmlElement> others) {
         List<XmlElement> all = new ArrayList<>(others);
         all.addAll(unknown);
         return new XmlElement(type, tag, attributes, all, line);
     }
 
-    /** What can be shown of text from an untrusted file: no control characters, nor such as turn the line round. */
+    /**
+     * Returns text from an untrusted file in a form that is safe to print: shortened, and without control characters or
+     * characters that change the writing direction.
+     */
     public static String printable(String text) {
         String head = text.length() > 60 ? text.substring(0, 60) + "…" : text;
         return head.replaceAll("[\\p{Cc}\\p{Cf}]", "?");

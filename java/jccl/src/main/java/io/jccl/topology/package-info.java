@@ -1,5 +1,6 @@
 /**
- * What a host is made of: its description as XML, its detection, the graph of nodes and links, and the paths in it.
+ * Describes the hardware of a host: detects it, reads and writes it as XML, builds the graph of its nodes and links,
+ * and finds the paths between them.
  *
  * <pre>
  *  nvml ──ManagementLibrary─┐
