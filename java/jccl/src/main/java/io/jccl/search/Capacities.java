@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Everything on a host that several paths can share, numbered, with its GB/s: each directed link, and each direction
- * of a network port that several network devices are views of. Immutable.
+ * The resources of a host that several paths can share, numbered, with their bandwidth in GB/s: each directed link, and
+ * each direction of a network port that several network devices share. Immutable.
  */
 final class Capacities {
 
@@ -26,7 +26,7 @@ final class Capacities {
         this.topology = topology;
         for (int node = 0; node < topology.size(); node++) {
             for (Link link : topology.links(node)) {
-                // Of parallel links of different types the path takes the widest, which comes first.
+                // Parallel links differ in type; a path takes the widest of them, which comes first.
                 if (links.putIfAbsent(edge(node, link.to()), gbps.size()) == null) {
                     gbps.add(link.bandwidthGBps());
                 }
@@ -78,12 +78,12 @@ final class Capacities {
         return gbps.get(resource);
     }
 
-    /** The number of the link between two nodes. */
+    /** Returns the number of the link between two nodes. */
     int link(int from, int to) {
         return links.get(edge(from, to));
     }
 
-    /** What a path goes over; null if it leads nowhere. */
+    /** Returns the numbers of the resources that a path uses; null if there is no path. */
     int[] uses(NodePath path) {
         if (!path.exists()) {
             return null;
@@ -108,7 +108,10 @@ final class Capacities {
         return numbers;
     }
 
-    /** A path that starts at a device brings what its port receives; one that ends there takes what it sends. */
+    /**
+     * Adds the port of a network device, if devices share it: its receiving direction if a path starts at the device,
+     * its sending direction if a path ends there.
+     */
     private void addPort(List<Integer> uses, int node, boolean receives) {
         if (topology.node(node) instanceof Node.Net net) {
             Integer resource = ports.get(port(net, receives));

@@ -10,14 +10,14 @@ import java.util.function.IntUnaryOperator;
  * The channels of one kind, rings or trees, that were found on one host.
  *
  * @param pattern their shape
- * @param bwIntra GB/s of each channel between ranks of this host
- * @param bwInter GB/s of each channel to other hosts; equal to {@code bwIntra} where networks play no part
- * @param typeIntra the farthest that two neighbouring ranks are apart
- * @param typeInter the farthest that a rank is from the network it uses
- * @param crossNic whether a channel may leave by another network device than it came in by
- * @param orders per channel, all ranks of the host: the first takes what comes from other hosts, the last of a ring sends
- *     to them. Empty for one channel through the ranks in ascending order
- * @param rails per channel its network devices; empty where networks play no part
+ * @param bwIntra bandwidth of each channel between ranks of this host, in GB/s
+ * @param bwInter bandwidth of each channel to other hosts, in GB/s; equal to {@code bwIntra} if no networks are used
+ * @param typeIntra the farthest path type between two neighbouring ranks
+ * @param typeInter the farthest path type between a rank and its network device
+ * @param crossNic whether a channel may leave by another network device than the one by which it enters
+ * @param orders for each channel, all ranks of the host. The first rank receives from other hosts, and the last rank of
+ *     a ring sends to them. An empty list means one channel through the ranks in ascending order
+ * @param rails the network devices of each channel; empty if no networks are used
  */
 public record ChannelGraph(
         Pattern pattern,
@@ -29,7 +29,7 @@ public record ChannelGraph(
         List<List<Integer>> orders,
         List<Rail> rails) {
 
-    /** Takes copies, and checks what can be checked without knowing the ranks of the host. */
+    /** Copies the lists, and checks everything that does not require knowledge of the host's ranks. */
     public ChannelGraph {
         Objects.requireNonNull(pattern, "pattern");
         Objects.requireNonNull(typeIntra, "typeIntra");
@@ -58,17 +58,20 @@ public record ChannelGraph(
         return new ChannelGraph(pattern, bwIntra, bwInter, typeIntra, typeInter, crossNic, otherOrders, otherRails);
     }
 
-    /** The bandwidths and types without the orders: what a rank adds whose host's orders another one brings. */
+    /**
+     * Returns the bandwidths and types without orders. A rank contributes such a graph if another rank of its host
+     * contributes the orders.
+     */
     public ChannelGraph withoutOrders() {
         return with(List.of(), List.of());
     }
 
-    /** The same bandwidths and types on the channels of another graph. */
+    /** Returns the bandwidths and types of this graph on the channels of another. */
     public ChannelGraph along(ChannelGraph other) {
         return with(other.orders, other.rails);
     }
 
-    /** The same channels with other numbers for the ranks. */
+    /** Returns the same channels with other rank numbers. */
     public ChannelGraph renumbered(IntUnaryOperator rank) {
         return with(
                 orders.stream()
@@ -77,7 +80,10 @@ public record ChannelGraph(
                 rails);
     }
 
-    /** These channels at no more than what {@code other}, another rank of the same host, found. */
+    /**
+     * Returns these channels with the lower bandwidths and farther types of this graph and {@code other}, which another
+     * rank of the same host found.
+     */
     public ChannelGraph worst(ChannelGraph other) {
         return new ChannelGraph(
                 pattern,
@@ -90,7 +96,7 @@ public record ChannelGraph(
                 rails);
     }
 
-    /** The same channels through other ranks, at no more than so many GB/s each. */
+    /** Returns the same channels through other ranks, each with at most {@code maxGBps}. */
     ChannelGraph through(List<List<Integer>> others, double maxGBps) {
         return new ChannelGraph(
                 pattern,
@@ -103,17 +109,17 @@ public record ChannelGraph(
                 rails);
     }
 
-    /** The number of channels; at least one. */
+    /** Returns the number of channels; at least one. */
     public int channels() {
         return Math.max(1, orders.size());
     }
 
-    /** What all channels carry together between ranks of this host, in GB/s. */
+    /** Returns the bandwidth of all channels together between ranks of this host, in GB/s. */
     public double totalBandwidthGBps() {
         return bwIntra * channels();
     }
 
-    /** What all channels carry together to other hosts, in GB/s. */
+    /** Returns the bandwidth of all channels together to other hosts, in GB/s. */
     public double interBandwidthGBps() {
         return bwInter * channels();
     }

@@ -10,21 +10,21 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds the channels of a host: routes through all ranks that together carry as much as the links allow, each the same.
- * What is claimed can be carried: on no directed link, nor on a network port that several devices share, do the channels
- * put more than its bandwidth. The search counts its steps, so that the same host gives the same channels everywhere.
- * By no network device come in and leave more channels than it allows ({@code maxconn}), even if fewer than asked for result.
- * Ranks that share a GPU follow one another on every channel.
+ * Finds the channels of a host: routes of equal bandwidth through all ranks that together use as much of the links as
+ * possible. The host can carry the resulting bandwidths: the channels overload no directed link and no network port
+ * that several devices share. The search counts its steps instead of time, so that equal hosts get equal channels
+ * everywhere. No network device carries more channels than its {@code maxconn}, counted for each direction, even if
+ * that leaves fewer channels than asked for. Ranks that share a GPU follow one another on every channel.
  *
- * <p>Not safe to share. See {@code docs/search.md} for how it works and how close it comes to the bound of the smallest
- * cut.
+ * <p>Not safe to share between threads. {@code docs/search.md} explains the algorithm and how close it comes to the
+ * bound of the smallest cut.
  */
 public final class ChannelSearch {
 
-    /** Crossing rails is only worth more than this share of bandwidth. */
+    /** Smallest relative gain of bandwidth for which rings cross rails. */
     private static final double WORTH_CROSSING = 1e-3;
 
-    /** More channels, or a simpler tree, only for more than this share of bandwidth. */
+    /** Smallest relative gain of bandwidth for which a later tree pattern is chosen. */
     private static final double WORTH_MORE = 1e-6;
 
     private static final double EQUAL = 1e-9;
@@ -40,7 +40,7 @@ public final class ChannelSearch {
     private long steps;
     private boolean reached;
 
-    /** A search on one host. */
+    /** Prepares a search on one host. */
     public ChannelSearch(NodePaths paths, SearchOptions options) {
         this.gpus = SharedGpus.of(paths.topology());
         this.groups = HostGroups.of(gpus.distinct());
@@ -52,7 +52,7 @@ public final class ChannelSearch {
         this.nets = options.networks() ? usableNets() : List.of();
     }
 
-    /** A search on the same host, reduced as this one's. */
+    /** Prepares a search on the same, equally reduced host. */
     private ChannelSearch(ChannelSearch other, SearchOptions options) {
         this.gpus = other.gpus;
         this.groups = other.groups;
@@ -72,9 +72,10 @@ public final class ChannelSearch {
     }
 
     /**
-     * Trees that go with rings, one for each: the best of balanced trees, split trees and chains; of equals the first.
+     * Returns trees that go with rings, as many as there are rings. Chooses the best of balanced trees, split trees and
+     * chains; if they are equally good, the first of these.
      *
-     * @param rings what was found for {@link Pattern#RING}
+     * @param rings the result for {@link Pattern#RING}
      */
     public ChannelGraph searchTree(ChannelGraph rings) {
         SearchOptions asMany = options.withChannels(rings.channels());
@@ -99,8 +100,9 @@ public final class ChannelSearch {
     }
 
     /**
-     * Chains to a network that reduces, whose first rank exchanges data with it, where only some of the host's devices lead there
-     * ({@code coll}). Else those of trees use them already.
+     * Returns chains to a network that reduces; the first rank of a chain exchanges data with the network. Empty unless
+     * some, but not all, of the host's network devices lead to such a network ({@code coll}): if all do, the chains of
+     * trees already use them.
      */
     public Optional<ChannelGraph> searchChains() {
         List<Integer> reducing = nets.stream()
@@ -113,15 +115,18 @@ public final class ChannelSearch {
     }
 
     /**
-     * Channels of one pattern through all endpoints of the host.
+     * Returns channels of one pattern through all endpoints of the host.
      *
-     * @throws IllegalArgumentException if no rank lives on this host, or two cannot reach each other
+     * @throws IllegalArgumentException if the host has no ranks, or two ranks cannot reach each other
      */
     public ChannelGraph search(Pattern pattern) {
         return ofAllRanks(found(pattern));
     }
 
-    /** The channels that given routes through {@link #ranks} and {@link #nets} make, at what these carry. */
+    /**
+     * Returns the channels of given routes through {@link #ranks} and {@link #nets}, with the bandwidth that the host
+     * can carry on them.
+     */
     ChannelGraph given(Pattern pattern, List<Route> routes) {
         Traffic traffic = new Traffic(paths, capacities, pattern, ranks, nets, false, this::shares);
         Packing packing = new Packing(traffic);
@@ -131,22 +136,25 @@ public final class ChannelSearch {
                 .assemble(pattern, new Ladder.Best(routes, packing.total())));
     }
 
-    /** The nodes of the ranks that are searched, of several on one GPU the first. */
+    /** Returns the nodes of the ranks that are searched; of several ranks on one GPU only the first. */
     List<Node> ranks() {
         return ranks.stream().map(topology::node).toList();
     }
 
-    /** The network devices that channels may use; empty where networks play no part. */
+    /** Returns the network devices that channels may use; empty if no networks are used. */
     List<Node.Net> nets() {
         return nets.stream().map(net -> (Node.Net) topology.node(net)).toList();
     }
 
-    /** Whether data gets from one of {@link #ranks} to another and back, by their places. */
+    /** Returns true if data can travel between two of {@link #ranks}, given by index, in both directions. */
     boolean joined(int rank, int other) {
         return joinedNodes(ranks.get(rank), ranks.get(other));
     }
 
-    /** Whether data gets from one of {@link #nets} to one of {@link #ranks} and back, by their places. */
+    /**
+     * Returns true if data can travel between one of {@link #nets} and one of {@link #ranks}, given by index, in both
+     * directions.
+     */
     boolean reaches(int net, int rank) {
         return joinedNodes(nets.get(net), ranks.get(rank));
     }
@@ -155,7 +163,7 @@ public final class ChannelSearch {
         return paths.path(node, other).exists() && paths.path(other, node).exists();
     }
 
-    /** Through those ranks that stand for all. */
+    /** Searches channels through the representative ranks. */
     private ChannelGraph found(Pattern pattern) {
         if (ranks.isEmpty()) {
             throw new IllegalArgumentException(
@@ -178,7 +186,7 @@ public final class ChannelSearch {
         if (groups.reduces()) {
             graph = graph.through(groups.expand(graph.orders()), groups.minGBpsOfOthers() / graph.channels());
         }
-        // Their memory bounds the search already.
+        // The search result already respects the bandwidth of GPU memory.
         return gpus.any()
                 ? graph.through(gpus.expand(graph.orders(), graph.crossNic()), Double.POSITIVE_INFINITY)
                 : graph;
@@ -188,12 +196,12 @@ public final class ChannelSearch {
         return gpus.shares(Topology.rankOf(topology.node(node)));
     }
 
-    /** How many steps the last search took. */
+    /** Returns the number of steps that the last search took. */
     public long steps() {
         return steps;
     }
 
-    /** The steps that the search of one pattern takes at most. */
+    /** Returns the largest number of steps that the search of one pattern takes. */
     public long maxSteps() {
         return Math.max(options.steps(), 2 * RouteFinder.stepsOfFirst(ranks.size(), nets.size()));
     }

@@ -4,39 +4,41 @@ import java.util.Arrays;
 import java.util.function.IntPredicate;
 
 /**
- * What each part of a route costs at present. An entry is where a route enters the host: one for each
- * network device, or a single one where networks play no part or a channel may leave by another device than it came by.
+ * The present costs of the parts of a route. An entry is the way by which a route enters the host. There is one entry
+ * for each network device, or a single one if no networks are used or a channel may leave by another device than the
+ * one by which it enters.
  */
 final class Costs {
 
-    /** The cost of what cannot be: no sum of others reaches it. */
+    /** Cost of an impossible part; larger than any sum of possible costs. */
     static final double IMPOSSIBLE = 1e30;
 
     final int ranks;
     final int entries;
     final boolean closed;
-    /** From rank to rank, row by row. */
+    /** Cost from rank to rank, row by row. */
     final double[] edge;
 
     final double[][] first;
     final double[][] second;
     final double[][] last;
-    /** By first rank: whether it brings the costs of the second. */
+    /** By first rank: whether its cost includes that of the second rank. */
     final boolean[] bringsSecond;
 
     private final int[][] netIn;
     private final int[][] netOut;
 
-    /** What a load costs, and how much a distance counts beside it. */
+    /** Computes the cost of a load; the distance breaks ties. */
     interface Pricing {
         double of(Load load, int distance);
     }
 
     /**
-     * Costs at present prices.
+     * Computes all costs at present prices.
      *
-     * @param open whether a route may come in by a network device
-     * @param openOut whether it may leave by it, if it need not be the same
+     * @param open whether a route may enter by a network device
+     * @param openOut whether a route may leave by a network device; ignored if a route leaves by the device by which it
+     *     enters
      */
     Costs(Traffic traffic, Pricing pricing, IntPredicate open, IntPredicate openOut) {
         ranks = traffic.ranks();
@@ -101,12 +103,12 @@ final class Costs {
         return edge[from * ranks + to];
     }
 
-    /** What the second rank of a route costs beside its edges. */
+    /** Returns the cost of the second rank of a route in addition to the costs of the edges. */
     double second(int entry, int first, int rank) {
         return bringsSecond[first] ? 0 : second[entry][rank];
     }
 
-    /** What a whole route costs. */
+    /** Returns the cost of a whole route. */
     double total(int[] order, int entry) {
         double total = first[entry][order[0]]
                 + second(entry, order[0], order[Math.min(1, ranks - 1)])
@@ -117,12 +119,12 @@ final class Costs {
         return closed ? total + edge[order[ranks - 1] * ranks + order[0]] : total;
     }
 
-    /** The route with these ranks and this entry. */
+    /** Returns the route with these ranks and this entry. */
     Route route(int[] order, int entry) {
         return new Route(order, netIn[entry][order[0]], netOut[entry][order[ranks - 1]]);
     }
 
-    /** This order of ranks with its cheapest entry; null if there is none. */
+    /** Returns this order of ranks with its cheapest entry; null if no entry is possible. */
     Route enteringBest(int[] order) {
         int best = 0;
         for (int entry = 1; entry < entries; entry++) {
@@ -141,7 +143,7 @@ final class Costs {
         return min;
     }
 
-    /** The lowest cost of entering and leaving. */
+    /** Returns a lower bound of the cost of entering and leaving. */
     double minEnds(int entry) {
         return Arrays.stream(first[entry]).min().orElseThrow()
                 + minSecond(entry)

@@ -9,11 +9,12 @@ import java.util.Map;
 import java.util.function.BiPredicate;
 
 /**
- * What no set of channels can exceed. Every ring enters and leaves every part of a host that holds some of its ranks,
- * so the links into the smallest such part are a bound, and those out of it too. Found by the largest flows between
- * ranks. Where networks take part, all flows from outside to each rank and back are a bound; and every route leads from
- * one of any two ranks to the other, in one direction or the other. Flows split at will and pass through anything: the
- * bound can lie above what fixed paths allow.
+ * Computes an upper bound for the bandwidth of any set of channels. Every ring enters and leaves every part of a host
+ * that contains some of its ranks. So the links into the part with the least bandwidth are a bound, and the links out
+ * of it are one too. Largest flows between ranks find these parts. If networks take part, the largest flow from outside
+ * to each rank is a bound, and so is the flow back. In addition, every route leads from one of any two ranks to the
+ * other, in one of the two directions. Flows can split and pass through any node, so the bound can be higher than fixed
+ * paths allow.
  */
 public final class CutBound {
 
@@ -47,7 +48,7 @@ public final class CutBound {
         }
     }
 
-    /** From outside through each port to the devices that are views of it, and back. */
+    /** Connects the outside to each port, and each port to the devices that share it, in both directions. */
     private void addOutside(double unbounded) {
         Map<List<Long>, Integer> ports = new HashMap<>();
         for (int node = 0; node < topology.size(); node++) {
@@ -75,18 +76,19 @@ public final class CutBound {
     }
 
     /**
-     * The bound in GB/s for all rings of a host together; infinite where there is nothing to cross.
+     * Returns the bound in GB/s for all rings of a host together; infinite if the host has a single endpoint and no
+     * networks are used.
      *
-     * @param networks whether rings come from networks and leave by them
+     * @param networks whether rings enter from networks and leave to them
      */
     public static double ofRings(Topology topology, boolean networks) {
         return new CutBound(topology, networks, (from, to) -> true, new StepBudget(Long.MAX_VALUE)).rings(networks);
     }
 
     /**
-     * The bound in GB/s for what one kind of traffic can reach, over those links only that it uses anywhere; what the
-     * steps do not suffice for is not a bound. For trees it is bandwidth in one direction: a chain may begin on either
-     * side of a cut, and has one link less than it has ranks.
+     * Returns the bound in GB/s for one kind of traffic, over only those links that it can use. A flow for which the
+     * steps do not suffice is ignored. The bound for trees is the bandwidth in one direction: a chain may begin on
+     * either side of a cut, and has one link less than it has ranks.
      */
     static double of(Topology topology, Capacities capacities, Traffic traffic, StepBudget budget) {
         boolean[] used = traffic.used();
@@ -122,7 +124,10 @@ public final class CutBound {
         return min;
     }
 
-    /** No flow from one rank to another passes the outside. */
+    /**
+     * Returns the smallest sum of the flows from the first rank to another and back. These flows do not pass through
+     * the outside.
+     */
     private double bothDirections() {
         double min = Double.POSITIVE_INFINITY;
         for (int end : ends.subList(1, ends.size())) {

@@ -4,17 +4,20 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * The cheapest of all routes by dynamic programming over sets of visited ranks (Held and Karp). Of routes that cost the
- * same, one that keeps neighbours together and takes low ranks first. Not safe to share: it keeps its table.
+ * Finds the cheapest of all routes by dynamic programming over sets of visited ranks (Held and Karp). Of routes with
+ * equal costs, it chooses one that keeps neighbours together and visits low ranks first. Not safe to share between
+ * threads, because it reuses its table.
  */
 final class ExactRoutes implements RouteFinder {
 
-    /** Costs closer than this, relatively, are equal: sums of the same numbers in another order differ by rounding. */
+    /**
+     * Relative difference below which costs are equal: sums of the same numbers in another order differ by rounding.
+     */
     private static final double EQUAL = 1e-12;
 
     private final int ranks;
     private final int all;
-    /** By visited set and last rank: what is left to pay until the end. */
+    /** Cost of the remaining route, by visited set and last rank. */
     private final double[] rest;
 
     ExactRoutes(int ranks) {
@@ -111,7 +114,10 @@ final class ExactRoutes implements RouteFinder {
         }
     }
 
-    /** Of next ranks that cost the same in the end, the one that costs least now: neighbours stay together. */
+    /**
+     * Returns the cheapest order from a rank on. Of next ranks with equal total costs, it takes the one with the lowest
+     * cost of the next edge, so that neighbours stay together.
+     */
     private int[] follow(Costs costs, double[] second, int from) {
         int[] order = new int[ranks];
         order[0] = from;

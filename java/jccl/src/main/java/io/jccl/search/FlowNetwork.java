@@ -6,10 +6,10 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 
-/** Directed arcs with widths, and the largest flow between two nodes (Edmonds and Karp). */
+/** A network of directed arcs with widths. Computes the largest flow between two nodes (Edmonds and Karp). */
 final class FlowNetwork {
 
-    /** Less than this share of the widest arc counts as nothing: what rounding leaves. */
+    /** Share of the widest arc below which a remaining width is a rounding error and counts as zero. */
     private static final double NOTHING = 1e-12;
 
     private final List<List<Integer>> arcsOf = new ArrayList<>();
@@ -21,7 +21,10 @@ final class FlowNetwork {
         return arcsOf.size() - 1;
     }
 
-    /** Arcs come in pairs; the second is the reverse, of no width of its own. */
+    /**
+     * Adds an arc and its reverse. The reverse of an arc has the arc's number with the lowest bit inverted, and starts
+     * with width 0.
+     */
     void addArc(int from, int to, double gbps) {
         arcsOf.get(from).add(target.size());
         target.add(to);
@@ -31,12 +34,14 @@ final class FlowNetwork {
         width.add(0.0);
     }
 
-    /** The largest flow, or infinity if the steps do not suffice to know it. */
+    /** Returns the largest flow, or infinity if the steps do not suffice to compute it. */
     double largest(int from, int to, StepBudget budget) {
         return largestWithout(-1, from, to, budget);
     }
 
-    /** Likewise, but not through one of the nodes. */
+    /**
+     * Returns the largest flow that does not pass through node {@code closed}, or infinity if the steps do not suffice.
+     */
     double largestWithout(int closed, int from, int to, StepBudget budget) {
         double[] left = new double[width.size()];
         double widest = 0;

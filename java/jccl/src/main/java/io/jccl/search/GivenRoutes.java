@@ -9,10 +9,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** A graph of a file as routes over one host, checked against what that host has. */
+/** Converts a graph of a file into routes over one host, and checks it against that host. */
 final class GivenRoutes {
 
-    /** Bandwidths that differ by less are equal: sums of the same numbers in another order differ by rounding. */
+    /**
+     * Relative difference below which bandwidths are equal: sums of the same numbers in another order differ by
+     * rounding.
+     */
     private static final double EQUAL = 1e-9;
 
     private static final int MAX_CHANNELS = 64;
@@ -25,7 +28,7 @@ final class GivenRoutes {
     private final List<Node.Net> nets;
     private final SearchOptions.CrossNic crossNic;
 
-    /** @param patterns those that make sense here */
+    /** @param patterns the patterns that are allowed here */
     GivenRoutes(XmlElement graph, List<Pattern> patterns, ChannelSearch host, SearchOptions.CrossNic crossNic) {
         this.graph = new GraphElement(graph);
         this.host = host;
@@ -45,7 +48,7 @@ final class GivenRoutes {
                                         .toList()));
     }
 
-    /** Empty where the graph has no channels: then they are searched, as NCCL does. */
+    /** Returns the channels of the graph. Empty if the graph has none: then they are searched, as in NCCL. */
     Optional<GivenChannels> channels() {
         List<XmlElement> channels = graph.element().unknown();
         if (graph.integer("nchannels", 0, MAX_CHANNELS) != channels.size()) {
@@ -156,7 +159,7 @@ final class GivenRoutes {
         }
     }
 
-    /** At what the file says, but no more than the host carries. */
+    /** Returns the channels with the bandwidths of the file, limited to those that the host carries. */
     private GivenChannels bounded(ChannelGraph carried) {
         double intra = graph.gbps("speedintra");
         double inter = nets.isEmpty() ? intra : Math.min(intra, graph.gbps("speedinter"));

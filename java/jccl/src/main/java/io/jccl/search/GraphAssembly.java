@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** Turns routes into channels, and measures what each carries. */
+/** Converts routes into channels, and computes their bandwidths and path types. */
 final class GraphAssembly {
 
     private final NodePaths paths;
@@ -19,7 +19,7 @@ final class GraphAssembly {
     private final List<Integer> nets;
     private final double maxGBps;
 
-    /** @param maxGBps what all channels carry together at most, whatever the links leave them */
+    /** @param maxGBps limit of all channels' total bandwidth in addition to the links */
     GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets, double maxGBps) {
         this.paths = paths;
         this.traffic = traffic;
@@ -75,7 +75,7 @@ final class GraphAssembly {
         return (Node.Net) paths.topology().node(nets.get(net));
     }
 
-    /** What a tree can carry inside the host while its share of the network is {@code each}. */
+    /** Returns the bandwidth of a tree inside the host while it exchanges {@code each} GB/s with the network. */
     private double spareInside(List<Route> routes, double each) {
         Packing packing = new Packing(traffic);
         packing.reset(routes);

@@ -4,7 +4,7 @@ import io.jccl.topology.TopologyException;
 import io.jccl.topology.XmlElement;
 import java.util.List;
 
-/** An element of a file of graphs, with checks of its attributes. */
+/** An element of a graph file, with checks of its attributes. */
 record GraphElement(XmlElement element) {
 
     private static final String HEX = "0x";
@@ -27,14 +27,14 @@ record GraphElement(XmlElement element) {
                 element.where() + " " + attribute + "=\"" + XmlElement.printable(text(attribute)) + "\": " + expected);
     }
 
-    /** A whole number, decimal or with a leading 0x as NCCL has written them since 2.24. */
+    /** Returns a whole number, decimal or with a leading 0x. NCCL has written the latter since 2.24. */
     int integer(String attribute, int min, int max) {
         String text = text(attribute);
         long value = -1;
         try {
             value = text.startsWith(HEX) ? Long.parseLong(text.substring(HEX.length()), 16) : Long.parseLong(text);
         } catch (NumberFormatException e) {
-            // Refused below: no limit admits -1.
+            // The value stays -1, which the check below refuses.
         }
         if (value < min || value > max) {
             throw wrong(attribute, "expected a whole number from " + min + " to " + max);
@@ -42,13 +42,13 @@ record GraphElement(XmlElement element) {
         return (int) value;
     }
 
-    /** A bandwidth. */
+    /** Returns a bandwidth in GB/s. */
     double gbps(String attribute) {
         double value = 0;
         try {
             value = Double.parseDouble(text(attribute));
         } catch (NumberFormatException e) {
-            // Refused below.
+            // The value stays 0, which the check below refuses.
         }
         if (!(value > 0) || value > 1e9) {
             throw wrong(attribute, "expected GB/s, more than 0 and at most 1e9");

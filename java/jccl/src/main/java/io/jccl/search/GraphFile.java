@@ -19,15 +19,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Channels over GPUs that a file gives ({@code JCCL_GRAPH_FILE}), in the form in which NCCL writes and reads them: graph 0 is
- * the ring, graph 1 the tree, and further ones are for hardware that JCCL drives without channels of their own. What the
- * file leaves out is searched. Immutable.
+ * Reads the channels over GPUs from a file ({@code JCCL_GRAPH_FILE}) in NCCL's format. Graph 0 is the ring, graph 1 the
+ * tree. Further graphs are for hardware that JCCL drives without channels of their own. Channels that the file omits
+ * are searched. Immutable.
  */
 public final class GraphFile {
 
     static final String VERSION = "1";
 
-    /** By pattern: the number of its graph, and what the file calls it. */
+    /** NCCL's number of each pattern, as in the attribute {@code pattern}. */
     static final Map<Pattern, Integer> NUMBERS =
             Map.of(Pattern.BALANCED_TREE, 1, Pattern.SPLIT_TREE, 2, Pattern.TREE, 3, Pattern.RING, 4);
 
@@ -37,7 +37,7 @@ public final class GraphFile {
     private static final int DIGEST_BYTES = 8;
 
     private final String source;
-    private final boolean ofNccl; // what does not fit the host is a warning
+    private final boolean ofNccl; // if true, a file that does not fit the host only causes a warning
     private final XmlElement root;
     private final String digest;
 
@@ -49,9 +49,11 @@ public final class GraphFile {
     }
 
     /**
-     * The file that the settings name, if they name one. A file under NCCL's name that is of no use is a warning.
+     * Reads the file that the settings name. If an NCCL variable names the file and it is not usable, logs a warning
+     * and returns empty.
      *
-     * @throws TopologyException if it is not of this form, and stands under JCCL's name
+     * @return empty if the settings name no file
+     * @throws TopologyException if the file does not have this format and a JCCL setting names it
      */
     public static Optional<GraphFile> of(Settings settings) {
         Origin origin = settings.origin(TopologySettings.GRAPH_FILE);
@@ -70,7 +72,6 @@ public final class GraphFile {
         LoggedOnce.warn(GraphFile.class, e.getMessage() + ". The file is ignored, and channels are searched instead");
     }
 
-    /** Reads a file. */
     private static GraphFile read(Path file, Origin origin) {
         String source = origin.name() + "=\"" + file + "\"";
         try (InputStream in = Files.newInputStream(file)) {
@@ -81,9 +82,9 @@ public final class GraphFile {
     }
 
     /**
-     * Reads text.
+     * Reads a text.
      *
-     * @param source what to call it in errors
+     * @param source the name of the text in error messages
      */
     public static GraphFile read(byte[] text, String source) {
         return read(text, source, false);
@@ -111,22 +112,22 @@ public final class GraphFile {
                 e);
     }
 
-    /** Where it was read. */
+    /** Returns the setting and the path of the file. */
     public String source() {
         return source;
     }
 
-    /** Differs between files of different content. */
+    /** Returns a digest that differs between files of different content. */
     public String digest() {
         return digest;
     }
 
-    /** The rings of a host's GPUs; empty where the file gives none. */
+    /** Returns the rings of a host's GPUs; empty if the file contains none. */
     public Optional<GivenChannels> rings(ChannelSearch host, SearchOptions.CrossNic crossNic) {
         return channels(RING, List.of(Pattern.RING), host, crossNic);
     }
 
-    /** The trees likewise. */
+    /** Returns the trees of a host's GPUs; empty if the file contains none. */
     public Optional<GivenChannels> trees(ChannelSearch host, SearchOptions.CrossNic crossNic) {
         return channels(TREE, List.of(Pattern.BALANCED_TREE, Pattern.SPLIT_TREE, Pattern.TREE), host, crossNic);
     }

@@ -9,11 +9,11 @@ import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
 
-/** Writes channels over GPUs as text that {@link GraphFile} reads back to equal ones, and that NCCL reads. */
+/** Writes channels over GPUs as text that {@link GraphFile} reads back as equal channels, and that NCCL reads too. */
 public final class GraphFileWriter {
 
     private final StringBuilder text = new StringBuilder();
-    /** By rank; of ranks that share a GPU only the first. */
+    /** Device numbers by rank; contains only the first of several ranks on one GPU. */
     private final Map<Integer, Integer> devOfRank = new HashMap<>();
 
     private GraphFileWriter(Topology topology) {
@@ -35,8 +35,8 @@ public final class GraphFileWriter {
     /**
      * Writes the channels of a host.
      *
-     * @param topology of that host, as it was searched
-     * @throws TopologyException if some rank's endpoint is no GPU with a number
+     * @param topology the topology of the host on which they were searched
+     * @throws TopologyException if the endpoint of a rank is not a GPU with a known number
      */
     public static String write(ChannelGraph rings, ChannelGraph trees, Topology topology) {
         GraphFileWriter writer = new GraphFileWriter(topology);

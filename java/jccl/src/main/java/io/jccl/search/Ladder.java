@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Tries one number of routes after the other, few and one for each network device first, until the bound is reached or
- * the steps are spent.
+ * Tries different numbers of routes until the bound is reached or the steps are spent. Small numbers and one route per
+ * network device come first.
  */
 final class Ladder {
 
@@ -20,17 +20,17 @@ final class Ladder {
     private final StepBudget budget;
     private final double bound;
     private final double maxGBps;
-    /** Whether some network device may carry fewer channels than there may be. */
+    /** Whether some network device may carry fewer channels than the options allow. */
     private final boolean scarce;
 
     private final int minChannels;
     private final int maxChannels;
 
     /**
-     * What was found.
+     * The best routes found.
      *
-     * @param routes every one with the same bandwidth
-     * @param total GB/s of all together; of mirrored routes, in one direction
+     * @param routes routes of equal bandwidth
+     * @param total bandwidth of all routes together in GB/s; for mirrored routes, in one direction
      */
     record Best(List<Route> routes, double total) {
 
@@ -40,8 +40,8 @@ final class Ladder {
     }
 
     /**
-     * @param bound what no routes exceed: reaching it ends the search
-     * @param maxGBps what routes carry at most, whatever the links leave them; infinite if nothing else bounds them
+     * @param bound upper bound of the total bandwidth; the search ends when it is reached
+     * @param maxGBps limit of the total bandwidth in addition to the links; infinite if there is none
      */
     Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound, double maxGBps) {
         this.traffic = traffic;
@@ -60,7 +60,9 @@ final class Ladder {
         this.minChannels = Math.min(options.minChannels(), maxChannels);
     }
 
-    /** The best routes; the fewest of equals. Null if there is no route. */
+    /**
+     * Returns the best routes, and of equally good results the one with the fewest routes; null if there is no route.
+     */
     Best climb() {
         RouteFinder finder = RouteFinder.forRanks(traffic.ranks());
         long forFirst = RouteFinder.stepsOfFirst(traffic.ranks(), traffic.nets());
@@ -71,7 +73,7 @@ final class Ladder {
         }
         Best best = null;
         for (int count : rungs) {
-            // What is left is shared in proportion: every further route has to be found.
+            // Each number of routes gets steps in proportion to it, because every further route has to be found.
             long share = Math.max(best == null ? forFirst : 0, budget.left() / weight * count);
             weight -= count;
             Packer.Found packed = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
@@ -95,12 +97,18 @@ final class Ladder {
                 || tooFew(best) && found.routes.size() > best.routes.size() && found.total >= best.total * (1 - EQUAL);
     }
 
-    /** Where network devices are scarce, copies may find none: then so many routes should be found in the first place. */
+    /**
+     * Returns true if network devices are scarce and the routes are too few. Copies of routes may find no free device
+     * then, so enough different routes must be found.
+     */
     private boolean tooFew(Best best) {
         return scarce && best.routes.size() * traffic.channelsPerRoute() < minChannels;
     }
 
-    /** As many channels as options ask for; where there are other network devices, over these too. */
+    /**
+     * Copies the routes to get as many channels as the options ask for. If there are several network devices, the
+     * copies are spread over them.
+     */
     private Best copied(Best best, RouteFinder finder) {
         for (int copies = copies(best); copies > 1; copies--) {
             List<Route> all = new ArrayList<>();
@@ -123,14 +131,14 @@ final class Ladder {
         int found = best.routes.size() * traffic.channelsPerRoute();
         double total = best.total * traffic.channelsPerRoute();
         int useful = (int) Math.min(maxChannels, Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
-        // An even number of channels divides better, among trees and among hosts.
+        // An even number of channels divides better among trees and among hosts.
         useful += useful > 1 && (useful * found) % 2 == 1 ? 1 : 0;
         int min = (minChannels + found - 1) / found;
         int max = maxChannels / found;
         return Math.max(1, Math.max(scarce ? Math.min(min, max) : min, Math.min(useful, max)));
     }
 
-    /** The numbers of routes of which a whole number of copies gives an allowed number of channels. */
+    /** Returns the numbers of routes to try: a whole number of copies of them must be an allowed number of channels. */
     private List<Integer> rungs() {
         int channelsPerRoute = traffic.channelsPerRoute();
         int perNet = traffic.nets() / channelsPerRoute;

@@ -1,16 +1,17 @@
 package io.jccl.search;
 
 /**
- * What one part of a channel puts on resources, in multiples of the channel's bandwidth. A resource may occur twice.
+ * The load of one part of a channel on resources, in multiples of the channel's bandwidth. A resource may occur twice.
+ * A null load stands for an impossible part.
  *
  * @param resources numbers of {@link Capacities}
- * @param weights how much of the channel's bandwidth goes over each
+ * @param weights for each resource, the share of the channel's bandwidth that it carries
  */
 record Load(int[] resources, double[] weights) {
 
     static final Load NONE = new Load(new int[0], new double[0]);
 
-    /** All resources with the same weight, their numbers moved by {@code offset}. */
+    /** Returns a load with the same weight on all resources; {@code offset} is added to their numbers. */
     static Load of(int[] resources, double weight, int offset) {
         int[] moved = new int[resources.length];
         double[] weights = new double[resources.length];
@@ -21,7 +22,7 @@ record Load(int[] resources, double[] weights) {
         return new Load(moved, weights);
     }
 
-    /** Both together; null, which stands for what cannot be, if either is. */
+    /** Returns the sum of two loads; null if one of them is null. */
     static Load both(Load one, Load other) {
         if (one == null || other == null) {
             return null;

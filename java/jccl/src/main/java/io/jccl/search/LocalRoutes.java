@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Routes for more ranks than can be tried in all orders: from neighbour to cheapest neighbour, then improved by moving
- * and reversing segments of ranks as long as that helps. Holds no state.
+ * Finds routes for more ranks than can be tried in all orders. It goes from each rank to the cheapest unvisited one,
+ * then improves the route by moving and reversing segments while that helps. Stateless.
  */
 final class LocalRoutes implements RouteFinder {
 
-    /** Entries that are tried, the cheapest first. */
+    /** Number of entries to try, the cheapest first. */
     private static final int ENTRIES = 2;
 
     private static final double BETTER = 1e-9;

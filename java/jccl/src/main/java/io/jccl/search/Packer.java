@@ -6,14 +6,14 @@ import java.util.function.Function;
 
 /**
  * Finds routes that together carry as much as possible. Each route in turn is removed and placed again where it now
- * costs least; when that leads no further, a few at a time are placed again at perturbed prices. In the end routes are
- * shortened where that costs no bandwidth.
+ * costs least. When that gains nothing more, a few routes at a time are placed again at perturbed prices. At the end,
+ * routes are shortened if that costs no bandwidth.
  */
 final class Packer {
 
     private static final double BETTER = 1e-9;
     private static final double ROUNDING = 1e-12;
-    /** So many perturbations without gain, and the search ends. */
+    /** Number of perturbations without gain after which the search ends. */
     private static final int MAX_STALE = 24;
 
     private static final int MAX_PERTURBED = 3;
@@ -28,14 +28,14 @@ final class Packer {
     private final RandomNumbers random = new RandomNumbers();
 
     /**
-     * Routes, and what they carry.
+     * Routes and their bandwidth.
      *
-     * @param routes every one with the same bandwidth
-     * @param total GB/s of all together
+     * @param routes routes of equal bandwidth
+     * @param total bandwidth of all routes together in GB/s
      */
     record Found(List<Route> routes, double total) {}
 
-    /** A packer that ends when {@code bound} GB/s are reached. */
+    /** Makes a packer that stops when the total reaches {@code bound} GB/s. */
     Packer(Traffic traffic, RouteFinder finder, StepBudget budget, double bound) {
         this.traffic = traffic;
         this.finder = finder;
@@ -44,7 +44,10 @@ final class Packer {
         this.packing = new Packing(traffic);
     }
 
-    /** The best {@code count} routes found; null if there is no route or the steps did not suffice for so many. */
+    /**
+     * Returns the best {@code count} routes found; null if there is no route or the steps did not suffice for that
+     * number.
+     */
     Found pack(int count) {
         packing.reset(List.of());
         double fullAt = fullAt(bound, count);
@@ -82,8 +85,9 @@ final class Packer {
     }
 
     /**
-     * The same number of routes placed so that they share the host more evenly, and no less bandwidth. Where a network
-     * device may not be used by so many, some move to others; null if that takes bandwidth, or no device is left.
+     * Places the same number of routes so that they share the host more evenly, with no less bandwidth. If a network
+     * device must not carry that many channels, some routes move to other devices. Returns null if that costs bandwidth
+     * or no device is left.
      */
     Found spread(List<Route> routes, double total) {
         packing.reset(List.of());
@@ -125,7 +129,10 @@ final class Packer {
         return fitting(pricing, costs -> finder.cheapest(costs, start, budget));
     }
 
-    /** A route that network devices admit: by one that only one channel more may use, not both ways. Null if there is none. */
+    /**
+     * Finds a route that the limits of network devices allow; null if there is none. A device with room for only one
+     * more channel cannot be both entry and exit.
+     */
     private Route fitting(Costs.Pricing pricing, Function<Costs, Route> find) {
         BitSet closed = new BitSet();
         while (true) {
@@ -141,7 +148,7 @@ final class Packer {
         }
     }
 
-    /** The route, by other network devices if its own are full; null if all are. */
+    /** Returns the route, over other network devices if its own are full; null if all are full. */
     private Route overFreeDevices(Route route, double fullAt) {
         return packing.fits(route) ? route : fitting(prices(fullAt, 0), costs -> costs.enteringBest(route.order()));
     }
@@ -191,7 +198,7 @@ final class Packer {
         }
     }
 
-    /** Places each route again by distance alone, over what the others leave free. */
+    /** Places each route again by distance alone, over the capacity that the other routes leave free. */
     private void shorten(double bandwidth) {
         for (int i = 0; i < packing.routes().size(); i++) {
             double inside = packing.bandwidthInside(bandwidth);

@@ -4,13 +4,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** A number of routes of equal bandwidth, and what they put on each resource. Changes in place. */
+/** A set of routes of equal bandwidth, and their use of each resource. Mutable. */
 final class Packing {
 
     private final Traffic traffic;
     private final List<Route> routes = new ArrayList<>();
     private final double[] uses;
-    /** How many channels come in by each network device; as many leave by it, because rings that change it come in pairs. */
+    /**
+     * Number of channels that enter by each network device. Equally many leave by it, because rings that change devices
+     * come in pairs.
+     */
     private final int[] throughNet;
 
     Packing(Traffic traffic) {
@@ -19,7 +22,7 @@ final class Packing {
         this.throughNet = new int[traffic.nets()];
     }
 
-    /** Starts again with these routes. */
+    /** Replaces all routes by these. */
     void reset(List<Route> all) {
         routes.clear();
         Arrays.fill(uses, 0);
@@ -40,7 +43,7 @@ final class Packing {
         return route;
     }
 
-    /** Puts a route where one was removed. */
+    /** Inserts a route at the place from which one was removed. */
     void insert(int index, Route route) {
         routes.add(index, route);
         count(route, 1);
@@ -54,12 +57,12 @@ final class Packing {
         return uses[resource];
     }
 
-    /** Whether one channel more may come in by a network device and leave by it. */
+    /** Returns true if one more channel may enter and leave by a network device. */
     boolean open(int net) {
         return throughNet[net] < traffic.maxChannels(net);
     }
 
-    /** Whether the network devices of a route that is not here are open. */
+    /** Returns true if the network devices of a route, which is not in this set, have room for it. */
     boolean fits(Route route) {
         if (throughNet.length == 0) {
             return true;
@@ -85,12 +88,12 @@ final class Packing {
 
     private void count(Load load, double sign) {
         for (int i = 0; i < load.resources().length; i++) {
-            // Weights are halves and wholes, so that sums are exact and removing undoes adding.
+            // Weights are multiples of one half, so sums are exact and removing a route undoes adding it.
             uses[load.resources()[i]] += sign * load.weights()[i];
         }
     }
 
-    /** What the busiest resource leaves to each route; infinite if none is used. */
+    /** Returns the bandwidth that the busiest resource leaves to each route; infinite if none is used. */
     double bandwidth() {
         double min = Double.POSITIVE_INFINITY;
         for (int resource = 0; resource < uses.length; resource++) {
@@ -101,13 +104,14 @@ final class Packing {
         return min;
     }
 
-    /** What all routes carry together. */
+    /** Returns the bandwidth of all routes together. */
     double total() {
         return bandwidth() * routes.size();
     }
 
     /**
-     * What each route could carry between ranks while it exchanges {@code outside} GB/s with the network.
+     * Returns the bandwidth that each route could have between ranks while it exchanges {@code outside} GB/s with the
+     * network.
      *
      * @return infinite if no resource is used between ranks
      */

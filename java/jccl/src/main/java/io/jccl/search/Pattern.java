@@ -1,13 +1,13 @@
 package io.jccl.search;
 
-/** The shape of a channel on one host. */
+/** The shape of a channel on one host. A tree over several hosts is a chain on each host. */
 public enum Pattern {
-    /** Through all ranks and back to the first. */
+    /** Through all ranks, then back to the first or on to the next host. */
     RING,
-    /** A chain; the first rank exchanges data with all neighbouring hosts. */
+    /** A chain whose first rank exchanges data with all neighbouring hosts. */
     TREE,
-    /** A chain; the second rank exchanges data with the hosts below. */
+    /** A chain whose first rank exchanges data with the host above, and its second rank with the hosts below. */
     SPLIT_TREE,
-    /** A chain; the first two ranks share the hosts below. */
+    /** A chain whose first rank exchanges data with the host above, and its first two ranks share the hosts below. */
     BALANCED_TREE
 }

@@ -1,18 +1,21 @@
 package io.jccl.search;
 
 /**
- * What it costs to use a resource once more, rising steeply as the resource fills up: the cheapest route is the one that
- * leaves most to those that come after it.
+ * Prices of using a resource once more. They rise steeply as the resource fills up, so that the cheapest route leaves
+ * most capacity to later ones.
  */
 final class Prices implements Costs.Pricing {
 
-    /** How many times a full resource costs what an empty one does: e to this power. */
+    /** Natural logarithm of the ratio of a full resource's price to an empty one's. */
     private static final double STEEPNESS = 12;
 
-    /** From here on, in multiples of full, prices rise no more: far from any solution, and numbers stay finite. */
+    /**
+     * Load, in multiples of full, above which prices stay constant. It is far from any solution, and the numbers stay
+     * finite.
+     */
     private static final double FLAT = 3;
 
-    /** Beside prices, distance decides only between equals. */
+    /** Weight of distance relative to prices; so small that distance decides only between equal prices. */
     private static final double DISTANCE_SHARE = 1e-7;
 
     private final double[] whole;
@@ -20,10 +23,10 @@ final class Prices implements Costs.Pricing {
     private final double perDistance;
 
     /**
-     * Prices at the present uses.
+     * Computes prices at the present uses.
      *
      * @param fullAt the bandwidth of a route in GB/s at which resources count as full
-     * @param noise prices are raised at random by up to this share
+     * @param noise the largest share by which prices are raised at random
      */
     Prices(Traffic traffic, Packing packing, double fullAt, double noise, RandomNumbers random) {
         whole = new double[traffic.resources()];
@@ -45,7 +48,7 @@ final class Prices implements Costs.Pricing {
         return fill <= FLAT ? Math.exp(STEEPNESS * fill) : Math.exp(STEEPNESS * FLAT) * (1 + STEEPNESS * (fill - FLAT));
     }
 
-    /** The sum of all resources' costs at the present uses: lower is better balanced. */
+    /** Returns the sum of all resources' costs at the present uses; a lower sum is better balanced. */
     static double potential(Traffic traffic, Packing packing, double fullAt) {
         double sum = 0;
         for (int i = 0; i < traffic.resources(); i++) {

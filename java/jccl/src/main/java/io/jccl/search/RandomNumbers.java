@@ -1,6 +1,6 @@
 package io.jccl.search;
 
-/** Pseudo-random numbers, the same in every run and on every JVM (Marsaglia's xorshift). */
+/** Generates pseudo-random numbers that are the same in every run and on every JVM (Marsaglia's xorshift). */
 final class RandomNumbers {
 
     private long state = 0x9E3779B97F4A7C15L;
@@ -12,12 +12,12 @@ final class RandomNumbers {
         return state;
     }
 
-    /** From 0 up to, but not including, 1. */
+    /** Returns a number from 0 up to, but not including, 1. */
     double nextShare() {
         return (next() >>> 11) * 0x1.0p-53;
     }
 
-    /** From 0 up to, but not including, {@code bound}. */
+    /** Returns a number from 0 up to, but not including, {@code bound}. */
     int next(int bound) {
         return (int) Math.floorMod(next(), (long) bound);
     }

@@ -3,8 +3,11 @@ package io.jccl.search;
 import java.util.Arrays;
 
 /**
- * One channel: places of ranks in the order visited, and places of the network devices it comes in and leaves by, -1
- * where networks play no part.
+ * One channel.
+ *
+ * @param order indexes of the ranks in the order in which they are visited
+ * @param netIn index of the network device by which it enters, -1 if no networks are used
+ * @param netOut index of the network device by which it leaves, -1 if no networks are used
  */
 record Route(int[] order, int netIn, int netOut) {
 

@@ -3,25 +3,25 @@ package io.jccl.search;
 /** Finds a cheap route through all ranks. */
 interface RouteFinder {
 
-    /** The most ranks for which all orders are compared. */
+    /** Largest number of ranks for which all orders are compared. */
     int MAX_RANKS_EXACT = 10;
 
     /**
-     * A route that costs little.
+     * Returns a cheap route.
      *
-     * @param start a route to begin with; may be null
-     * @return the route, or null if there is none of finite cost or too few steps are left to find it
+     * @param start a route to start from, or null
+     * @return null if there is no possible route or too few steps are left to find one
      */
     Route cheapest(Costs costs, Route start, StepBudget budget);
 
-    /** The steps that any host's first route takes at most. */
+    /** Returns the largest number of steps that the first route of a host can take. */
     static long stepsOfFirst(int ranks, int entries) {
         return ranks <= MAX_RANKS_EXACT
                 ? ExactRoutes.steps(ranks) * (entries + 1L)
                 : LocalRoutes.stepsOfFirst(ranks, entries);
     }
 
-    /** The finder that suits a number of ranks. */
+    /** Returns the finder that suits a number of ranks. */
     static RouteFinder forRanks(int ranks) {
         return ranks <= MAX_RANKS_EXACT ? new ExactRoutes(ranks) : new LocalRoutes();
     }

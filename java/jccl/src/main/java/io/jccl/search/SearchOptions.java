@@ -7,29 +7,28 @@ import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
 
 /**
- * What bounds a search.
+ * Limits of a search.
  *
- * @param minChannels the fewest channels to find, as far as network devices allow so many
- * @param maxChannels the most
- * @param channelGBps the bandwidth that one channel can make use of: above it, channels are split; infinite for no limit
+ * @param minChannels the smallest number of channels to find, unless the limits of network devices allow only fewer
+ * @param maxChannels the largest number of channels
+ * @param channelGBps the largest bandwidth that one channel can use: wider channels are split; infinite for no limit
  * @param networks whether other hosts take part
- * @param crossNic whether a ring may leave by another network device than it comes in by
- * @param steps how many elementary steps the search of one pattern may take; what it needs for a first answer it takes
- *     in any case
+ * @param crossNic whether a ring may leave by another network device than the one by which it enters
+ * @param steps the largest number of elementary steps for one pattern; the first result is found even if it needs more
  */
 public record SearchOptions(
         int minChannels, int maxChannels, double channelGBps, boolean networks, CrossNic crossNic, long steps) {
 
-    /** Whether a ring may leave a host by another network device than it comes in by. */
+    /** Whether a ring may leave a host by another network device than the one by which it enters. */
     public enum CrossNic {
         /** Never: all traffic of a rail stays on it. */
         NEVER,
-        /** Only where that gives more bandwidth. */
+        /** Only if that increases the bandwidth. */
         IF_BETTER,
-        /** Wherever it gives no less bandwidth. */
+        /** Always, unless that decreases the bandwidth. */
         ALWAYS;
 
-        /** What the settings say ({@code JCCL_CROSS_NIC}). */
+        /** Returns the value of the setting {@code JCCL_CROSS_NIC}. */
         public static CrossNic of(Settings settings) {
             return switch (settings.get(AlgorithmSettings.CROSS_NIC)) {
                 case 0 -> NEVER;
@@ -39,28 +38,36 @@ public record SearchOptions(
         }
     }
 
-    /** More channels than this never paid on the host: each needs a core of its own on every rank. */
+    /**
+     * Largest number of channels of ranks on the host. More channels never paid, because each needs its own core on
+     * every rank.
+     */
     private static final int MAX_HOST_CHANNELS = 4;
 
-    /** Two trees in opposite directions use both directions of every link. */
+    /** Smallest number of channels of GPUs: two trees in opposite directions use both directions of every link. */
     private static final int MIN_GPU_CHANNELS = 2;
 
-    /** Every channel occupies a multiprocessor of every GPU; NCCL's searches end at as many. */
+    /**
+     * Largest number of channels of GPUs. Every channel occupies a multiprocessor of every GPU; NCCL's searches have
+     * the same limit.
+     */
     private static final int MAX_GPU_CHANNELS = 32;
 
-    /** What one thread block moves, by compute capability: NCCL splits channels that are wider. */
+    /** Bandwidth of one thread block in GB/s below compute capability 9.0. As in NCCL, wider channels are split. */
     private static final double GPU_CHANNEL_GBPS = 25;
 
     private static final double HOPPER_CHANNEL_GBPS = 50;
     private static final int HOPPER = 90;
 
-    /** Twice what any known host needs to come to what its paths allow; some 20 ms. */
+    /** Twice the steps that any known host needs to reach the bandwidth that its paths allow; about 20 ms. */
     private static final long STEPS = 4_000_000;
 
-    /** Ranks on the host share memory: beyond the first good order there is little to find, and they wait for it. */
+    /**
+     * Steps for ranks on the host. They share memory, so the first good order can hardly be improved, and all ranks
+     * wait for the search.
+     */
     private static final long HOST_STEPS = 400_000;
 
-    /** Refuses what makes no sense. */
     public SearchOptions {
         if (minChannels < 1 || maxChannels < minChannels) {
             throw new IllegalArgumentException("minChannels=" + minChannels + " maxChannels=" + maxChannels
@@ -74,15 +81,15 @@ public record SearchOptions(
         }
     }
 
-    /** A search for so many channels, of any bandwidth. */
+    /** Options for an exact number of channels of any bandwidth. */
     public SearchOptions(int channels, boolean networks) {
         this(channels, channels, Double.POSITIVE_INFINITY, networks, CrossNic.IF_BETTER, STEPS);
     }
 
     /**
-     * What suits the ranks of a host: GPUs or host processes.
+     * Returns options for the ranks of a host: GPUs or processes that work on host memory.
      *
-     * @param cores cores of the host; host ranks get no more channels than these
+     * @param cores number of cores of the host; limits the channels of ranks on host memory
      */
     public static SearchOptions forHost(Topology topology, int cores, boolean networks) {
         return topology.indexesOf(NodeType.HOST).isEmpty()
@@ -90,7 +97,7 @@ public record SearchOptions(
                 : forHost(cores, topology.endpoints().size(), networks);
     }
 
-    /** As many channels as it takes to use the links of GPUs. */
+    /** Returns options with as many channels as are needed to use the links of the GPUs. */
     public static SearchOptions forGpus(Topology topology, boolean networks) {
         boolean hopper = topology.nodes().stream()
                 .filter(Node.Gpu.class::isInstance)
@@ -105,10 +112,10 @@ public record SearchOptions(
     }
 
     /**
-     * The channels that host ranks can use: as many as a rank has cores.
+     * Returns options for ranks on host memory, with as many channels as each rank has cores.
      *
-     * @param cores cores of this host
-     * @param localRanks ranks on this host
+     * @param cores number of cores of this host
+     * @param localRanks number of ranks on this host
      */
     public static SearchOptions forHost(int cores, int localRanks, boolean networks) {
         int coresPerRank = cores / Math.max(1, localRanks);
@@ -116,17 +123,17 @@ public record SearchOptions(
                 .withSteps(HOST_STEPS);
     }
 
-    /** These options for exactly so many channels. */
+    /** Returns these options for exactly {@code channels} channels. */
     public SearchOptions withChannels(int channels) {
         return new SearchOptions(channels, channels, Double.POSITIVE_INFINITY, networks, crossNic, steps);
     }
 
-    /** These options with another number of steps. */
+    /** Returns these options with another number of steps. */
     public SearchOptions withSteps(long other) {
         return new SearchOptions(minChannels, maxChannels, channelGBps, networks, crossNic, other);
     }
 
-    /** These options with another rule about crossing. */
+    /** Returns these options with another rule for crossing rails. */
     public SearchOptions withCrossNic(CrossNic other) {
         return new SearchOptions(minChannels, maxChannels, channelGBps, networks, other, steps);
     }

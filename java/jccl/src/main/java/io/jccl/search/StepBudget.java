@@ -2,7 +2,7 @@ package io.jccl.search;
 
 import java.util.function.Function;
 
-/** Counts the elementary steps of a search, so that its result depends on no clock. */
+/** Counts the elementary steps of a search, so that its result does not depend on a clock. */
 final class StepBudget {
 
     private final long limit;
@@ -12,7 +12,7 @@ final class StepBudget {
         this.limit = limit;
     }
 
-    /** Takes steps if as many are left, and says whether it did. */
+    /** Takes steps and returns true; takes none and returns false if fewer are left. */
     boolean take(long steps) {
         if (steps > limit - spent) {
             return false;
@@ -21,7 +21,7 @@ final class StepBudget {
         return true;
     }
 
-    /** Lets {@code search} take up to so many of these steps. */
+    /** Runs {@code search} with at most {@code steps} of the remaining steps. */
     <T> T share(long steps, Function<StepBudget, T> search) {
         StepBudget part = new StepBudget(Math.min(steps, left()));
         T found = search.apply(part);

@@ -3,8 +3,8 @@ package io.jccl.search;
 import java.util.Arrays;
 
 /**
- * An order of ranks that is improved by reversing segments and moving short ones, as long as that helps. Seen as a
- * cycle: what is outside stands between the last rank and the first, unless the last rank itself sends to the first.
+ * An order of ranks that is improved by reversing segments and moving short ones while that helps. It is stored as a
+ * cycle: the outside is between the last rank and the first, unless the last rank itself sends to the first.
  */
 final class Tour {
 
@@ -13,7 +13,7 @@ final class Tour {
 
     private final Costs costs;
     private final int entry;
-    /** The first place is never moved: it holds the outside, or the first rank of a closed ring. */
+    /** The cycle. Its first element never moves: it is the outside, or the first rank of a closed ring. */
     private int[] cycle;
 
     private double total;
@@ -45,9 +45,10 @@ final class Tour {
         return total;
     }
 
-    /** Until nothing helps any more, or the steps are spent. */
+    /** Improves the order until no change helps or the steps are spent. */
     void improve(StepBudget budget) {
-        // Where the second rank matters, what begins at the first two places is always evaluated as a whole.
+        // If the cost of the second rank matters, a change that begins at the first two places is always evaluated as a
+        // whole.
         int whole = secondMatters ? (LONGEST_MOVE + 1) * cycle.length : 0;
         boolean improved = true;
         while (improved) {
@@ -84,7 +85,7 @@ final class Tour {
         return take(reversed);
     }
 
-    /** Moves the one to three ranks at a place to behind another place. */
+    /** Moves the one to three ranks from {@code from} on to the place after {@code behind}. */
     private boolean move(int from, int behind) {
         for (int length = 1; length <= LONGEST_MOVE && from + length <= cycle.length; length++) {
             int end = from + length - 1;
@@ -116,7 +117,9 @@ final class Tour {
         return moved;
     }
 
-    /** Whether a change is worth evaluating as a whole; what concerns the second rank is not in {@code change}. */
+    /**
+     * Returns true if a change deserves a full evaluation; {@code change} does not include the cost of the second rank.
+     */
     private boolean promises(double change, int firstPlace) {
         return change < -BETTER * total || firstPlace <= 2 && secondMatters;
     }

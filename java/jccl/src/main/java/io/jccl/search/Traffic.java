@@ -8,19 +8,22 @@ import java.util.List;
 import java.util.function.IntPredicate;
 
 /**
- * What the parts of a channel put on a host's resources, by pattern. Ranks and networks are numbered by their place
- * in the lists given.
+ * The loads that the parts of a channel put on a host's resources, by pattern. Ranks and networks are numbered by their
+ * place in the given lists.
  *
- * <p>A ring loads every path once. A tree is counted twice, on two sets of the same resources: once with all data going
- * down, from the network and the first rank to the last, and once with all data going up. A tree that fits both carries
- * a reduce or a broadcast at its bandwidth, and an all-reduce at half of it in both directions at once: bus bandwidth, as
- * for rings.
+ * <p>A ring loads each of its paths once. A tree is counted twice, on two copies of the resources: once with all data
+ * going down, from the network and the first rank to the last, and once with all data going up. A tree that fits both
+ * copies carries a reduce or a broadcast at its full bandwidth. It carries an all-reduce at half of it in both
+ * directions at once. Its bandwidth is therefore bus bandwidth, as for rings.
  *
- * <p>A mirrored ring stands for two channels: the ring, and the same ring reversed.
+ * <p>A mirrored ring represents two channels: the ring, and the same ring reversed.
  */
 final class Traffic {
 
-    /** Tie-breaks between paths of one type: fewer links. A path of a farther type counts as many links. */
+    /**
+     * Number of links as which each step to a farther path type counts in distances. Between paths of one type, fewer
+     * links win.
+     */
     private static final int HOPS_PER_TYPE = 16;
 
     private final int ranks;
@@ -42,14 +45,14 @@ final class Traffic {
     private final boolean[] forSeveral;
 
     /**
-     * Works out the loads.
+     * Computes the loads.
      *
      * @param rankNodes the nodes of all ranks
-     * @param netNodes the network devices that may be used; empty where networks play no part
-     * @param mirrored whether each channel stands for two in opposite directions, entering where the other leaves; only
-     *     for rings that use networks
-     * @param shares whether a node stands for several ranks on one GPU: the second rank of a tree that begins there is
-     *     one of these
+     * @param netNodes the network devices that may be used; empty if no networks are used
+     * @param mirrored whether each channel represents two channels in opposite directions, where one enters by the
+     *     device by which the other leaves; only for rings that use networks
+     * @param shares whether a node represents several ranks on one GPU; then the second rank of a tree that begins
+     *     there is on the same GPU
      */
     Traffic(
             NodePaths paths,
@@ -152,7 +155,7 @@ final class Traffic {
         return uses == null ? null : Load.of(uses, weight, capacities.size());
     }
 
-    /** By number of {@link Capacities}: whether any route could use it. */
+    /** Returns for each resource number of {@link Capacities} whether any route could use the resource. */
     boolean[] used() {
         boolean[] used = new boolean[capacities.size()];
         for (Load[][] loads : List.of(edges, first, second, last)) {
@@ -171,22 +174,22 @@ final class Traffic {
         return pattern != Pattern.RING;
     }
 
-    /** Whether the last rank sends to the first. */
+    /** Returns true if the last rank sends to the first. */
     boolean closed() {
         return pattern == Pattern.RING && nets == 0 && ranks > 1;
     }
 
-    /** Whether a channel may leave by another network device than it comes in by. */
+    /** Returns true if a channel may leave by another network device than the one by which it enters. */
     boolean mirrored() {
         return mirrored;
     }
 
-    /** How many channels a route stands for. */
+    /** Returns the number of channels that a route represents. */
     int channelsPerRoute() {
         return mirrored ? 2 : 1;
     }
 
-    /** How many channels may come in by a network device, and how many may leave by it. */
+    /** Returns the largest number of channels that may enter by a network device, and likewise leave by it. */
     int maxChannels(int net) {
         return maxChannels[net];
     }
@@ -199,7 +202,7 @@ final class Traffic {
         return nets;
     }
 
-    /** How many resources the loads are counted on. */
+    /** Returns the number of resources, where a tree's two copies count separately. */
     int resources() {
         return gbps.length;
     }
@@ -208,44 +211,50 @@ final class Traffic {
         return gbps[resource];
     }
 
-    /** From one rank to the next; null if there is no path. */
+    /** Returns the load from one rank to the next; null if there is no path. */
     Load edge(int from, int to) {
         return edges[from][to];
     }
 
-    /** The network's share of the first rank; null if there is no path. */
+    /** Returns the load between the network and the first rank; null if there is no path. */
     Load first(int net, int rank) {
         return first[net][rank];
     }
 
-    /** Whether the second rank of a tree that begins here is on the same GPU, and its share in that of the first. */
+    /**
+     * Returns true if the second rank of a tree that begins here is on the same GPU. Then the first rank's load
+     * includes the second's.
+     */
     boolean bringsSecond(int rank) {
         return forSeveral[rank];
     }
 
-    /** The network's share of the second rank of a tree, if the first does not bring it; null if there is no path. */
+    /**
+     * Returns the load between the network and the second rank of a tree, for a first rank whose load does not include
+     * it; null if there is no path.
+     */
     Load second(int net, int rank) {
         return second[net][rank];
     }
 
-    /** The network's share of the last rank of a ring; null if there is no path. */
+    /** Returns the load between the network and the last rank of a ring; null if there is no path. */
     Load last(int net, int rank) {
         return last[net][rank];
     }
 
-    /** How far two ranks are apart, to decide between routes that load the host alike. */
+    /** Returns the distance between two ranks, which decides between routes that load the host equally. */
     int distance(int from, int to) {
         return far[from][to];
     }
 
-    /** Likewise from a network to a rank, there and back. */
+    /** Returns the distance between a network and a rank, summed over both directions. */
     int netDistance(int net, int rank) {
         NodePath in = paths.path(netNodes.get(net), rankNodes.get(rank));
         NodePath out = paths.path(rankNodes.get(rank), netNodes.get(net));
         return HOPS_PER_TYPE * (in.type().ordinal() + out.type().ordinal()) + in.hops() + out.hops();
     }
 
-    /** How far all parts of a route are together. */
+    /** Returns the sum of the distances of all parts of a route. */
     int distance(Route route) {
         int[] order = route.order();
         int sum = closed() ? far[order[ranks - 1]][order[0]] : 0;
@@ -257,7 +266,7 @@ final class Traffic {
                 : sum + netDistance(route.netIn(), order[0]) + netDistance(route.netOut(), order[outPlace(order)]);
     }
 
-    /** The place in the order of the rank, farthest from the first, that sends to other hosts. */
+    /** Returns the place in the order of the rank that sends to other hosts; if two ranks do, of the second. */
     int outPlace(int[] order) {
         return switch (pattern) {
             case RING -> order.length - 1;
@@ -266,7 +275,7 @@ final class Traffic {
         };
     }
 
-    /** What a route uses between its ranks. */
+    /** Returns the loads of a route between its ranks. */
     List<Load> inside(Route route) {
         int[] order = route.order();
         List<Load> loads = new ArrayList<>(ranks);
@@ -279,7 +288,7 @@ final class Traffic {
         return loads;
     }
 
-    /** What a route uses between its ends and network devices. */
+    /** Returns the loads of a route between its ends and network devices. */
     List<Load> outside(Route route) {
         List<Load> loads = new ArrayList<>();
         if (nets > 0) {

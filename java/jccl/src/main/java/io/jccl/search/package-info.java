@@ -1,2 +1,2 @@
-/** Channels on one host: in which orders data visits its ranks, and what bandwidth that gives. */
+/** Searches the channels of one host: the orders in which data visits its ranks, and the bandwidth of each channel. */
 package io.jccl.search;
