@@ -7,39 +7,47 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How many channels run through all hosts, and what each of them carries.
+ * Determines how many channels run through all hosts, and how much each of them carries.
  *
- * <p>Every channel of the plan passes through every host, so the host that can give it the least bounds it. Where
- * hosts found different numbers of channels, one with fewer repeats its own, each copy at its share of the bandwidth,
- * and one with more leaves some out. The number taken is the one with which rings and trees carry the most; of equals
- * the smallest. Host ranks take no more channels than the host with the fewest found, because each occupies a core.
+ * <p>Every channel of the plan passes through every host, so the host with the least bandwidth limits it. If hosts
+ * found different numbers of channels, a host with fewer repeats its channels, each copy with a share of the bandwidth.
+ * A host with more omits some. The chosen number is the one with which rings and trees together carry the most; if
+ * several do, the smallest. Ranks on host memory get at most as many channels as the host with the fewest found,
+ * because each channel occupies a core.
  *
- * <p>Each of these channels is then carried by one or several of the plan's: between hosts by two, so that both trees
- * of {@link DoubleBinaryTree} use it; on GPUs by two, and by more where one thread block would have to move too much.
+ * <p>The plan then carries each of these distinct channels by one or several channels. With several hosts it uses two,
+ * so that both trees of {@link DoubleBinaryTree} use the channel. On GPUs it uses two, and more if one thread block
+ * would have to move too much.
  *
- * @param rings what the rings have in common
- * @param trees what the trees have in common
+ * @param rings the common properties of the rings of all hosts
+ * @param trees the common properties of the trees of all hosts
  * @param channels the number of channels of the plan
  */
 record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
 
-    /** More channels than were found anywhere are made only up to this number: each takes a multiprocessor of a GPU. */
+    /** Repeating channels produces at most this number, because each channel occupies a multiprocessor of a GPU. */
     private static final int REPEATED_LIMIT = 16;
 
-    /** The most channels between ranks on host memory: each has a thread. The native engine takes no more. */
+    /**
+     * Largest number of channels between ranks on host memory, because each has a thread. The native engine accepts no
+     * more.
+     */
     private static final int HOST_LIMIT = 32;
 
-    /** NCCL splits channels above 45 GB/s in four instead of two until it has {@link #REPEATED_LIMIT}. */
+    /**
+     * Largest bandwidth of one thread block in GB/s. As in NCCL, a channel above 45 GB/s is carried by four channels
+     * instead of two, until there are {@link #REPEATED_LIMIT}.
+     */
     private static final double GBPS_OF_ONE_BLOCK = 22.5;
 
-    /** Doubles that differ by less are rounding errors. */
+    /** Smallest difference between doubles that is not a rounding error. */
     private static final double ROUNDING = 1e-9;
 
     /**
-     * Aligns.
+     * Aligns the channels of all hosts.
      *
-     * @param hosts what was found on each
-     * @param alone whether there is one rank only
+     * @param hosts the channels found on each host
+     * @param alone whether the communicator has only one rank
      */
     static Alignment of(List<RankChannels> hosts, boolean alone, PlanOptions options) {
         boolean gpu = onGpus(hosts);
@@ -58,7 +66,7 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return new Alignment(rings, trees, channels);
     }
 
-    /** Whether the endpoints of all hosts are GPUs. */
+    /** Returns true if the endpoints of all hosts are GPUs. */
     static boolean onGpus(List<RankChannels> hosts) {
         for (RankChannels host : hosts) {
             if (!host.gpu()) {
@@ -120,12 +128,15 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return found * min;
     }
 
-    /** How often the most repeated channel of a host is used. */
+    /** Returns how often the most repeated channel of a host is used. */
     private static int repeats(ChannelGraph channels, int found) {
         return (found + channels.channels() - 1) / channels.channels();
     }
 
-    /** Of the shapes of all hosts' trees the one that puts the most on one rank counts: chains first, then split trees. */
+    /**
+     * Returns the common properties of all hosts' channels. If hosts have trees of different shapes, the one that puts
+     * the most load on one rank counts: chains before split trees before balanced trees.
+     */
     private static GraphSummary agree(List<ChannelGraph> hosts, int found) {
         double bwIntra = Double.POSITIVE_INFINITY;
         double bwInter = Double.POSITIVE_INFINITY;

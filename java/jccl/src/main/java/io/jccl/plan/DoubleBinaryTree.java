@@ -8,8 +8,8 @@ package io.jccl.plan;
  *
  * <pre>
  * first tree of 8:            0
- *                             4            the parent of r is found from its lowest set bit b: move that bit one up,
- *                           /   \          and where this leaves the range, clear it instead; odd members are leaves
+ *                             4            the parent of r: move the lowest set bit of r one place up; if the
+ *                           /   \          result is out of range, clear the bit instead; odd members are leaves
  *                          2     6
  *                         / \   / \
  *                        1   3 5   7
@@ -18,17 +18,17 @@ package io.jccl.plan;
  *               the first one shifted (r to r+1 mod n) for an odd number
  * </pre>
  *
- * <p>Both ways of making the second tree turn the odd members, which are leaves, into the inner members and back, with
- * the exception of one member when the number is odd.
+ * <p>Both constructions of the second tree exchange leaves (the odd members) and inner members. If the number of
+ * members is odd, one member is an exception.
  */
 public final class DoubleBinaryTree {
 
-    /** What stands for "no such member". */
+    /** Value that means that there is no such member. */
     public static final int NONE = -1;
 
     private final int size;
 
-    /** A pair of trees over {@code size} members, numbered from 0; at least one. */
+    /** Makes a pair of trees over {@code size} members, numbered from 0; at least one. */
     public DoubleBinaryTree(int size) {
         if (size < 1) {
             throw new IllegalArgumentException("size=" + size + ": a tree has at least one member");
@@ -36,18 +36,18 @@ public final class DoubleBinaryTree {
         this.size = size;
     }
 
-    /** How many members the trees have. */
+    /** Returns the number of members of each tree. */
     public int size() {
         return size;
     }
 
-    /** The parent of {@code member} in tree 0 or 1, or {@link #NONE} at the root. */
+    /** Returns the parent of {@code member} in tree 0 or 1, or {@link #NONE} at the root. */
     public int parent(int tree, int member) {
         return fromFirst(tree, parentInFirst(toFirst(tree, member)));
     }
 
     /**
-     * A child of {@code member} in tree 0 or 1, or {@link #NONE}.
+     * Returns a child of {@code member} in tree 0 or 1, or {@link #NONE} if it has no such child.
      *
      * @param which 0 for the first child, 1 for the second
      */
@@ -58,13 +58,13 @@ public final class DoubleBinaryTree {
         return fromFirst(tree, childInFirst(toFirst(tree, member), which));
     }
 
-    /** The root of tree 0 or 1. */
+    /** Returns the root of tree 0 or 1. */
     public int root(int tree) {
         return fromFirst(tree, 0);
     }
 
     /**
-     * Which child of its parent {@code member} is.
+     * Returns the number of {@code member} among the children of its parent.
      *
      * @return 0 or 1, or {@link #NONE} at the root
      */
@@ -76,7 +76,7 @@ public final class DoubleBinaryTree {
         return child(tree, parent, 0) == member ? 0 : 1;
     }
 
-    /** The number of edges between {@code member} and the root of the tree. */
+    /** Returns the number of edges between {@code member} and the root of the tree. */
     public int depth(int tree, int member) {
         int depth = 0;
         for (int at = parent(tree, member); at != NONE; at = parent(tree, at)) {
@@ -105,7 +105,7 @@ public final class DoubleBinaryTree {
         if (which == 0) {
             return member - half;
         }
-        // The members above this one hang below the largest power of two that still lands in the range.
+        // The second child is this member plus the largest power of two for which the sum is in range.
         while (half > 0 && member + half >= size) {
             half >>= 1;
         }

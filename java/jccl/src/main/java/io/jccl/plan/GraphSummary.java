@@ -5,17 +5,16 @@ import io.jccl.topology.PathType;
 import java.util.Objects;
 
 /**
- * What the rings or the trees of all hosts have in common.
+ * The common properties of the rings, or of the trees, of all hosts.
  *
  * @param pattern the shape of the channels
- * @param channels how many distinct channels run through all hosts; a plan may carry each by several of its own
- * @param bwIntra GB/s of each inside the host that has the least
- * @param bwInter GB/s of each between hosts; equal to {@code bwIntra} on one host
- * @param typeIntra the farthest that two neighbouring ranks of a host are apart
+ * @param channels number of distinct channels that run through all hosts; a plan may carry each by several of its own
+ * @param bwIntra bandwidth of each channel inside the host with the least, in GB/s
+ * @param bwInter bandwidth of each channel between hosts, in GB/s; equal to {@code bwIntra} on one host
+ * @param typeIntra the farthest path type between two neighbouring ranks of a host
  */
 public record GraphSummary(Pattern pattern, int channels, double bwIntra, double bwInter, PathType typeIntra) {
 
-    /** Refuses channels that carry nothing. */
     public GraphSummary {
         Objects.requireNonNull(pattern, "pattern");
         Objects.requireNonNull(typeIntra, "typeIntra");
@@ -25,20 +24,20 @@ public record GraphSummary(Pattern pattern, int channels, double bwIntra, double
         }
     }
 
-    /** What all channels carry together over all hosts, in GB/s. */
+    /** Returns the bandwidth of all channels together over all hosts, in GB/s. */
     public double totalBandwidthGBps() {
         return channels * Math.min(bwIntra, bwInter);
     }
 
-    /** The same with channels that carry no more than so much each. */
+    /** Returns this summary with the bandwidth of each channel limited to {@code gbps}. */
     public GraphSummary carryingAtMost(double gbps) {
         return new GraphSummary(pattern, channels, Math.min(bwIntra, gbps), Math.min(bwInter, gbps), typeIntra);
     }
 
     /**
-     * The same where ranks of one host reach each other through the host's memory only.
+     * Returns this summary for ranks of one host that reach each other only through host memory.
      *
-     * @param gbps what one GPU's link to its host carries each way, in GB/s
+     * @param gbps bandwidth of one GPU's link to its host in each direction, in GB/s
      */
     public GraphSummary throughHost(double gbps) {
         PathType type = typeIntra.compareTo(PathType.PHB) < 0 ? PathType.PHB : typeIntra;

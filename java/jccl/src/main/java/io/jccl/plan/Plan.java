@@ -10,12 +10,12 @@ import java.util.stream.IntStream;
 /**
  * The channels of a communicator: for each channel one ring through all ranks and one tree over all ranks.
  *
- * <p>The ring of a channel visits the hosts one after the other, and inside each follows an order found there: it comes
- * into a host by the rail on which it left the one before, wherever that has such a device. The tree of a channel is a
- * chain inside each host; between hosts, even channels follow the first tree of {@link DoubleBinaryTree} and odd
+ * <p>The ring of a channel visits the hosts one after the other, and inside each host follows an order found there. It
+ * enters a host by the rail on which it left the previous one, if the host has such a device. The tree of a channel is
+ * a chain inside each host. Between hosts, even channels follow the first tree of {@link DoubleBinaryTree} and odd
  * channels the second, so that two neighbouring channels load the hosts evenly.
  *
- * <p>Immutable, and safe to share. Memory grows with ranks times channels.
+ * <p>Immutable and safe to share. Memory grows with ranks times channels.
  */
 public final class Plan {
 
@@ -52,7 +52,7 @@ public final class Plan {
     }
 
     /**
-     * Builds the plan from what all ranks brought.
+     * Builds the plan from the channels of all ranks.
      *
      * @param ranks one entry per rank, in any order; the same list on every rank
      * @param options the same on every rank
@@ -63,37 +63,46 @@ public final class Plan {
         return new PlanBuilder(ranks, options).build();
     }
 
-    /** The number of ranks. */
+    /** Returns the number of ranks. */
     public int size() {
         return size;
     }
 
-    /** The number of channels. */
+    /** Returns the number of channels. */
     public int channels() {
         return rings.length;
     }
 
-    /** Whether the memory and the work of every rank are on a GPU. */
+    /** Returns true if the memory and the work of every rank are on a GPU. */
     public boolean gpu() {
         return gpu;
     }
 
-    /** What the rings of all hosts have in common. */
+    /** Returns the common properties of the rings of all hosts. */
     public GraphSummary ringGraph() {
         return alignment.rings();
     }
 
-    /** What the trees of all hosts have in common; of their shapes the one that puts the most on one rank. */
+    /**
+     * Returns the common properties of the trees of all hosts. Their shape is the one that puts the most load on one
+     * rank.
+     */
     public GraphSummary treeGraph() {
         return alignment.trees();
     }
 
-    /** The network devices by which the ring of a channel comes into a host and leaves it, where they are known. */
+    /**
+     * Returns the network devices by which the ring of a channel enters a host and leaves it; empty if they are
+     * unknown.
+     */
     public Optional<Rail> ringRail(int channel, int host) {
         return rail(found.get(host).rings(), ringChoice[host], checkChannel(channel));
     }
 
-    /** The network device by which the tree of a channel comes into a host and leaves it, where it is known. */
+    /**
+     * Returns the network devices by which the tree of a channel enters a host and leaves it; empty if they are
+     * unknown.
+     */
     public Optional<Rail> treeRail(int channel, int host) {
         return rail(found.get(host).trees(), treeChoice[host], treeOfChannel(checkChannel(channel), hosts.size()));
     }
@@ -104,45 +113,51 @@ public final class Plan {
                 : Optional.of(channels.rails().get(choice[channel % choice.length]));
     }
 
-    /** Both trees over the hosts use one found tree, so that together they load its devices evenly. */
+    /**
+     * Returns the number of the found tree for a channel. With several hosts, two neighbouring channels share a found
+     * tree, one for each of the two trees over the hosts, so that together they load the tree's devices evenly.
+     */
     static int treeOfChannel(int channel, int hosts) {
         return hosts > 1 ? channel / 2 : channel;
     }
 
-    /** The hosts, numbered by their lowest rank. */
+    /** Returns the hosts, numbered by their lowest rank. */
     public List<PlannedHost> hosts() {
         return hosts;
     }
 
-    /** The host that a rank runs on. */
+    /** Returns the host on which a rank runs. */
     public PlannedHost hostOf(int rank) {
         return hosts.get(hostOfRank[checkRank(rank)]);
     }
 
-    /** Whether two ranks are on the same host. */
+    /** Returns true if two ranks are on the same host. */
     public boolean sameHost(int rank, int other) {
         return hostOfRank[checkRank(rank)] == hostOfRank[checkRank(other)];
     }
 
-    /** A copy of the ring of a channel: all ranks in the order in which data travels, the last sends to the first. */
+    /**
+     * Returns a copy of the ring of a channel: all ranks in the order in which data travels; the last sends to the
+     * first.
+     */
     public int[] ring(int channel) {
         return rings[checkChannel(channel)].clone();
     }
 
-    /** The neighbours of a rank in the tree of a channel. */
+    /** Returns the neighbours of a rank in the tree of a channel. */
     public TreeLinks tree(int channel, int rank) {
         return trees[checkChannel(channel)].links(checkRank(rank));
     }
 
-    /** The parent of a rank in the tree of a channel, or -1 at the root. */
+    /** Returns the parent of a rank in the tree of a channel, or -1 at the root. */
     public int treeParent(int channel, int rank) {
         return trees[checkChannel(channel)].parent(checkRank(rank));
     }
 
     /**
-     * The ranks of a host in the order in which a chain leads through them to a network that reduces, the leader first. Each
-     * channel has a chain of its own, as far as so many were found: those of trees, unless there are others, which go by the rails
-     * of their devices.
+     * Returns the ranks of a host in the order of the chain that leads to a network that reduces, the leader first. The
+     * channels use different chains, as far as enough were found. They are the chains of the host's trees, unless other
+     * chains were found; those are sorted by the rails of their devices.
      */
     public List<Integer> chain(int channel, int host) {
         Optional<ChannelGraph> chains = found.get(host).chains();
@@ -160,7 +175,10 @@ public final class Plan {
         return trees.isEmpty() ? hosts.get(host).ranks() : trees.get(choice[channel % choice.length]);
     }
 
-    /** A rank's place in the tree whose levels the ranks of such a chain fill one after the other. */
+    /**
+     * Returns the neighbours of a rank in a tree over the ranks of its host. The ranks of the {@link #chain} fill the
+     * levels of this tree one after the other.
+     */
     public TreeLinks hostTree(int channel, int rank) {
         List<Integer> chain = chain(channel, hostOf(rank).index());
         int place = chain.indexOf(rank);
@@ -169,12 +187,12 @@ public final class Plan {
         return new TreeLinks(up, chain.subList(below, Math.min(below + TreeLinks.MAX_CHILDREN, chain.size())));
     }
 
-    /** The most edges between the root and a rank in the tree of a channel. */
+    /** Returns the largest number of edges between the root and a rank in the tree of a channel. */
     public int treeDepth(int channel) {
         return trees[checkChannel(channel)].depth();
     }
 
-    /** How many of the ring's steps cross from one host to another; 0 on one host. */
+    /** Returns the number of hops of a ring that lead from one host to another; 0 on one host. */
     public int hostCrossings() {
         return hosts.size() == 1 ? 0 : hosts.size();
     }

@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Joins the channels of all hosts. One builder builds one plan. */
+/** Joins the channels of all hosts into a plan. One builder builds one plan. */
 final class PlanBuilder {
 
     private final PlanOptions options;
@@ -71,7 +71,10 @@ final class PlanBuilder {
         }
     }
 
-    /** The lowest rank's orders at the worst of all its ranks' bandwidths and types. */
+    /**
+     * Returns the channels of a host: the orders of its lowest rank, with the lowest bandwidths and farthest types of
+     * all its ranks.
+     */
     private RankChannels agree(PlannedHost host) {
         RankChannels agreed = byRank[host.ranks().get(0)];
         for (int rank : host.ranks()) {
@@ -104,7 +107,10 @@ final class PlanBuilder {
         }
     }
 
-    /** A ring comes into a host by the rail on which it left the one before; hosts that cross rails so alternate. */
+    /**
+     * Chooses each host's rings so that a ring enters a host by the rail on which it left the previous one. Hosts whose
+     * rings cross rails therefore alternate.
+     */
     private int[][] chooseRings(int distinct) {
         int[][] chosen = new int[hosts.size()][];
         int[] outs = null;
@@ -116,7 +122,7 @@ final class PlanBuilder {
         return chosen;
     }
 
-    /** Any two hosts may be neighbours in a tree, so all of them follow the rails of the first. */
+    /** Chooses each host's trees by the rails of the first host, because any two hosts may be neighbours in a tree. */
     private int[][] chooseTrees(int distinct) {
         int[][] chosen = new int[hosts.size()][];
         int[] rails = null;
@@ -139,7 +145,9 @@ final class PlanBuilder {
         return ring;
     }
 
-    /** Edges between hosts come first, so that the data that has far to go is the first to be passed on. */
+    /**
+     * Builds a tree over all ranks. Edges between hosts come first, so that data with a long path is passed on first.
+     */
     private TreeOfRanks tree(DoubleBinaryTree shape, int which, int[][] choice, int distinct) {
         TreeOfRanks tree = new TreeOfRanks(byRank.length);
         for (PlannedHost host : hosts) {
@@ -164,10 +172,10 @@ final class PlanBuilder {
     }
 
     /**
-     * The place in a host's chain that is connected to a child host.
+     * Returns the place in a host's chain that is connected to a child host.
      *
      * @param child 0 or 1
-     * @param ranks ranks of the chain; the place never lies beyond it
+     * @param ranks number of ranks of the chain, which limits the place
      */
     private static int childPlace(Pattern pattern, int child, int ranks) {
         int place =

@@ -1,17 +1,16 @@
 package io.jccl.plan;
 
 /**
- * What the settings say about a plan. All ranks must build with equal options.
+ * Limits of a plan from the settings. All ranks must build with equal options.
  *
- * @param minChannels at least so many channels; found ones are repeated until there are enough
- * @param maxChannels at most so many channels
+ * @param minChannels smallest number of channels; found channels are repeated until there are enough
+ * @param maxChannels largest number of channels
  */
 public record PlanOptions(int minChannels, int maxChannels) {
 
-    /** The most channels that a communicator can have. */
+    /** Largest number of channels of a communicator. */
     public static final int CHANNEL_LIMIT = 64;
 
-    /** Checks the bounds against each other. */
     public PlanOptions {
         if (minChannels < 1 || maxChannels < minChannels || maxChannels > CHANNEL_LIMIT) {
             throw new IllegalArgumentException("minChannels=" + minChannels + " maxChannels=" + maxChannels
@@ -19,7 +18,7 @@ public record PlanOptions(int minChannels, int maxChannels) {
         }
     }
 
-    /** As many channels as the hosts and {@link Alignment} make of what was found. */
+    /** Returns options that accept the number of channels that {@link Alignment} determines. */
     public static PlanOptions defaults() {
         return new PlanOptions(1, CHANNEL_LIMIT);
     }

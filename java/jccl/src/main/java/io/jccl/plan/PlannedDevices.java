@@ -4,26 +4,26 @@ import io.jccl.search.Rail;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which network devices carry the connections between hosts, by a plan. */
+/** Determines the network devices that carry the connections between hosts according to a plan. */
 public final class PlannedDevices {
 
-    /** Where the plan knows no device. */
+    /** Number of a device that the plan does not know. */
     public static final int UNKNOWN = -1;
 
     private PlannedDevices() {}
 
     /**
-     * One path of a channel from a rank to one on another host.
+     * One path of a channel from a rank to a rank on another host.
      *
      * @param channel the channel
      * @param from the rank that sends
      * @param to the rank that receives
-     * @param out the number of the device by which it leaves the one host, or {@link #UNKNOWN}
-     * @param in the number of the device by which it comes into the other, or {@link #UNKNOWN}
+     * @param out the number of the device by which the path leaves the sender's host, or {@link #UNKNOWN}
+     * @param in the number of the device by which it enters the receiver's host, or {@link #UNKNOWN}
      */
     public record NetworkPath(int channel, int from, int to, int out, int in) {}
 
-    /** The paths of a channel that begin or end at a rank: those of its ring, then those of its tree. */
+    /** Returns the paths of a channel that begin or end at a rank: first those of the ring, then those of the tree. */
     public static List<NetworkPath> of(Plan plan, int channel, int rank) {
         List<NetworkPath> paths = new ArrayList<>();
         addRing(plan, channel, rank, paths);
@@ -32,9 +32,9 @@ public final class PlannedDevices {
     }
 
     /**
-     * Any other path of a channel out of a host, and into it: by the devices of its ring.
+     * Returns the devices of all other paths of a channel out of a host and into it: those of its ring.
      *
-     * @param rank of the host; stands at both ends of the result
+     * @param rank a rank of the host, which the result has at both ends
      */
     public static NetworkPath ofOthers(Plan plan, int channel, int rank) {
         return new NetworkPath(channel, rank, rank, ringOut(plan, channel, rank), ringIn(plan, channel, rank));
@@ -64,7 +64,7 @@ public final class PlannedDevices {
         return plan.ringRail(channel, plan.hostOf(rank).index()).map(Rail::in).orElse(UNKNOWN);
     }
 
-    /** Sums go up by the path by which they come down. */
+    /** Adds the paths of the tree. Sums travel up over the same devices over which results travel down. */
     private static void addTree(Plan plan, int channel, int rank, List<NetworkPath> paths) {
         TreeLinks links = plan.tree(channel, rank);
         List<Integer> neighbours = new ArrayList<>(links.down());
@@ -81,7 +81,10 @@ public final class PlannedDevices {
         }
     }
 
-    /** The first rank of the chain inside a host uses the one device, further ones the other. */
+    /**
+     * Returns the device of a rank in the tree: the entry device for the first rank of the chain inside a host, the
+     * exit device for others.
+     */
     private static int treeDevice(Plan plan, int channel, int rank) {
         TreeLinks links = plan.tree(channel, rank);
         boolean first = links.isRoot() || !plan.sameHost(rank, links.up());

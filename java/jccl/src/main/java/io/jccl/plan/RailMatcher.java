@@ -4,10 +4,10 @@ import io.jccl.search.ChannelGraph;
 import java.util.Arrays;
 
 /**
- * Says which of a host's channels carries which channel of the plan, so that data that left another host by one rail
- * comes in by the same one where there is such a device.
+ * Assigns a host's channels to the channels of the plan, so that data that left another host by one rail enters by the
+ * same rail if the host has such a device.
  *
- * <p>A host with fewer channels than the plan takes each about equally often; one with more leaves some out.
+ * <p>A host with fewer channels than the plan uses each about equally often; a host with more omits some.
  */
 final class RailMatcher {
 
@@ -17,17 +17,17 @@ final class RailMatcher {
     private final int channels;
 
     /**
-     * The choice for one host.
+     * Prepares the assignment for one host.
      *
-     * @param found what was found there
-     * @param channels how many channels need one of these
+     * @param found the channels found on the host
+     * @param channels the number of channels to which they are assigned
      */
     RailMatcher(ChannelGraph found, int channels) {
         this.found = found;
         this.channels = channels;
     }
 
-    /** The choice where no device is preferred. */
+    /** Assigns the channels in order, without preferred devices. */
     int[] inOrder() {
         int[] chosen = new int[channels];
         for (int channel = 0; channel < channels; channel++) {
@@ -37,9 +37,9 @@ final class RailMatcher {
     }
 
     /**
-     * The choice that comes in by as many of the preferred devices as possible, and else stays in order.
+     * Assigns the channels so that as many as possible enter by their preferred device; the others stay in order.
      *
-     * @param preferred per channel a device number, or less than 0 for any
+     * @param preferred for each channel a device number, or less than 0 for any device
      */
     int[] matching(int[] preferred) {
         int slots = Math.max(channels, found.channels());
@@ -78,7 +78,7 @@ final class RailMatcher {
         chosen[channel] = slot % found.channels();
     }
 
-    /** The devices that chosen channels come in by; less than 0 where none is known. */
+    /** Returns the devices by which the chosen channels enter; less than 0 if unknown. */
     int[] ins(int[] chosen) {
         int[] ins = new int[chosen.length];
         for (int i = 0; i < chosen.length; i++) {
@@ -87,7 +87,7 @@ final class RailMatcher {
         return ins;
     }
 
-    /** The devices that chosen channels leave by; less than 0 where none is known. */
+    /** Returns the devices by which the chosen channels leave; less than 0 if unknown. */
     int[] outs(int[] chosen) {
         int[] outs = new int[chosen.length];
         for (int i = 0; i < chosen.length; i++) {

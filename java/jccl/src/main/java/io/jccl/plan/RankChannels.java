@@ -7,27 +7,28 @@ import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 
 /**
- * What one rank brings to the plan: where it runs, and the channels that were found on its host.
+ * The contribution of one rank to the plan: its host, and the channels that were found on the host.
  *
- * <p>The ranks of one host normally find the same, because each of them searched the same topology. So that all ranks
- * agree in any case, the lowest rank's orders and the worst of their bandwidths and types are taken.
+ * <p>The ranks of one host normally find the same, because each of them searched the same topology. To make all ranks
+ * agree in any case, the plan uses the orders of the lowest rank, and the lowest bandwidths and farthest types of all
+ * ranks.
  *
  * @param rank this rank, 0 to size-1
- * @param hostId differs between hosts: ranks with equal ids are on one host
+ * @param hostId an id that differs between hosts; ranks with equal ids are on one host
  * @param gpu whether this rank's memory and work are on a GPU
  * @param rings the ring channels of its host
- * @param trees the tree channels of its host; without orders, those of the rings are taken
- * @param chains those to a network that reduces, where they are not those of the trees
+ * @param trees the tree channels of its host; if they have no orders, the orders of the rings are used
+ * @param chains the channels to a network that reduces, if they differ from the trees
  */
 public record RankChannels(
         int rank, String hostId, boolean gpu, ChannelGraph rings, ChannelGraph trees, Optional<ChannelGraph> chains) {
 
-    /** Without chains of their own. */
+    /** Channels of a host whose trees are also the chains to a network that reduces. */
     public RankChannels(int rank, String hostId, boolean gpu, ChannelGraph rings, ChannelGraph trees) {
         this(rank, hostId, gpu, rings, trees, Optional.empty());
     }
 
-    /** Checks the fields that can be checked alone; the orders are checked when the plan is built. */
+    /** Checks each field alone; the orders are checked when the plan is built. */
     public RankChannels {
         if (rank < 0) {
             throw new IllegalArgumentException("rank=" + rank + ": expected 0 or more");
@@ -47,7 +48,7 @@ public record RankChannels(
         }
     }
 
-    /** The same search result for the ranks of another host that is equal. */
+    /** Returns the same search result for the ranks of another, equal host. */
     public RankChannels renumbered(String host, IntUnaryOperator number) {
         return new RankChannels(
                 number.applyAsInt(rank),
@@ -58,12 +59,12 @@ public record RankChannels(
                 chains.map(graph -> graph.renumbered(number)));
     }
 
-    /** The same search result as another rank of the host brings it. */
+    /** Returns the same search result as the contribution of another rank of the host. */
     public RankChannels withRank(int other) {
         return new RankChannels(other, hostId, gpu, rings, trees, chains);
     }
 
-    /** These channels at no more than what another rank of the same host found. */
+    /** Returns these channels with the lower bandwidths and farther types of this and another rank of the same host. */
     RankChannels worst(RankChannels other) {
         return new RankChannels(
                 rank, hostId, gpu && other.gpu, rings.worst(other.rings), trees.worst(other.trees), chains);

@@ -10,10 +10,9 @@ import java.util.List;
  */
 public record TreeLinks(int up, List<Integer> down) {
 
-    /** The most children that a rank can have, for example two hosts below its own, and the next rank of the chain. */
+    /** Largest number of children of a rank, for example two hosts below its own and the next rank of the chain. */
     public static final int MAX_CHILDREN = 3;
 
-    /** Takes a copy of {@code down}. */
     public TreeLinks {
         down = List.copyOf(down);
         if (up < -1) {
@@ -24,17 +23,17 @@ public record TreeLinks(int up, List<Integer> down) {
         }
     }
 
-    /** Whether this rank is the root of the tree. */
+    /** Returns true if this rank is the root of the tree. */
     public boolean isRoot() {
         return up < 0;
     }
 
-    /** Whether this rank is a leaf. */
+    /** Returns true if this rank is a leaf. */
     public boolean isLeaf() {
         return down.isEmpty();
     }
 
-    /** The children as an array, as the native library takes them. */
+    /** Returns the children as an array, which the native library expects. */
     public int[] downRanks() {
         int[] ranks = new int[down.size()];
         for (int i = 0; i < ranks.length; i++) {

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** A tree over all ranks in flat arrays; built edge by edge, then read only. */
+/** A tree over all ranks in flat arrays. It is built edge by edge, and only read afterwards. */
 final class TreeOfRanks {
 
     private static final int NONE = DoubleBinaryTree.NONE;
@@ -47,7 +47,10 @@ final class TreeOfRanks {
         return new TreeLinks(up[rank], children);
     }
 
-    /** Depth by walking each rank upwards only as far as a rank whose depth is known: linear in the ranks. */
+    /**
+     * Returns the largest number of edges between the root and a rank. Walks up from each rank only to one with known
+     * depth, so the time is linear in the number of ranks.
+     */
     int depth() {
         int[] known = new int[up.length];
         int[] path = new int[up.length];

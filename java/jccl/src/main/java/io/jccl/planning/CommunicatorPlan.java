@@ -8,34 +8,34 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a communicator does; equal on all ranks.
+ * How a communicator executes its operations; equal on all ranks.
  *
- * @param host rings and trees for memory of the host
- * @param gpu rings and trees over the ranks' GPUs, if they have a plan of their own
- * @param shape what the cost model for host ranks knows of the communicator
- * @param choices how each operation on memory of the host is executed
+ * @param host rings and trees for host memory
+ * @param gpu rings and trees over the ranks' GPUs, if these have their own plan
+ * @param shape the input of the cost model for host ranks
+ * @param choices how each operation on host memory is executed
  */
 public record CommunicatorPlan(Plan host, Optional<GpuPlan> gpu, CommunicatorShape shape, ChoiceTable choices) {
 
     /**
      * Rings and trees over the ranks' GPUs.
      *
-     * @param plan over all hosts
-     * @param shape what the cost model for GPUs knows of it
+     * @param plan the plan over all hosts
+     * @param shape the input of the cost model for GPUs
      */
     public record GpuPlan(Plan plan, GpuShape shape) {}
 
-    /** The same plan with other choices. */
+    /** Returns the same plan with other choices. */
     public CommunicatorPlan with(ChoiceTable other) {
         return new CommunicatorPlan(host, gpu, shape, other);
     }
 
-    /** What the settings could not be followed in and the models' rules, as text for the log. */
+    /** Returns notes for the log: the settings that could not be followed, and remarks on the models' rules. */
     public List<String> notes() {
         return choices.notes();
     }
 
-    /** What operations on memory of GPUs follow. */
+    /** Returns the plan that operations on GPU memory follow. */
     public Plan onDevices() {
         return gpu.isPresent() ? gpu.get().plan() : host;
     }

@@ -8,15 +8,15 @@ import java.util.Set;
 /**
  * What connecting the ranks' GPUs has shown; equal on all ranks.
  *
- * @param channels of the communicator's part on the GPUs
- * @param ranksPerDevice the most ranks that share a GPU
+ * @param channels number of channels between the GPUs
+ * @param ranksPerDevice the largest number of ranks that share a GPU
  * @param minCapability the lowest compute capability times ten
- * @param maxCapability the highest
+ * @param maxCapability the highest compute capability times ten
  * @param inPlace whether all ranks can address each other's buffers
- * @param throughHost whether ranks of one host reach each other through the host's memory only
- * @param protocols those with which data arrives as it was sent
+ * @param throughHost whether ranks of one host reach each other only through host memory
+ * @param protocols the protocols that transfer data correctly
  * @param nvls whether the switch between the GPUs reduces and multicasts
- * @param collNet what the network between hosts does itself, if it does
+ * @param collNet the capabilities of the network between hosts, if it reduces
  */
 public record DeviceFacts(
         int channels,
@@ -29,7 +29,7 @@ public record DeviceFacts(
         boolean nvls,
         Optional<CollNetTraits> collNet) {
 
-    /** These facts with or without a switch that reduces. */
+    /** Returns these facts with or without a switch that reduces. */
     public DeviceFacts withNvls(boolean other) {
         return new DeviceFacts(
                 channels,
@@ -43,7 +43,7 @@ public record DeviceFacts(
                 collNet);
     }
 
-    /** These facts where all ranks can address each other's buffers, or not. */
+    /** Returns these facts for ranks that can, or cannot, address each other's buffers. */
     public DeviceFacts withInPlace(boolean other) {
         return new DeviceFacts(
                 channels, ranksPerDevice, minCapability, maxCapability, other, throughHost, protocols, nvls, collNet);

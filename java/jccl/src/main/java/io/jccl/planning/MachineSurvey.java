@@ -8,16 +8,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What one rank found on its host, as it travels to the other ranks.
+ * What one rank found on its host. The ranks exchange their surveys.
  *
  * @param channels the channels, for the plan
- * @param traits what the cost model for GPUs has to know of the host beside them
+ * @param traits further properties of the host that the cost model for GPUs needs
  * @param netGBps the bandwidth of the host's best network device, in GB/s
- * @param cores the processors that the host's ranks share: as many as affinities and quotas let them keep busy
+ * @param cores the number of processors that the host's ranks share, as far as affinities and quotas allow their use
  */
 public record MachineSurvey(RankChannels channels, HostTraits traits, double netGBps, int cores) {
 
-    /** Checks the numbers. */
     public MachineSurvey {
         if (!(netGBps > 0) || Double.isInfinite(netGBps)) {
             throw new IllegalArgumentException("netGBps=" + netGBps + ": expected a bandwidth");
@@ -28,10 +27,10 @@ public record MachineSurvey(RankChannels channels, HostTraits traits, double net
     }
 
     /**
-     * The surveys of all ranks of several hosts, numbered host by host and on each in the order of its own numbers. The hosts
-     * may differ.
+     * Returns the surveys of all ranks of several hosts, which may differ. Ranks are numbered host by host, and on each
+     * host in the order of the host's own numbers.
      *
-     * @param hosts what the lowest rank of each found, by the numbers of its own topology
+     * @param hosts the survey of the lowest rank of each host, with the rank numbers of its own topology
      */
     public static List<MachineSurvey> together(List<MachineSurvey> hosts) {
         List<MachineSurvey> ranks = new ArrayList<>();

@@ -11,19 +11,19 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * Compares a plan with what the network devices of a host allow. Channels that were found on a host keep to its devices'
- * limits; a plan may carry each by several.
+ * Compares a plan with the channel limits of a host's network devices. Channels that were found on a host respect these
+ * limits, but a plan may carry each of them by several of its own.
  */
 public final class NetworkLimits {
 
     private NetworkLimits() {}
 
     /**
-     * What somebody should know who set limits: a sentence for each device that is not used, and one for all whose limit is
-     * exceeded.
+     * Returns notes for users who set limits: a sentence for each device that is not used, and one for all devices
+     * whose limit is exceeded.
      *
-     * @param host the host, by its number in the plan
-     * @param topology that host, as the search saw it
+     * @param host the number of the host in the plan
+     * @param topology the topology of that host with which the search worked
      */
     public static List<String> notes(Plan plan, int host, Topology topology) {
         List<String> notes = new ArrayList<>();
@@ -44,20 +44,23 @@ public final class NetworkLimits {
         }
         if (!exceeded.isEmpty()) {
             notes.add("maxconn is exceeded by " + String.join(", ", exceeded)
-                    + ", because the plan carries each channel that was" + " found by several; JCCL_MAX_NCHANNELS="
-                    + within + " keeps to it");
+                    + ", because the plan carries each found channel by several of its own; JCCL_MAX_NCHANNELS="
+                    + within + " prevents that");
         }
         return notes;
     }
 
-    /** How many rings, or trees if these are more, of the first channels use a device. */
+    /**
+     * Returns the number of rings, or of trees if that is larger, that use a device, among the first {@code channels}
+     * channels.
+     */
     private static int connections(Plan plan, int host, Node.Net net, int channels) {
         return Math.max(
                 through(channels, net.dev(), channel -> plan.ringRail(channel, host)),
                 through(channels, net.dev(), channel -> plan.treeRail(channel, host)));
     }
 
-    /** How many come in by a device, or leave by it if these are more. */
+    /** Returns the number of channels that enter by a device, or that leave by it if that is larger. */
     private static int through(int channels, int dev, IntFunction<Optional<Rail>> railOf) {
         List<Rail> rails = IntStream.range(0, channels)
                 .mapToObj(railOf)

@@ -14,13 +14,13 @@ import java.util.Optional;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 
-/** Which network device of a host each of its ranks uses, by the plan, as text for the log. */
+/** Describes for the log which network devices of a host each of its ranks uses according to the plan. */
 public final class NetworkMap {
 
     private final Plan plan;
     private final PlannedHost host;
     private final NodePaths paths;
-    /** By rank, then by device number: the channels that use it. */
+    /** The channels that use a device, by rank and device number. */
     private final Map<Integer, Map<Integer, BitSet>> uses = new TreeMap<>();
 
     private NetworkMap(Plan plan, PlannedHost host, NodePaths paths) {
@@ -30,11 +30,13 @@ public final class NetworkMap {
     }
 
     /**
-     * For example {@code GPU/0: NET/0 (mlx5_0) PIX channels 0-3; GPU/1: NET/1 (mlx5_1) PIX channels 4-7; unused: NET/2 (eth0)};
-     * empty where no channel leaves the host by a known device.
+     * Returns for example
+     * {@code GPU/0: NET/0 (mlx5_0) PIX channels 0-3; GPU/1: NET/1 (mlx5_1) PIX channels 4-7; unused: NET/2 (eth0)}.
+     * Empty if no channel leaves the host by a known device.
      *
-     * @param host the host, by its number in the plan
-     * @param paths of that host, as the search saw it; its endpoints have the numbers of the plan's ranks
+     * @param host the number of the host in the plan
+     * @param paths the paths of that host with which the search worked; its endpoints have the numbers of the plan's
+     *     ranks
      */
     public static Optional<String> describe(Plan plan, int host, NodePaths paths) {
         NetworkMap map = new NetworkMap(plan, plan.hosts().get(host), paths);
@@ -98,10 +100,10 @@ public final class NetworkMap {
                 return net.label() + " " + path.type() + " channels " + ranges(channels);
             }
         }
-        return "NET/" + device + " channels " + ranges(channels); // of a plan that another description made
+        return "NET/" + device + " channels " + ranges(channels); // the plan was made from another description
     }
 
-    /** For example {@code 0-3,6}. */
+    /** Returns for example {@code 0-3,6}. */
     private static String ranges(BitSet channels) {
         StringJoiner text = new StringJoiner(",");
         for (int from = channels.nextSetBit(0); from >= 0; ) {

@@ -19,25 +19,23 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * Decides what a communicator does, from what was found on the hosts of its ranks. All ranks pass equal values and get equal
- * plans.
- */
+/** Makes the plan of a communicator from the surveys of its ranks. All ranks pass equal values and get equal plans. */
 public final class Planner {
 
-    /** A GPU's part of a communicator has no more channels than this, however many a plan has. */
+    /** Largest number of channels between the GPUs of a communicator, however many channels a plan has. */
     public static final int MAX_DEVICE_CHANNELS = 32;
 
     private Planner() {}
 
     /**
-     * Plans.
+     * Makes a plan.
      *
-     * @param hosts what all ranks found, with memory of the host as their endpoints, or a description's GPUs
-     * @param gpus what all ranks found with their GPUs as endpoints; empty where these have no plan of their own
-     * @param local how ranks of one host reach each other, the slowest where they differ: what is expected, until
-     *     {@link #connected} takes what connecting has shown
-     * @throws IllegalArgumentException if a setting leaves no way to execute the collectives it names, or none at all
+     * @param hosts the surveys of all ranks whose endpoints are host memory, or GPUs of a description
+     * @param gpus the surveys of all ranks whose endpoints are their GPUs; empty if the GPUs have no plan of their own
+     * @param local the expected transport between ranks of one host, the slowest if they differ; {@link #connected}
+     *     replaces it by the transport that connecting has shown
+     * @throws IllegalArgumentException if a setting excludes every way to execute the collectives that it names, or any
+     *     collective
      */
     public static CommunicatorPlan plan(
             List<MachineSurvey> hosts, List<MachineSurvey> gpus, TransportKind local, PlanningOptions options) {
@@ -54,12 +52,12 @@ public final class Planner {
         return new CommunicatorPlan(host, gpu, shape, ChoiceTable.build(model, overrides(host, gpu, options)));
     }
 
-    /** Beside GPUs a setting may name what memory of the host has not. */
+    /** Drops NVLS for host memory if the ranks have GPUs, because a setting may name it for the GPUs. */
     private static TuningOverrides overrides(Plan host, Optional<GpuPlan> gpu, PlanningOptions options) {
         return !host.gpu() && gpu.isPresent() ? options.overrides().withoutNvls() : options.overrides();
     }
 
-    /** Whether the switch between the GPUs is expected to reduce and multicast. */
+    /** Returns true if the switch between the GPUs is expected to reduce and multicast. */
     public static boolean expectsNvls(CommunicatorPlan plan, PlanningOptions options) {
         return options.overrides().nvls()
                 && plan.gpu().map(gpu -> gpu.shape().hasSwitch()).orElse(false);
@@ -73,7 +71,9 @@ public final class Planner {
         return Plan.build(channels, options.channels());
     }
 
-    /** The narrowest network and the host with the fewest processors for each rank bound the others. */
+    /**
+     * Returns the shape for host ranks. The narrowest network counts, and the host with the fewest processors per rank.
+     */
     private static CommunicatorShape hostShape(
             Plan plan, List<MachineSurvey> surveys, TransportKind local, PlanningOptions options) {
         int localRanks = 0;
@@ -110,7 +110,7 @@ public final class Planner {
     }
 
     /**
-     * The plan once it is known how ranks of one host reach each other.
+     * Returns the plan for the transport that connecting has shown between ranks of one host.
      *
      * @param local the slowest transport inside any host
      */
@@ -119,9 +119,9 @@ public final class Planner {
     }
 
     /**
-     * The same where the network between hosts may reduce.
+     * Returns the plan for the transport that connecting has shown, with a network between hosts that may reduce.
      *
-     * @param collNet what it can do; empty where it does not
+     * @param collNet what the network can do; empty if it does not reduce
      */
     public static CommunicatorPlan connected(
             CommunicatorPlan plan, TransportKind local, Optional<CollNetTraits> collNet, PlanningOptions options) {
@@ -135,10 +135,10 @@ public final class Planner {
     }
 
     /**
-     * How each operation on memory of GPUs is executed once these are connected.
+     * Returns how each operation on GPU memory is executed once the GPUs are connected.
      *
-     * @param facts without NVLS where the table is for operations that a switch does not reduce
-     * @param options whose {@code JCCL_ALGO=nvls} is an error where the facts have no NVLS
+     * @param facts facts without NVLS for a table of operations that a switch does not reduce
+     * @param options options in which {@code JCCL_ALGO=nvls} is an error if the facts have no NVLS
      */
     public static ChoiceTable deviceChoices(CommunicatorPlan plan, DeviceFacts facts, PlanningOptions options) {
         GpuShape shape = plan.gpu()

@@ -8,28 +8,28 @@ import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
 
 /**
- * What the settings say about a plan and its choices; equal on all ranks.
+ * The settings that concern a plan and its choices; equal on all ranks.
  *
  * @param channels bounds of the number of channels
  * @param slots payload bytes of one slot for each protocol
- * @param deviceSlots the same between GPUs
- * @param overrides of the choices
- * @param costs the constants to predict host ranks with
+ * @param deviceSlots payload bytes of one slot between GPUs for each protocol
+ * @param overrides the settings that restrict the choices
+ * @param costs the constants of the cost model for host ranks
  */
 public record PlanningOptions(
         PlanOptions channels, SlotBytes slots, SlotBytes deviceSlots, TuningOverrides overrides, HostCosts costs) {
 
-    /** The same for operations that no switch reduces. */
+    /** Returns these options for operations that no switch reduces. */
     public PlanningOptions withoutNvls() {
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutNvls(), costs);
     }
 
-    /** The same where no network reduces. */
+    /** Returns these options for networks that do not reduce. */
     public PlanningOptions withoutCollNet() {
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutCollNet(), costs);
     }
 
-    /** The options that the settings give. */
+    /** Returns the options of the settings. */
     public static PlanningOptions of(Settings settings, HostCosts costs) {
         int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));
         int max = settings.get(AlgorithmSettings.MAX_NCHANNELS);

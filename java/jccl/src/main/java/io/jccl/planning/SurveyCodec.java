@@ -19,32 +19,35 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The surveys of a rank as bytes: that of its host, and that of the GPUs if there is one.
+ * Encodes the surveys of a rank: the survey of its host, followed by that of its GPUs if there is one.
  *
  * <pre>
  * survey │ u8 gpus │ gpus: survey
  *
- * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │ rings │ trees │ u8 chains │ chains: chains
- * rings, trees, chains:  u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
- *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out │ u8 reduces
+ * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │
+ *                rings │ trees │ u8 chains │ chains: chains
+ * rings, trees, chains:
+ *                u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │
+ *                u8 orders
+ *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out
  * </pre>
  *
- * <p>Only the lowest rank of a host sends orders: the plan takes no other's.
+ * <p>Only the lowest rank of a host sends orders, because the plan uses only these.
  */
 public final class SurveyCodec {
 
     /**
-     * What one rank sends.
+     * The surveys that one rank sends.
      *
-     * @param host of its host
-     * @param gpus of its GPUs, if they can have a plan of their own
+     * @param host the survey of its host
+     * @param gpus the survey of its GPUs, if they can have their own plan
      */
     public record Found(MachineSurvey host, Optional<MachineSurvey> gpus) {}
 
     private SurveyCodec() {}
 
     /**
-     * Writes what a rank found.
+     * Writes the surveys of a rank.
      *
      * @param lowest whether it is the lowest rank of its host
      */
@@ -91,10 +94,11 @@ public final class SurveyCodec {
     }
 
     /**
-     * Reads what {@link #encode} wrote on rank {@code rank}, and checks it against what this rank knows of that one.
+     * Reads what {@link #encode} wrote on rank {@code rank}, and checks it against what this rank knows about that
+     * rank.
      *
-     * @param ranks the ranks of that rank's host, ascending
-     * @throws BootstrapException if the bytes mean no search result of that host
+     * @param ranks the ranks on the host of {@code rank}, ascending
+     * @throws BootstrapException if the bytes are not a valid search result of that host
      */
     public static Found decode(int rank, String hostId, List<Integer> ranks, byte[] bytes) {
         try {

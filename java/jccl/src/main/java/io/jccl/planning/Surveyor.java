@@ -21,13 +21,14 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Surveys one host: finds paths in its topology, trims what its ranks cannot use, and searches rings, trees and chains.
+ * Surveys one host: finds the paths in its topology, removes nodes that its ranks cannot use, and searches rings, trees
+ * and chains.
  *
- * @param policy what paths may use
- * @param crossNic whether rings may change network devices
+ * @param policy the rules for paths
+ * @param crossNic whether rings may leave by another network device than the one by which they enter
  * @param networks whether other hosts take part
- * @param graphs channels over GPUs that are taken instead of searched ones
- * @param nanoClock what to time the searches with
+ * @param graphs a file with channels over GPUs that replace searched ones
+ * @param nanoClock the clock that times the searches
  */
 public record Surveyor(
         PathPolicy policy,
@@ -37,14 +38,14 @@ public record Surveyor(
         LongSupplier nanoClock) {
 
     /**
-     * A survey, and what stays on its host.
+     * A survey together with data that stays on its host.
      *
-     * @param survey what the other ranks have to know
-     * @param paths of the host, as it was searched
-     * @param ringMillis how long the search of rings took
-     * @param treeMillis how long the search of trees took
-     * @param chainMillis that of chains
-     * @param notes what was not taken from {@link #graphs}, or not as it is there
+     * @param survey the part that the other ranks need
+     * @param paths the paths of the host that were searched
+     * @param ringMillis duration of the search for rings
+     * @param treeMillis duration of the search for trees
+     * @param chainMillis duration of the search for chains
+     * @param notes the parts of {@link #graphs} that were not used, or not used unchanged
      */
     public record LocalSurvey(
             MachineSurvey survey,
@@ -54,19 +55,19 @@ public record Surveyor(
             double chainMillis,
             List<String> notes) {}
 
-    /** The paths of what a rank's host has for its ranks. */
+    /** Returns the paths in the part of a host's topology that the ranks together with {@code rank} can use. */
     public NodePaths paths(Topology whole, int rank) {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole, policy), rank, networks), policy);
     }
 
     /**
-     * Searches.
+     * Searches the channels of a host.
      *
-     * @param paths of the host, trimmed
-     * @param rank a rank there
-     * @param hostId its host
-     * @param cores the processors that the host's ranks share
-     * @throws io.jccl.topology.TopologyException if {@link #graphs} are no channels of this host
+     * @param paths the paths of the trimmed host
+     * @param rank a rank on the host
+     * @param hostId the id of the host
+     * @param cores the number of processors that the host's ranks share
+     * @throws io.jccl.topology.TopologyException if {@link #graphs} do not contain channels of this host
      */
     public LocalSurvey survey(NodePaths paths, int rank, String hostId, int cores) {
         Topology topology = paths.topology();
@@ -114,7 +115,10 @@ public record Surveyor(
         return channels.isPresent() ? "given" : "searched";
     }
 
-    /** Hosts that are simulated on one may have no network device: then the speed of an unknown one is taken. */
+    /**
+     * Returns the bandwidth of the best network device. Several hosts that are simulated on one may have no network
+     * device; then the bandwidth assumed for an unknown device is used.
+     */
     private static double networkGBps(Topology topology) {
         double best = 0;
         for (int index : topology.indexesOf(NodeType.NET)) {

@@ -1,5 +1,5 @@
 /**
- * What a communicator does, decided once: from what each host found to rings, trees and choices, for communicators and for
- * {@code jccl topo}.
+ * Decides once per communicator how its operations are executed: turns what each host found into rings, trees and
+ * choices of algorithms. Communicators and {@code jccl topo} use it.
  */
 package io.jccl.planning;

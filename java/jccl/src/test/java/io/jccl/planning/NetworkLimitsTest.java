@@ -20,8 +20,8 @@ class NetworkLimitsTest {
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkLimits.notes(plan, 0, host(1, 2)))
                 .containsExactly(
-                        "maxconn is exceeded by NET/0 (mlx0) 2 of 1, because the plan carries each channel that was"
-                                + " found by several; JCCL_MAX_NCHANNELS=1 keeps to it");
+                        "maxconn is exceeded by NET/0 (mlx0) 2 of 1, because the plan carries each found channel by"
+                                + " several of its own; JCCL_MAX_NCHANNELS=1 prevents that");
         assertThat(NetworkLimits.notes(plan, 1, host(1, 1)))
                 .singleElement()
                 .asString()
