@@ -37,8 +37,8 @@ public sealed interface Node {
         }
 
         /**
-         * Returns true if two different GPUs must not use each other's memory, because one of them lists the other in its
-         * {@code barredPeers}.
+         * Returns true if two different GPUs must not use each other's memory, because one of them lists the other in
+         * its {@code barredPeers}.
          */
         boolean isBarredFrom(Gpu other) {
             return !busId.equalsIgnoreCase(other.busId) && (bars(other) || other.bars(this));

@@ -6,25 +6,25 @@ import io.jccl.nativelib.Numbers;
 import java.lang.annotation.Native;
 
 /**
- * How one operation is executed, and its packing into the {@code long} that is passed to native code.
+ * How one operation is executed. A choice is packed into the {@code long} that is passed to native code:
  *
  * <pre>
  *  63                    32 31    24 23    16 15     8 7   4 3   0
  * +------------------------+--------+--------+--------+-----+-----+
  * |      chunk bytes       |   0    | flags  |channels|proto|algo |
  * +------------------------+--------+--------+--------+-----+-----+
- * flags: bit 0 = try zero copy first, and use the rest of the choice where not all buffers are shared
+ * flags: bit 0 = try zero copy first, and use the rest of the choice if not all buffers are shared
  *        bit 2 = a two-shot direct all-reduce
  *        bit 3 = a direct operation by hosts
  * </pre>
  *
- * @param algorithm how the ranks are connected
- * @param protocol how data travels between two of them
- * @param channels channels 0 to channels-1 are used
+ * @param algorithm the algorithm
+ * @param protocol the protocol between two ranks
+ * @param channels number of channels: channels 0 to channels-1 are used
  * @param chunkBytes payload bytes of one step
  * @param tryZeroCopy whether shared buffers may be read and written in place
  * @param twoShot whether a direct all-reduce is two-shot: a reduce-scatter, then an all-gather
- * @param byHosts whether in a direct operation only one rank of each host sends to other hosts
+ * @param byHosts whether only one rank of each host sends to other hosts in a direct operation
  */
 public record Choice(
         Algorithm algorithm,
@@ -66,7 +66,7 @@ public record Choice(
     private static final int PROTOCOL_MASK = 0xf;
     private static final int MAX_CHANNELS = 0xff;
 
-    /** Checks the ranges that the packing allows. */
+    /** Checks that all values fit into the packed form. */
     public Choice {
         if (channels < 1 || channels > MAX_CHANNELS) {
             throw new IllegalArgumentException("channels=" + channels + ": expected 1 to " + MAX_CHANNELS);
@@ -81,12 +81,12 @@ public record Choice(
         this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false, false);
     }
 
-    /** The same without use of shared buffers in place. */
+    /** Returns this choice without use of shared buffers in place. */
     Choice withoutZeroCopy() {
         return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts);
     }
 
-    /** The packed form. */
+    /** Returns the packed form. */
     public long pack() {
         return Numbers.of(algorithm)
                 | (long) Numbers.of(protocol) << PROTOCOL_SHIFT
@@ -97,7 +97,7 @@ public record Choice(
                 | (long) chunkBytes << CHUNK_SHIFT;
     }
 
-    /** The choice that a packed form stands for, for reports; the parts alone are read without allocation. */
+    /** Returns the choice of a packed form, for reports; the methods for single parts do not allocate. */
     public static Choice unpack(long packed) {
         return new Choice(
                 algorithm(packed),
@@ -109,32 +109,32 @@ public record Choice(
                 isByHosts(packed));
     }
 
-    /** The algorithm in a packed choice. */
+    /** Returns the algorithm of a packed choice. */
     public static Algorithm algorithm(long packed) {
         return Numbers.algorithm((int) (packed & ALGORITHM_MASK));
     }
 
-    /** The protocol in a packed choice. */
+    /** Returns the protocol of a packed choice. */
     public static Protocol protocol(long packed) {
         return Numbers.protocol((int) (packed >>> PROTOCOL_SHIFT & PROTOCOL_MASK));
     }
 
-    /** The channel count in a packed choice. */
+    /** Returns the number of channels of a packed choice. */
     public static int channels(long packed) {
         return (int) (packed >>> CHANNELS_SHIFT & MAX_CHANNELS);
     }
 
-    /** The bytes of a step in a packed choice. */
+    /** Returns the bytes of a step of a packed choice. */
     public static int chunkBytes(long packed) {
         return (int) (packed >>> CHUNK_SHIFT);
     }
 
-    /** Whether a packed choice is two-shot. */
+    /** Returns true if a packed choice is two-shot. */
     public static boolean isTwoShot(long packed) {
         return (packed >>> FLAGS_SHIFT & FLAG_TWO_SHOT) != 0;
     }
 
-    /** Whether a packed choice is by hosts. */
+    /** Returns true if a packed choice is by hosts. */
     public static boolean isByHosts(long packed) {
         return (packed >>> FLAGS_SHIFT & FLAG_BY_HOSTS) != 0;
     }

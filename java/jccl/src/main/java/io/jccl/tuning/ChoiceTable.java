@@ -12,17 +12,18 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 
 /**
- * The algorithm-selection table of one communicator: the choice for every collective and size. The first lookup of a
- * collective makes its table; later ones allocate nothing.
+ * The algorithm-selection table of one communicator: the choice for every collective and size. The first look-up of a
+ * collective makes its table; later look-ups allocate nothing.
  *
- * <p>Sizes fall into buckets, {@value #STEPS_PER_OCTAVE} between a power of two and the next; a bucket's choice is the
- * best one for its smallest size, so that powers of two get exactly theirs. Safe to share.
+ * <p>Sizes are grouped into buckets, {@value #STEPS_PER_OCTAVE} between a power of two and the next. The choice of a
+ * bucket is the best one for its smallest size, so that powers of two get exactly their best choice. Safe to share
+ * between threads.
  */
 public final class ChoiceTable {
 
     static final int STEPS_PER_OCTAVE = 4;
     private static final int STEP_BITS = 2;
-    /** Sizes from 2^44 up share the last bucket. */
+    /** Number of octaves; sizes from 2^44 on share the last bucket. */
     private static final int OCTAVES = 44;
 
     private static final int BUCKETS = OCTAVES * STEPS_PER_OCTAVE + 1;
@@ -46,33 +47,34 @@ public final class ChoiceTable {
     }
 
     /**
-     * Makes the table. All ranks get the same one from equal arguments.
+     * Makes the table. All ranks get the same table from equal arguments.
      *
-     * @throws IllegalArgumentException if a setting leaves no candidate for the collectives it names, or for any
+     * @throws IllegalArgumentException if a setting excludes every candidate of a collective that it names, or of all
+     *     collectives
      */
     public static ChoiceTable build(TimeModel model, TuningOverrides overrides) {
         return new ChoiceTable(model, overrides);
     }
 
     /**
-     * The packed {@link Choice} for an operation.
+     * Returns the packed {@link Choice} for an operation.
      *
-     * @param bytes the larger of one rank's send and receive buffer, as the perf table's size column counts
+     * @param bytes the larger of one rank's send and receive buffer, as in the size column of the perf tool
      */
     public long choose(Collective collective, long bytes) {
         return packed(collective)[bucket(bytes)];
     }
 
-    /** The choice for an operation as an object, for reports. */
+    /** Returns the choice for an operation as an object, for reports. */
     public Choice choice(Collective collective, long bytes) {
         return Choice.unpack(choose(collective, bytes));
     }
 
     /**
-     * The same table with other choices for some collectives.
+     * Returns the same table with other choices for some collectives.
      *
-     * @param changed by collective a packed choice for each bucket
-     * @throws IllegalArgumentException if this communicator cannot execute one of them
+     * @param changed for each changed collective, a packed choice for each bucket
+     * @throws IllegalArgumentException if this communicator cannot execute one of the choices
      */
     public ChoiceTable with(Map<Collective, long[]> changed) {
         ChoiceTable other = new ChoiceTable(model, overrides);
@@ -96,7 +98,7 @@ public final class ChoiceTable {
         return other;
     }
 
-    /** The packed choice of each bucket. */
+    /** Returns the packed choice of each bucket. */
     long[] packed(Collective collective) {
         long[] table = choices.get(collective.ordinal());
         return table == null ? tabulate(collective) : table;
@@ -118,7 +120,7 @@ public final class ChoiceTable {
         return model.worthComparing(collective, algorithm, bytes);
     }
 
-    /** The best choice of one algorithm and protocol. */
+    /** Returns the best choice with a given algorithm and protocol. */
     Choice best(Collective collective, Candidate candidate, long bytes, TuningOverrides bounds) {
         Choice best = null;
         double bestMicros = Double.POSITIVE_INFINITY;
@@ -136,12 +138,12 @@ public final class ChoiceTable {
         return best;
     }
 
-    /** The predicted time of the choice for an operation, in microseconds. */
+    /** Returns the predicted time of the choice for an operation, in microseconds. */
     public double predictedMicros(Collective collective, long bytes) {
         return model.micros(collective, choice(collective, bytes), bytes);
     }
 
-    /** The settings that do not apply to a collective, as text for the log; empty where all apply. */
+    /** Returns notes for the log about settings that do not apply to a collective; empty if all apply. */
     public List<String> notes() {
         return List.copyOf(notes);
     }
@@ -164,7 +166,7 @@ public final class ChoiceTable {
         }
         int octave = (bucket - 1) / STEPS_PER_OCTAVE;
         long steps = STEPS_PER_OCTAVE + (bucket - 1) % STEPS_PER_OCTAVE;
-        // Below four bytes an octave has fewer sizes than buckets; those left over are never looked up.
+        // Below four bytes an octave has fewer sizes than buckets; the other buckets are never looked up.
         return octave >= STEP_BITS ? steps << (octave - STEP_BITS) : steps >>> (STEP_BITS - octave);
     }
 
@@ -174,11 +176,14 @@ public final class ChoiceTable {
         for (int bucket = 0; bucket < BUCKETS; bucket++) {
             table[bucket] = best(collective, allowed, smallestSize(bucket)).pack();
         }
-        choices.set(collective.ordinal(), table); // every thread makes the same table
+        choices.set(collective.ordinal(), table); // concurrent threads make equal tables
         return table;
     }
 
-    /** The candidates of a collective, restricted by the settings: first the algorithms, then their protocols. */
+    /**
+     * Returns the candidates of a collective that the settings allow. Restricts the algorithms first, then their
+     * protocols.
+     */
     private List<Candidate> allowed(Collective collective) {
         List<Candidate> existing = new ArrayList<>();
         for (Algorithm algorithm : Algorithm.values()) {
@@ -206,7 +211,7 @@ public final class ChoiceTable {
         String what = selection.described() + ": " + collective.label() + " has only "
                 + existing.stream().map(part).distinct().map(ChoiceTable::label).toList() + " with "
                 + model.described();
-        // All-reduce has every candidate that any collective has: a setting that fits none of them is a mistake.
+        // All-reduce has every candidate that any collective has: a setting that allows none of them is a mistake.
         boolean mistaken = selection.names(collective) || collective == Collective.ALL_REDUCE;
         if (mistaken && !selection.isOfNccl()) {
             throw new IllegalArgumentException(what + "; allow one of these, or unset the setting");

@@ -9,18 +9,18 @@ import java.util.Objects;
 import java.util.function.ToIntFunction;
 
 /**
- * What the cost model needs to know of a communicator. Every rank must pass equal values, or ranks would choose
- * differently: take those agreed in the bootstrap, not this rank's own.
+ * The properties of a communicator that the cost model needs. Every rank must pass equal values, or the ranks would
+ * choose differently: pass the values agreed in the bootstrap, not this rank's own.
  *
  * @param ranks the number of ranks
  * @param hosts the number of hosts
- * @param localRanks the most ranks on one host
- * @param cores cores of the host that has the fewest per rank
- * @param channels the plan's channels
- * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
- * @param localTransport how ranks of one host reach each other; the slower one where they differ
- * @param netGBps bandwidth of a host's network in GB/s; ignored on one host
- * @param slots payload bytes that one slot holds per protocol
+ * @param localRanks the largest number of ranks on one host
+ * @param cores number of cores of the host that has the fewest per rank
+ * @param channels number of channels of the plan
+ * @param treeDepth number of edges between the root of a tree and its deepest rank in the plan
+ * @param localTransport the transport between ranks of one host, the slowest if they differ
+ * @param netGBps bandwidth of a host's network in GB/s; ignored if there is only one host
+ * @param slots payload bytes of one slot for each protocol
  */
 public record CommunicatorShape(
         int ranks,
@@ -36,26 +36,28 @@ public record CommunicatorShape(
     /**
      * Payload bytes of one slot.
      *
-     * @param ll of the LL protocol
-     * @param ll128 of the LL128 protocol
-     * @param simple of the SIMPLE protocol
+     * @param ll bytes for LL
+     * @param ll128 bytes for LL128
+     * @param simple bytes for SIMPLE
      */
     public record SlotBytes(int ll, int ll128, int simple) {
 
         private static final int SLOTS = 8;
-        /** A cell of LL is 8 bytes, 4 of them payload; the first cell of a slot is its header. */
+        /** An LL cell has 8 bytes, of which 4 are payload. The first cell of a slot is its header. */
         private static final int LL_CELL_BYTES = 8;
 
         private static final int LL128_LINE_BYTES = 128;
         private static final int LL128_PAYLOAD_BYTES = 120;
         private static final int LL128_HEADER_BYTES = 8;
 
-        /** The slots of connections whose memory the settings give. */
+        /**
+         * Returns the slots of connections between host ranks, from the memory that the settings give to a connection.
+         */
         public static SlotBytes of(Settings settings) {
             return of(settings::get);
         }
 
-        /** The slots of connections between GPUs. */
+        /** Returns the slots of connections between GPUs. */
         public static SlotBytes ofDevices(Settings settings) {
             return of(settings::getForDevices);
         }
@@ -68,12 +70,12 @@ public record CommunicatorShape(
                     memory(memory.applyAsInt(MemorySettings.BUFFSIZE)));
         }
 
-        /** The memory of one slot: an eighth of a connection's, in whole lines of LL128. */
+        /** Returns the memory of one slot: an eighth of a connection's memory, rounded down to whole lines of LL128. */
         public static int memory(int connectionBytes) {
             return connectionBytes / SLOTS / LL128_LINE_BYTES * LL128_LINE_BYTES;
         }
 
-        /** Refuses slots that cannot carry a line. */
+        /** Refuses slots that are too small for a line. */
         public SlotBytes {
             if (ll < 64 || ll128 < 120 || simple < 64) {
                 throw new IllegalArgumentException("ll=" + ll + " ll128=" + ll128 + " simple=" + simple
@@ -81,7 +83,7 @@ public record CommunicatorShape(
             }
         }
 
-        /** The payload of a slot of one protocol. */
+        /** Returns the payload bytes of a slot of one protocol. */
         public int of(Protocol protocol) {
             return switch (protocol) {
                 case LL -> ll;
@@ -91,7 +93,6 @@ public record CommunicatorShape(
         }
     }
 
-    /** Checks that the numbers fit each other. */
     public CommunicatorShape {
         Objects.requireNonNull(localTransport, "localTransport");
         Objects.requireNonNull(slots, "slots");
@@ -108,27 +109,30 @@ public record CommunicatorShape(
         }
     }
 
-    /** Edges between the root and the deepest host of a double binary tree over so many hosts. */
+    /**
+     * Returns the number of edges between the root and the deepest host of a double binary tree over {@code hosts}
+     * hosts.
+     */
     public static int treeDepthOver(int hosts) {
         return hosts == 1 ? 0 : Integer.SIZE - Integer.numberOfLeadingZeros(hosts - 1);
     }
 
-    /** The same communicator with another transport between ranks of one host. */
+    /** Returns the same communicator with another transport between ranks of one host. */
     public CommunicatorShape over(TransportKind transport) {
         return new CommunicatorShape(ranks, hosts, localRanks, cores, channels, treeDepth, transport, netGBps, slots);
     }
 
-    /** Whether all ranks are on one host. */
+    /** Returns true if all ranks are on one host. */
     public boolean oneHost() {
         return hosts == 1;
     }
 
-    /** Whether all ranks can reach each other's memory. */
+    /** Returns true if all ranks can access each other's memory. */
     public boolean sharesMemory() {
         return oneHost() && !localTransport.isNetwork();
     }
 
-    /** Ranks per core on the fullest host, at least 1: how many ranks are time-sliced. */
+    /** Returns the number of ranks per core on the fullest host, at least 1. Above 1, ranks are time-sliced. */
     public double ranksPerCore() {
         return Math.max(1.0, (double) localRanks / cores);
     }

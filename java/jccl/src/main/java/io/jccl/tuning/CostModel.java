@@ -17,41 +17,45 @@ import java.util.Optional;
  * time = operation + further channels
  *      + hops x hop time                     the longest path of a byte
  *      + steps x step time                   handling of steps by the busiest rank
- *      + bytes x time per byte / parallel    what the busiest rank forwards, shared by channels that have a core each;
- *                                            the time per byte depends on the operation's size
+ *      + bytes x time per byte / parallel    bytes that the busiest rank forwards, divided among channels with a core
+ *                                            each; the time per byte depends on the size of the operation
  * </pre>
  *
- * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and a rank handles as
- * many steps in a time slice as there are slots. Bytes cost more by the ratio of ranks to cores, and still more where
- * every rank sends everything to all others, because fewer caches have to hold all those chunks; less where one rank sends
- * all. Between hosts the slower of the local and the network hop counts.
+ * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and in one time slice
+ * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. It grows
+ * further if every rank sends everything to all others, because fewer caches have to hold all those chunks; it is less
+ * if one rank sends everything. Between hosts, the slowest of the local link, the network link and the network's
+ * bandwidth determines the time per byte.
  */
 public final class CostModel implements TimeModel {
 
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
-    /** From 64 and 256 bytes by LL128 and SIMPLE between two ranks. */
+    /**
+     * Factor of a hop's time if senders run ahead. Measured between two ranks, with LL128 at 64 and SIMPLE at 256
+     * bytes.
+     */
     private static final double HOP_OF_ONE_AHEAD = 0.4;
-    /** The native library's limit: kMaxFanout peers of a rank. */
+    /** Largest number of ranks of a direct collective: kMaxFanout, the native library's limit of a rank's peers. */
     private static final int MAX_DIRECT_RANKS = 64;
 
     private final HostCosts costs;
     private final CommunicatorShape shape;
     private final Optional<CollNetTraits> collNet;
 
-    /** A model of one communicator. */
+    /** Makes a model of one communicator. */
     public CostModel(HostCosts costs, CommunicatorShape shape) {
         this(costs, shape, Optional.empty());
     }
 
-    /** @param collNet what the network between hosts does itself, if it does */
+    /** @param collNet the capabilities of the network between hosts, if it reduces */
     public CostModel(HostCosts costs, CommunicatorShape shape, Optional<CollNetTraits> collNet) {
         this.costs = Objects.requireNonNull(costs, "costs");
         this.shape = Objects.requireNonNull(shape, "shape");
         this.collNet = Objects.requireNonNull(collNet, "collNet");
     }
 
-    /** The communicator that is modelled. */
+    /** Returns the communicator that is modelled. */
     public CommunicatorShape shape() {
         return shape;
     }
@@ -61,13 +65,13 @@ public final class CostModel implements TimeModel {
         return "ranks=" + shape.ranks() + " on hosts=" + shape.hosts();
     }
 
-    /** Every protocol works wherever the algorithm does. */
+    /** Ignores the protocol, because every algorithm works with every protocol. */
     @Override
     public boolean exists(Collective collective, Algorithm algorithm, Protocol protocol) {
         return exists(collective, algorithm);
     }
 
-    /** Whether there is a schedule for this combination in this communicator. */
+    /** Returns true if this communicator can execute the collective with this algorithm. */
     public boolean exists(Collective collective, Algorithm algorithm) {
         return switch (algorithm) {
             case RING -> !pairwise(collective);
@@ -94,7 +98,10 @@ public final class CostModel implements TimeModel {
         return algorithm == Algorithm.COLLNET_DIRECT || algorithm == Algorithm.COLLNET_CHAIN;
     }
 
-    /** Whether every rank exchanges its own data with each other: such operations need no ring and span hosts. */
+    /**
+     * Returns true if ranks exchange data in pairs. Such operations need no ring, and use the direct algorithm across
+     * hosts too.
+     */
     private static boolean pairwise(Collective collective) {
         return switch (collective) {
             case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
@@ -102,7 +109,7 @@ public final class CostModel implements TimeModel {
         };
     }
 
-    /** Predicted time of an operation with these parameters, in microseconds. */
+    /** Returns the predicted time of an operation with these parameters, in microseconds. */
     public double micros(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels, int chunkBytes) {
         if (shape.ranks() == 1) {
@@ -119,7 +126,7 @@ public final class CostModel implements TimeModel {
         double inNetworkNanos = 0;
         if (isCollNet(algorithm)) {
             inNetworkNanos = collNetNanos(protocol, bytes, channels);
-            // Whatever protocol the links inside hosts have.
+            // The network hop uses SIMPLE, whatever protocol the links inside hosts use.
             netHop = costs.link(TransportKind.SOCKET, measured, Protocol.SIMPLE).hopMicros()
                     + collNet.orElseThrow().latencyMicros() / cost.netHops();
         } else if (!shape.oneHost()) {
@@ -134,17 +141,20 @@ public final class CostModel implements TimeModel {
                 + Math.max(inNetworkNanos, cost.bytes() * nanosPerByte / parallel(channels)) / 1000;
     }
 
-    /** With a core of its own, who sends one way is ahead of who receives, and the hops of operations overlap. */
+    /**
+     * Returns true if the senders of a one-way operation run ahead of the receivers, so that the hops of successive
+     * operations overlap. That requires a core for each rank.
+     */
     private boolean runsAhead(Collective collective, Algorithm algorithm) {
         return isRootedDirect(collective, algorithm) && !oversubscribed();
     }
 
-    /** Whether one rank sends to all others, or gets from them, without others between. */
+    /** Returns true if one rank directly sends to, or receives from, all others. */
     private static boolean isRootedDirect(Collective collective, Algorithm algorithm) {
         return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective);
     }
 
-    /** What the network does overlaps with what leaders do for their hosts; it has every byte once. */
+    /** Returns the time of a reducing network in ns. Every byte passes it once, while leaders work for their hosts. */
     private double collNetNanos(Protocol protocol, long bytes, int channels) {
         CollNetTraits traits = collNet.orElseThrow();
         double perByte = traits.gigabytes() > 0
@@ -161,7 +171,7 @@ public final class CostModel implements TimeModel {
         return micros(collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
     }
 
-    /** The largest step worth making: what keeps the slots in the cache, and what a slot holds. */
+    /** Returns the largest useful step: it keeps the slots in the cache and fits into a slot. */
     int largestChunk(Protocol protocol) {
         General largest = oversubscribed()
                 ? General.OVERSUBSCRIBED_CHUNK_BYTES
@@ -169,12 +179,12 @@ public final class CostModel implements TimeModel {
         return wholeLines(Math.min(shape.slots().of(protocol), costs.bytes(largest)));
     }
 
-    /** Steps are a multiple of a cache line, so that every type fits and chunks stay aligned. */
+    /** Rounds down to a multiple of a cache line, so that every type fits and chunks stay aligned. */
     private static int wholeLines(int bytes) {
         return Math.max(LINE, bytes / LINE * LINE);
     }
 
-    /** The step size that this operation is fastest with: halved from the largest while that helps. */
+    /** Returns the step size with the lowest predicted time. Starts with the largest size and halves it. */
     int bestChunk(Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels) {
         int best = largestChunk(protocol);
         double bestMicros = micros(collective, algorithm, protocol, bytes, channels, best);
@@ -189,8 +199,10 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * Data beyond some size is not staged to all peers at once, unless a ring staged as much; and between two ranks a ring moves
-     * what direct does, in an all-reduce alone in other parts.
+     * Returns false for the direct algorithm beyond some size, at which it would stage too much data to all peers at
+     * once. The lower limit of oversubscribed ranks does not apply to collectives with a root, for which a ring stages
+     * as much. Also excludes the ring between two ranks in favour of the direct algorithm, unless the collective is an
+     * all-reduce: in all others both move the same data in the same parts.
      */
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
@@ -206,7 +218,10 @@ public final class CostModel implements TimeModel {
         return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit) * sharers(collective);
     }
 
-    /** How many ranks stage together what each stages for every other in an all-reduce. */
+    /**
+     * Returns the factor by which the limit of the direct algorithm is higher than for an all-reduce. In the
+     * collectives with a higher limit, all ranks together stage as much as each rank does in an all-reduce.
+     */
     private int sharers(Collective collective) {
         return switch (collective) {
             case ALL_GATHER, REDUCE_SCATTER -> oversubscribed() ? shape.ranks() : 1;
@@ -231,7 +246,7 @@ public final class CostModel implements TimeModel {
         return candidates;
     }
 
-    /** Powers of two within the bounds, and the bounds. */
+    /** Returns the numbers of channels to compare: powers of two within the bounds, and the bounds. */
     private List<Integer> channelCounts(Algorithm algorithm, TuningOverrides overrides) {
         int existing = isCollNet(algorithm)
                 ? Math.min(shape.channels(), collNet.orElseThrow().groups())
@@ -246,7 +261,10 @@ public final class CostModel implements TimeModel {
         return counts;
     }
 
-    /** In place means the direct algorithm in bulk: it is tried unless the settings forbid either. */
+    /**
+     * Returns true if zero copy should be tried. It is a form of the direct algorithm with SIMPLE, so the settings must
+     * allow both.
+     */
     private boolean zeroCopy(Collective collective, long bytes, TuningOverrides overrides) {
         return worthZeroCopy(collective, bytes)
                 && overrides.algorithms().allows(collective, Algorithm.DIRECT)
@@ -254,8 +272,8 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * Whether buffers that all peers can address should be used in place. There all ranks wait for all others, twice; through
-     * slots a collective with a root has one hop.
+     * Returns true if buffers that all peers can address should be used in place. In place, all ranks wait for all
+     * others twice. Through slots, a collective with a root has only one hop, so its limit is twice as high.
      */
     private boolean worthZeroCopy(Collective collective, long bytes) {
         double minBytes = costs.get(General.ZERO_COPY_MIN_BYTES);
@@ -277,9 +295,10 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * How many times longer a byte of the busiest rank takes than in an all-reduce with a core for each rank. Ranks that all
-     * forward share their cores. Where all send all they have to all others, caches are too small besides. Where one rank sends,
-     * or receives, all, the others do the other half of the work, meanwhile or, on few cores, one after the other.
+     * Returns the factor by which a byte of the busiest rank takes longer than in an all-reduce with a core for each
+     * rank. Ranks that all forward data share their cores. If all ranks send all their data to all others, caches are
+     * too small in addition. If one rank sends or receives everything, the others do half of the work: at the same
+     * time, or one after the other if there are few cores.
      */
     private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
         if (isRootedDirect(collective, algorithm)) {

@@ -12,26 +12,26 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Predicts operations on GPUs: {@link GraphCostModel} for what goes
- * through channels, and beside it the direct algorithm that reads and writes buffers in place.
+ * Predicts operations on GPUs: by {@link GraphCostModel} through channels, and in addition the direct algorithm that
+ * reads and writes buffers in place.
  *
- * <p>The constants are those of data sheets, but for {@link #THROUGH_SLOTS}.
+ * <p>The constants come from data sheets, except {@link #THROUGH_SLOTS}, which was measured.
  */
 public final class DeviceModel implements TimeModel {
 
-    /** What one channel's block moves, in GB/s. */
+    /** Bandwidth of one channel's thread block, in GB/s. */
     private static final double CHANNEL_GBPS = 20;
     /**
-     * What one GPU's link to its host carries each way, in GB/s: PCI Express 3.0 x16 less its overhead. Newer ones carry more;
-     * where data goes through the host's memory, that memory and other GPUs' links bound it as well.
+     * Bandwidth of one GPU's link to its host in each direction, in GB/s: PCI Express 3.0 x16 less its overhead. Newer
+     * links carry more, but data through host memory is also limited by that memory and by other GPUs' links.
      */
     public static final double HOST_LINK_GBPS = 12;
-    /** A launch and the two barriers of an operation in place, in microseconds. */
+    /** Time of a launch and of the two barriers of an operation in place, in microseconds. */
     private static final double IN_PLACE_MICROS = 8;
 
     /**
-     * What is left of the bandwidth in place, where ranks share a device, when data goes through slots: it is written and read
-     * once more. Two ranks on an H100, all-reduce of 128 MiB: 279 GB/s beside 473.
+     * Share of the bandwidth in place that is left if ranks share a device and data goes through slots, because it is
+     * written and read once more. Measured with two ranks on an H100, all-reduce of 128 MiB: 279 GB/s instead of 473.
      */
     private static final double THROUGH_SLOTS = 0.59;
 
@@ -40,25 +40,25 @@ public final class DeviceModel implements TimeModel {
     private final GraphCostModel channels;
     private final int ranks;
     private final int channelCount;
-    private final double inPlaceGBps; // those that share a device share its memory
+    private final double inPlaceGBps; // ranks that share a device share its memory
     private final boolean inPlace;
     private final int chunkBytes; // of choices in place, which move no chunks
     private final Set<Protocol> protocols;
 
     /**
-     * A model of one communicator; equal on all ranks.
+     * Makes a model of one communicator; equal on all ranks.
      *
-     * @param shape what the channels lead over
-     * @param ranksPerDevice the most ranks that share a device
+     * @param shape the channels and the communicator
+     * @param ranksPerDevice the largest number of ranks that share a device
      * @param inPlace whether all ranks can address each other's buffers
-     * @param protocols those that have passed their self-test
+     * @param protocols the protocols that have passed their self-test
      */
     public DeviceModel(
             GpuShape shape, int ranksPerDevice, boolean inPlace, Set<Protocol> protocols, TuningOverrides overrides) {
         this(shape, ranksPerDevice, inPlace, protocols, overrides, Optional.empty());
     }
 
-    /** @param collNet what the network between hosts does itself for memory of GPUs, if it does */
+    /** @param collNet the capabilities for GPU memory of the network between hosts, if it reduces */
     public DeviceModel(
             GpuShape shape,
             int ranksPerDevice,
@@ -79,9 +79,9 @@ public final class DeviceModel implements TimeModel {
     }
 
     /**
-     * The shape that is assumed where no topology is known.
+     * Returns the shape that is assumed if no topology is known.
      *
-     * @param ranksPerDevice the most ranks that share a device; all, if there is only one
+     * @param ranksPerDevice the largest number of ranks that share a device; all ranks if there is only one device
      */
     public static GpuShape assumedShape(
             int ranks,
@@ -91,10 +91,10 @@ public final class DeviceModel implements TimeModel {
             int minCapability,
             int maxCapability,
             CommunicatorShape.SlotBytes slots) {
-        // What joins several devices is not known here, so LL128 counts as dangerous between them.
+        // The links between several devices are unknown, so LL128 counts as dangerous there.
         boolean oneDevice = ranksPerDevice == ranks;
         PathType path = oneDevice ? PathType.LOC : PathType.PHB;
-        // In a ring over one device the last rank, too, forwards inside it.
+        // In a ring over one device the last rank also forwards inside the device.
         int hops = Math.max(1, oneDevice ? ranksPerDevice : ranksPerDevice - 1);
         double each = Math.min(CHANNEL_GBPS, LinkSpeeds.deviceMemory(minCapability) / hops / channelCount);
         return new GpuShape(

@@ -5,21 +5,23 @@ import io.jccl.plan.Plan;
 import java.util.Objects;
 
 /**
- * What the cost model needs to know of a communicator whose ranks own GPUs. Every rank must pass equal values: take
- * those agreed in the bootstrap, not this rank's own.
+ * The properties of a communicator over GPUs that the cost model needs. Every rank must pass equal values: pass the
+ * values agreed in the bootstrap, not this rank's own.
  *
  * @param ranks the number of ranks
  * @param hosts the number of hosts
- * @param localRanks the most ranks on one host
- * @param channels the plan's channels
- * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
+ * @param localRanks the largest number of ranks on one host
+ * @param channels number of channels of the plan
+ * @param treeDepth number of edges between the root of a tree and its deepest rank in the plan
  * @param ring the channels for rings
  * @param tree the channels for trees
- * @param minCapability the lowest compute capability times ten, 0 where not known
- * @param maxCapability the highest
- * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
- * @param slots payload bytes that one slot holds per protocol
- * @param switchGBps what each GPU's links to a switch between all of them carry each way, in GB/s; 0 where none reduces
+ * @param minCapability the lowest compute capability times ten, 0 if unknown
+ * @param maxCapability the highest compute capability times ten
+ * @param amdProcessors whether any host has AMD processors, whose cost of passing data to the network differs from
+ *     Intel's
+ * @param slots payload bytes of one slot for each protocol
+ * @param switchGBps bandwidth of each GPU's links to a switch between all GPUs in each direction, in GB/s; 0 if no
+ *     switch reduces
  */
 public record GpuShape(
         int ranks,
@@ -35,7 +37,6 @@ public record GpuShape(
         CommunicatorShape.SlotBytes slots,
         double switchGBps) {
 
-    /** Checks that the numbers fit each other. */
     public GpuShape {
         Objects.requireNonNull(ring, "ring");
         Objects.requireNonNull(tree, "tree");
@@ -52,9 +53,9 @@ public record GpuShape(
     }
 
     /**
-     * The communicator of a plan over any hosts; all its ranks own GPUs.
+     * Returns the shape of a plan over any hosts, in which all ranks own GPUs.
      *
-     * @param traits those of all hosts together
+     * @param traits the traits of all hosts together
      */
     public static GpuShape of(Plan plan, HostTraits traits, CommunicatorShape.SlotBytes slots) {
         int localRanks = plan.hosts().stream()
@@ -76,21 +77,22 @@ public record GpuShape(
                 traits.switchGBps());
     }
 
-    /** The same with another number of channels. */
+    /** Returns this shape with another number of channels. */
     public GpuShape withChannels(int number) {
         return with(number, ring, tree, switchGBps);
     }
 
     /**
-     * The same where GPUs of one host do not reach each other's memory, and data goes through the host's.
+     * Returns this shape for GPUs that cannot access each other's memory inside a host, so that data goes through host
+     * memory.
      *
-     * @param gbps what one GPU's link to its host carries each way, in GB/s
+     * @param gbps bandwidth of one GPU's link to its host in each direction, in GB/s
      */
     public GpuShape throughHost(double gbps) {
         return with(channels, ring.throughHost(gbps), tree.throughHost(gbps), 0);
     }
 
-    /** The same where the channels that are used carry no more than so much together. */
+    /** Returns this shape with the total bandwidth of the used channels limited to {@code gbps}. */
     GpuShape carryingAtMost(double gbps) {
         return with(
                 channels,
@@ -115,12 +117,12 @@ public record GpuShape(
                 switched);
     }
 
-    /** Whether a switch between the GPUs of all ranks can reduce. */
+    /** Returns true if a switch between the GPUs of all ranks can reduce. */
     public boolean hasSwitch() {
         return oneHost() && ranks > 1 && switchGBps > 0;
     }
 
-    /** Whether all ranks are on one host. */
+    /** Returns true if all ranks are on one host. */
     public boolean oneHost() {
         return hosts == 1;
     }

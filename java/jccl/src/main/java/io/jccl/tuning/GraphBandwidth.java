@@ -11,30 +11,32 @@ import io.jccl.tuning.GraphCosts.Medium;
 import java.util.Optional;
 
 /**
- * How many bytes of an operation between GPUs are done in a second. What the channels carry together is reduced by what a
- * protocol spends on flags and by what a channel's threads can move, then divided by how often a byte is carried.
+ * Predicts the bandwidth of an operation between GPUs. It is the total bandwidth of the channels, reduced by what a
+ * protocol spends on flags and by what a channel's threads can move, and divided by the number of times that a byte is
+ * carried.
  */
 final class GraphBandwidth {
 
     /**
-     * What LL leaves of a ring's bandwidth: half for the flags, half again where data is reduced or leaves the host.
+     * Share of a ring's bandwidth with LL: half is lost to flags, and half of the rest if data is reduced or leaves the
+     * host.
      */
     private static final double RING_LL = 1.0 / 4;
 
     private static final double RING_LL_COPYING_LOCALLY = 1.0 / 3;
-    /** What LL128 leaves: 120 of 128 bytes, less the shuffling; still less where each host has one rank. */
+    /** Share with LL128: 120 of 128 bytes, less the cost of shuffling; the share is lower if each host has one rank. */
     private static final double RING_LL128 = 0.92;
 
-    private static final double RING_LL128_ALONE = 0.7;
-    /** What receiving from several ranks leaves of a tree's bandwidth. */
+    private static final double RING_LL128_ONE_RANK_PER_HOST = 0.7;
+    /** Share of a tree's bandwidth that is left because ranks receive from several others. */
     private static final double TREE = 0.92;
 
     private static final double TREE_LL = 1 / 3.8;
     private static final double TREE_LL128 = 120.0 / 128;
-    private static final double TREE_LL128_ONE_MACHINE = 7.0 / 9;
-    /** What is left where one rank of a host sends and receives everything that crosses the network. */
+    private static final double TREE_LL128_ONE_HOST = 7.0 / 9;
+    /** Share that is left if one rank of a host sends and receives everything that crosses the network. */
     private static final double TREE_AT_ONE_RANK = 0.85;
-    /** A tree carries each byte up and down. */
+    /** Number of times that a tree carries each byte: up and down. */
     private static final double TREE_TRIPS = 2;
 
     private final GpuShape shape;
@@ -49,7 +51,10 @@ final class GraphBandwidth {
         this.llGBps = GraphCosts.llGBps(generation, shape.hosts(), shape.amdProcessors());
     }
 
-    /** Bytes of the operation per nanosecond: the larger of a rank's buffers, as the perf table's algbw. */
+    /**
+     * Returns the bytes of the operation per nanosecond, where bytes is the larger of a rank's buffers, as in the perf
+     * tool's algbw.
+     */
     double gbps(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
         return switch (algorithm) {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
@@ -61,7 +66,7 @@ final class GraphBandwidth {
         };
     }
 
-    /** What the rings carry together without any protocol's costs. */
+    /** Returns the bandwidth of all rings together without the costs of any protocol. */
     double ringGBps() {
         GraphSummary ring = shape.ring();
         double each = shape.oneHost() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
@@ -73,7 +78,7 @@ final class GraphBandwidth {
         return switch (protocol) {
             case LL -> Math.min(llGBps, all * ringLl(collective));
             case LL128 -> Math.min(
-                    all * (shape.localRanks() < 2 ? RING_LL128_ALONE : RING_LL128),
+                    all * (shape.localRanks() < 2 ? RING_LL128_ONE_RANK_PER_HOST : RING_LL128),
                     usable(shape.ring()) * GraphCosts.ringLl128GBps(generation));
             case SIMPLE -> all;
         };
@@ -86,14 +91,14 @@ final class GraphBandwidth {
     }
 
     /**
-     * How often a byte passes a rank's link to the switch, in the direction that it passes more often: in an all-reduce the
-     * switch reads all of a rank's data and brings it all results, of which the rank itself sends or receives its shard.
+     * Returns how often a byte passes a rank's link to the switch, in the busier direction. In an all-reduce the switch
+     * reads all data of a rank and writes all results to it. In addition the rank itself sends or receives its shard.
      */
     private double switchTrips(Collective collective) {
         return collective == Collective.ALL_REDUCE ? 1 + 1.0 / shape.ranks() : 1;
     }
 
-    /** How often a byte passes a rank's link in an operation. */
+    /** Returns how often a byte passes a rank's link in an operation. */
     private double ringTrips(Collective collective) {
         double part = (shape.ranks() - 1.0) / shape.ranks();
         return switch (collective) {
@@ -110,7 +115,7 @@ final class GraphBandwidth {
                 switch (protocol) {
                     case LL -> Math.min(simple * TREE_LL, llGBps);
                     case LL128 -> Math.min(
-                            simple * (shape.oneHost() ? TREE_LL128_ONE_MACHINE : TREE_LL128),
+                            simple * (shape.oneHost() ? TREE_LL128_ONE_HOST : TREE_LL128),
                             usable(tree) * GraphCosts.treeLl128GBps(generation, shape.hosts()));
                     case SIMPLE -> simple;
                 };
@@ -118,8 +123,8 @@ final class GraphBandwidth {
     }
 
     /**
-     * What the trees carry together. Two hosts are each the root of one tree and the leaf of the other: half the data
-     * goes each way, where with more hosts all of it does.
+     * Returns the bandwidth of all trees together. With two hosts, each host is the root of one tree and a leaf of the
+     * other, so half of the data travels in each direction. With more hosts all data travels in each.
      */
     private double treeGBps() {
         GraphSummary tree = shape.tree();
@@ -133,7 +138,8 @@ final class GraphBandwidth {
     }
 
     /**
-     * At best: as if every rank's own path to all others were as wide as its rings, and networks were shared evenly.
+     * Returns an upper bound for the direct algorithm: assumes that every rank's paths to all others are as wide as its
+     * rings, and that ranks share networks evenly.
      */
     private double direct(Collective collective, Protocol protocol) {
         double all = ringGBps();
@@ -147,10 +153,10 @@ final class GraphBandwidth {
     }
 
     /**
-     * What a network that reduces takes from a host. A byte goes there once and comes back once, at the same time: each network
-     * device has it once in each direction.
+     * Returns the bandwidth between a host and a network that reduces. A byte travels to the network once and back once
+     * at the same time, so each network device carries it once in each direction.
      *
-     * @param trips how often it passes the links of a GPU in the host, each way
+     * @param trips how often a byte passes the links of a GPU in the host, in each direction
      */
     private double toNetwork(double trips) {
         GraphSummary tree = shape.tree();
@@ -161,8 +167,9 @@ final class GraphBandwidth {
     }
 
     /**
-     * A GPU receives from every one below it. Over NVLink, where all its peers are as near as the next one of a chain, at best, the
-     * channels share that load: in two of them it may be one of the first two ranks, which have the most below them.
+     * Returns how often a byte passes the links of a GPU in the tree of a host. A GPU receives from every GPU below it.
+     * Over NVLink all peers are equally near, so at best the channels share that load. Then a GPU is one of the first
+     * two ranks, which have the most ranks below them, in only two of the channels.
      */
     private double hostTreeTrips() {
         int children = Math.min(shape.localRanks() - 1, TreeLinks.MAX_CHILDREN);
@@ -172,7 +179,10 @@ final class GraphBandwidth {
         return Math.max(1, children * part);
     }
 
-    /** Channels that were found and that the plan uses; repeated ones share the links of those they repeat. */
+    /**
+     * Returns the number of found channels that the plan uses. Repeated channels do not count, because they share the
+     * links of those that they repeat.
+     */
     private int usable(GraphSummary graph) {
         return Math.min(graph.channels(), shape.channels());
     }

@@ -15,8 +15,8 @@ import java.util.Optional;
  * time = base + hops x hop time + bytes / bandwidth
  * </pre>
  *
- * <p>The constants were measured with all channels for large sizes and fewer for small ones, so a size has the channels
- * that it keeps busy; fewer than that, where a setting asks for it, carry less in proportion.
+ * <p>The constants were measured with all channels for large sizes and with fewer for small ones. An operation
+ * therefore gets as many channels as its size keeps busy. If a setting asks for fewer, they carry proportionally less.
  */
 public final class GraphCostModel implements TimeModel {
 
@@ -25,8 +25,9 @@ public final class GraphCostModel implements TimeModel {
     private static final int KIB = 1024;
 
     /**
-     * A tree's SIMPLE chunk is halved while it is above this many bytes and there are fewer of them than so many times the
-     * tree's depth: what keeps its pipeline full. Source: the articles on NCCL's double binary trees.
+     * Pairs of a size in bytes and a factor. A tree's SIMPLE chunk is halved while it is larger than the size and a
+     * channel has fewer chunks than the factor times the tree's depth, so that the pipeline stays full. Source: the
+     * articles on NCCL's double binary trees.
      */
     private static final int[][] TREE_CHUNK_RULES = {{128 * KIB, 8}, {64 * KIB, 4}, {32 * KIB, 1}};
 
@@ -40,15 +41,15 @@ public final class GraphCostModel implements TimeModel {
     private final Optional<CollNetTraits> collNet;
 
     /**
-     * A model of one communicator.
+     * Makes a model of one communicator.
      *
-     * @param overrides of which only what concerns GPUs is used
+     * @param overrides the settings, of which only those for GPUs are used
      */
     public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
         this(shape, overrides, Optional.empty());
     }
 
-    /** @param collNet what the network between hosts does itself, if it does */
+    /** @param collNet the capabilities of the network between hosts, if it reduces */
     GraphCostModel(GpuShape shape, TuningOverrides overrides, Optional<CollNetTraits> collNet) {
         this.shape = Objects.requireNonNull(shape, "shape");
         this.ll128 = overrides.ll128();
@@ -117,7 +118,10 @@ public final class GraphCostModel implements TimeModel {
                 || collective == Collective.REDUCE_SCATTER;
     }
 
-    /** What has no kernel of its own: sends and receives between pairs, in LL or SIMPLE. */
+    /**
+     * Returns true if a collective has no kernel of its own. Such a collective consists of sends and receives between
+     * pairs, with LL or SIMPLE.
+     */
     private static boolean pointToPoint(Collective collective) {
         return switch (collective) {
             case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, BARRIER -> false;
@@ -148,7 +152,7 @@ public final class GraphCostModel implements TimeModel {
                 + bytes / (gbps * part * BYTES_PER_MICRO);
     }
 
-    /** As many channels as have something to do for each of their threads. */
+    /** Returns the number of channels that have enough bytes for each of their threads. */
     private int busyChannels(Algorithm algorithm, Protocol protocol, long bytes) {
         int each = threads > 0 ? threads : GraphCosts.threads(protocol, bandwidth.ringGBps());
         long perChannel = each * thresholds.of(algorithm, protocol, shape.ranks());
@@ -156,7 +160,10 @@ public final class GraphCostModel implements TimeModel {
         return perChannel == 0 ? existing : (int) Math.max(1, Math.min(existing, bytes / perChannel));
     }
 
-    /** A network that reduces is used by as many channels as there are groups. */
+    /**
+     * Returns the number of channels that an algorithm can use; with a network that reduces, at most one for each
+     * group.
+     */
     private int existingChannels(Algorithm algorithm) {
         return CostModel.isCollNet(algorithm)
                 ? Math.min(shape.channels(), collNet.orElseThrow().groups())
@@ -175,7 +182,7 @@ public final class GraphCostModel implements TimeModel {
         return chunk;
     }
 
-    /** Steps are a multiple of a cache line, so that every type fits and chunks stay aligned. */
+    /** Rounds down to a multiple of a cache line, so that every type fits and chunks stay aligned. */
     private static int wholeLines(int bytes) {
         return Math.max(LINE, bytes / LINE * LINE);
     }

@@ -7,7 +7,9 @@ import io.jccl.plan.GraphSummary;
 import io.jccl.tuning.GraphCosts.Medium;
 import java.util.Optional;
 
-/** How long the first byte of an operation between GPUs travels: the hops of the schedule, each with its time. */
+/**
+ * Predicts the time in which the first byte of an operation between GPUs travels: the sum of the hops of the schedule.
+ */
 final class GraphLatency {
 
     private final GpuShape shape;
@@ -36,8 +38,8 @@ final class GraphLatency {
     }
 
     /**
-     * The longest path around a ring. An operation of one phase takes a shard to all other ranks, one of two phases
-     * takes it there twice; each phase crosses at most as many networks as there are hosts.
+     * Returns the time of the longest path around a ring. An operation of one phase carries a shard to all other ranks;
+     * one of two phases does so twice. Each phase crosses at most as many networks as there are hosts.
      */
     private double ringHops(Collective collective, Protocol protocol) {
         int phases = twoPhases(collective) ? 2 : 1;
@@ -46,7 +48,7 @@ final class GraphLatency {
             return hops * GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
         }
         double netHops = Math.min(hops, (double) phases * shape.hosts());
-        // Where each host has one rank no other hop hides the network's latency, as in a tree.
+        // If each host has one rank, no other hop hides the network's latency, as in a tree.
         Algorithm asIn = shape.localRanks() == 1 ? Algorithm.TREE : Algorithm.RING;
         double net = GraphCosts.hopMicros(Medium.NET, asIn, protocol);
         // Chunks leave the host as fast as its processor passes them on; no hop inside is faster than that.
@@ -62,7 +64,7 @@ final class GraphLatency {
         return concerned ? GraphCosts.ringPlateau(shape.minCapability(), shard) : 1;
     }
 
-    /** Up and down again: along the chain of a host, and over the tree of hosts. */
+    /** Returns the time up the tree and down again: along the chain of a host, and over the tree of hosts. */
     private double treeHops(Protocol protocol) {
         int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.hosts()));
         int local = shape.treeDepth() - net;
@@ -71,7 +73,7 @@ final class GraphLatency {
                         + net * GraphCosts.hopMicros(Medium.NET, Algorithm.TREE, protocol));
     }
 
-    /** One hop, and passing to the network what goes to each rank of other hosts. */
+    /** Returns the time of one hop, and of passing data to the network for each rank on other hosts. */
     private double directHops(Collective collective, Protocol protocol) {
         if (shape.oneHost()) {
             return GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
@@ -85,7 +87,7 @@ final class GraphLatency {
         return Medium.within(graph.typeIntra());
     }
 
-    /** A barrier is an all-reduce of one element. */
+    /** Returns true if an operation has two phases. A barrier is an all-reduce of one element. */
     static boolean twoPhases(Collective collective) {
         return collective == Collective.ALL_REDUCE || collective == Collective.BARRIER;
     }

@@ -23,7 +23,7 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * The measured constants of the host backend, one table with its source. The format is that of the resource
+ * The measured constants of the host backend in one table with its source. The format is that of the resource
  * {@code host-costs.properties}, which explains every key.
  */
 public final class HostCosts {
@@ -32,9 +32,9 @@ public final class HostCosts {
 
     /** The key of {@link #source}. */
     public static final String SOURCE = "source";
-    /** How keys of hop times end. */
+    /** Suffix of the keys of hop times. */
     public static final String HOP = ".hop_us";
-    /** How keys of times per byte end. */
+    /** Suffix of the keys of times per byte. */
     public static final String PER_BYTE = ".ns_per_byte";
 
     /** The constants that do not depend on transport, algorithm and protocol. */
@@ -43,25 +43,25 @@ public final class HostCosts {
         OPERATION_US("operation_us"),
         /** Fixed time of every further channel. */
         CHANNEL_US("channel_us"),
-        /** Handling one step. */
+        /** Time for handling one step. */
         STEP_US("step_us"),
-        /** What a hop costs more when ranks are time-sliced. */
+        /** Additional time of a hop if ranks are time-sliced, for each rank of a core. */
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
-        /** What a byte of a direct operation costs more then. */
+        /** Factor of the time per byte of a direct operation if ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
-        /** The largest step. */
+        /** Largest step. */
         CHUNK_BYTES("chunk_bytes"),
-        /** The largest step when ranks are time-sliced. */
+        /** Largest step if ranks are time-sliced. */
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
-        /** The largest step where a network joins ranks that have a core each. */
+        /** Largest step between hosts if each rank has a core. */
         NET_CHUNK_BYTES("net_chunk_bytes"),
-        /** From this size on shared buffers are used in place. */
+        /** Smallest size at which shared buffers are used in place. */
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
-        /** Beyond this size data is not staged to all peers at once. */
+        /** Largest size of data that is staged to all peers at once. */
         DIRECT_MAX_BYTES("direct_max_bytes"),
-        /** The same when ranks are time-sliced. */
+        /** Largest size of data that is staged to all peers at once if ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
-        /** The same between two ranks over a network, which send zero-copy. */
+        /** Largest size of direct operations between two ranks over a network, which send zero-copy. */
         ZERO_COPY_SEND_DIRECT_MAX_BYTES("zero_copy_send_direct_max_bytes");
 
         private final String key;
@@ -70,7 +70,7 @@ public final class HostCosts {
             this.key = key;
         }
 
-        /** The name in the file. */
+        /** Returns the name of the constant in the file. */
         public String key() {
             return key;
         }
@@ -86,7 +86,7 @@ public final class HostCosts {
         this.links = links;
     }
 
-    /** The table that the library brings. */
+    /** Returns the built-in table. */
     public static HostCosts builtIn() {
         try (InputStream in = Resources.open(HostCosts.class.getResource(RESOURCE))) {
             if (in == null) {
@@ -99,10 +99,10 @@ public final class HostCosts {
     }
 
     /**
-     * The table that the settings name a file of, or the one that the library brings.
+     * Returns the table from the file that the settings name, or the built-in one.
      *
-     * @throws IllegalArgumentException if the file cannot be read, if a key is missing or unknown, or a value is no number
-     *     from 0 up
+     * @throws IllegalArgumentException if the file cannot be read, a key is missing or unknown, or a value is not a
+     *     number from 0 up
      */
     public static HostCosts of(Settings settings) {
         Optional<Path> file = settings.get(AlgorithmSettings.TUNING_PROFILE);
@@ -122,25 +122,25 @@ public final class HostCosts {
     /**
      * Reads a table.
      *
-     * @param in the text; not closed
-     * @param name what to call it in errors
-     * @throws IllegalArgumentException if a key is missing or unknown, or a value is no number from 0 up
+     * @param in the text; it is not closed
+     * @param name the name of the table in error messages
+     * @throws IllegalArgumentException if a key is missing or unknown, or a value is not a number from 0 up
      */
     public static HostCosts read(Reader in, String name) throws IOException {
         return new HostCostsReader(in, name).read();
     }
 
-    /** Where the numbers come from. */
+    /** Returns the origin of the numbers. */
     public String source() {
         return source;
     }
 
-    /** The cost of a hop. */
+    /** Returns the cost of a hop. */
     public LinkCost link(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         return links[index(transport, algorithm, protocol)];
     }
 
-    /** This table with other rows, named as in the file without the last part; for calibration. */
+    /** Returns this table with other rows, for calibration. Rows are named as in the file, without the last part. */
     public HostCosts with(String newSource, Map<String, LinkCost> rows) {
         LinkCost[] changed = links.clone();
         for (Link link : links()) {
@@ -152,7 +152,7 @@ public final class HostCosts {
         return new HostCosts(newSource, general, changed);
     }
 
-    /** This table with another value of one constant, from 0 up. */
+    /** Returns this table with another value of one constant, from 0 up. */
     public HostCosts with(General constant, double value) {
         if (!(value >= 0) || Double.isInfinite(value)) {
             throw new IllegalArgumentException(constant.key + "=" + value + ": expected a number from 0 up");
@@ -162,7 +162,7 @@ public final class HostCosts {
         return new HostCosts(source, changed, links);
     }
 
-    /** A short text that differs when constants differ, wherever they come from. */
+    /** Returns a short text that differs if constants differ; it does not depend on the source. */
     public String fingerprint() {
         CRC32C checksum = new CRC32C();
         ByteBuffer numbers =
@@ -180,7 +180,7 @@ public final class HostCosts {
         return HexFormat.of().toHexDigits((int) checksum.getValue());
     }
 
-    /** The value of a constant. */
+    /** Returns the value of a constant. */
     public double get(General constant) {
         return general[constant.ordinal()];
     }
@@ -190,8 +190,8 @@ public final class HostCosts {
     }
 
     /**
-     * The transports that have rows. Verbs and plug-ins are predicted as sockets are: their costs are those of adapters, and have
-     * been measured on none.
+     * The transports that have rows. Verbs and plug-ins are predicted like sockets: their costs depend on the adapter
+     * and have not been measured on any.
      */
     public static final List<TransportKind> MEASURED =
             List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
@@ -223,7 +223,7 @@ public final class HostCosts {
         return links;
     }
 
-    /** A row's name in the file, without the last part. */
+    /** Returns the name of a row in the file, without the last part. */
     public static String key(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         return transport.label() + "." + algorithm.label() + "." + protocol.label();
     }

@@ -13,10 +13,10 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.StringTokenizer;
 
-/** Reads the text form of {@link HostCosts}, and refuses what is missing, unknown or no number. */
+/** Reads the text form of {@link HostCosts}. Refuses missing keys, unknown keys and invalid numbers. */
 final class HostCostsReader {
 
-    /** Former names of keys: profiles that users keep may have them. */
+    /** Former names of keys, which profiles of users may still contain. */
     private static final Map<String, String> FORMER_KEYS =
             Map.of("lent_direct_max_bytes", General.ZERO_COPY_SEND_DIRECT_MAX_BYTES.key());
 
@@ -71,7 +71,7 @@ final class HostCostsReader {
         return text.strip();
     }
 
-    /** One number for all sizes, or one for each. */
+    /** Returns the numbers of a row, which contains one number for all sizes or one for each. */
     private List<Double> numbers(String key) {
         String text = text(key);
         List<Double> numbers = new ArrayList<>();

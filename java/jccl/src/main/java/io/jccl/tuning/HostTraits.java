@@ -9,21 +9,21 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What the cost model for GPUs needs to know of hosts beside their channels.
+ * The properties of hosts, in addition to their channels, that the cost model for GPUs needs.
  *
- * @param minCapability the lowest compute capability of GPUs with ranks, times ten; 0 where not known
- * @param maxCapability the highest
- * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
- * @param switchGBps what each GPU's NVLinks to the switch between all of them carry each way, in GB/s, the fewest where they
- *     differ; 0 where there is no such switch, or GPUs that it cannot reduce for
+ * @param minCapability the lowest compute capability of GPUs with ranks, times ten; 0 if unknown
+ * @param maxCapability the highest compute capability of GPUs with ranks, times ten
+ * @param amdProcessors whether any host has AMD processors, whose cost of passing data to the network differs from
+ *     Intel's
+ * @param switchGBps bandwidth of each GPU's NVLinks to the switch between all GPUs in each direction, in GB/s; the
+ *     lowest if they differ; 0 if there is no such switch or it cannot reduce for all of them
  */
 public record HostTraits(int minCapability, int maxCapability, boolean amdProcessors, double switchGBps) {
 
     private static final String AMD = "AuthenticAMD";
-    /** From here on GPUs use what a switch reduces. */
+    /** Lowest compute capability (times ten) of GPUs that can use a switch for reductions. */
     private static final int SWITCH_CAPABILITY = 90;
 
-    /** Checks that the numbers fit each other. */
     public HostTraits {
         if (minCapability < 0 || maxCapability < minCapability) {
             throw new IllegalArgumentException("minCapability=" + minCapability + " maxCapability=" + maxCapability
@@ -34,7 +34,7 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
         }
     }
 
-    /** Those of one host; capabilities are 0 where its ranks own no GPUs. */
+    /** Returns the traits of one host; capabilities are 0 if its ranks own no GPUs. */
     public static HostTraits of(Topology topology) {
         int min = Integer.MAX_VALUE;
         int max = 0;
@@ -72,7 +72,7 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
         return best;
     }
 
-    /** Those of several hosts together. */
+    /** Returns the traits of several hosts together. */
     public static HostTraits together(List<HostTraits> hosts) {
         return hosts.stream()
                 .reduce((one, other) -> new HostTraits(

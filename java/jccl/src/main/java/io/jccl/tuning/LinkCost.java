@@ -4,19 +4,19 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * What sending data to the next rank costs. The time per byte depends on how large the operation is, because that
- * decides which cache its buffers fit into: it is given at the sizes {@link #SIZES}, holds evenly below the first and
- * above the last, and changes in proportion to the logarithm of the size between them.
+ * The cost of sending data to the next rank. The time per byte depends on the size of the operation, because the size
+ * decides into which cache its buffers fit. It is given at {@link #SIZES}, constant below the first and above the last,
+ * and interpolated between them by the logarithm of the size.
  *
- * @param hopMicros from a rank's store until the next rank acts on it, in microseconds
- * @param nanosPerByte time a rank needs per byte that it forwards, in nanoseconds, at each of {@link #SIZES}
+ * @param hopMicros time in microseconds from a rank's store until the next rank acts on it
+ * @param nanosPerByte time in nanoseconds that a rank needs for each byte that it forwards, at each of {@link #SIZES}
  */
 public record LinkCost(double hopMicros, List<Double> nanosPerByte) {
 
-    /** The operation sizes in bytes that times per byte are given at. */
+    /** The operation sizes in bytes at which times per byte are given. */
     public static final List<Integer> SIZES = List.of(1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20);
 
-    /** Refuses what no host can do. */
+    /** Refuses negative and infinite numbers. */
     public LinkCost {
         nanosPerByte = List.copyOf(nanosPerByte);
         if (nanosPerByte.size() != SIZES.size()) {
@@ -36,7 +36,7 @@ public record LinkCost(double hopMicros, List<Double> nanosPerByte) {
         this(hopMicros, Collections.nCopies(SIZES.size(), nanosPerByte));
     }
 
-    /** The time per byte in an operation of so many bytes, in nanoseconds. */
+    /** Returns the time per byte in nanoseconds for an operation of this size. */
     public double nanosPerByte(double operationBytes) {
         double[] shares = shares(operationBytes);
         double nanos = 0;
@@ -46,7 +46,7 @@ public record LinkCost(double hopMicros, List<Double> nanosPerByte) {
         return nanos;
     }
 
-    /** What share each of {@link #SIZES} has in the time per byte at a size; they sum up to 1. */
+    /** Returns the weight of each of {@link #SIZES} in the time per byte at a size. The weights add up to 1. */
     public static double[] shares(double operationBytes) {
         double[] shares = new double[SIZES.size()];
         int above = 0;

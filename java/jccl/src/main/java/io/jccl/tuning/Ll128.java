@@ -1,11 +1,11 @@
 package io.jccl.tuning;
 
-/** What {@code JCCL_LL128} says about the protocol LL128 between GPUs. */
+/** The values of {@code JCCL_LL128}: when the protocol LL128 may be used between GPUs. */
 public enum Ll128 {
     /** Never. */
     OFF,
-    /** Where lines are known to arrive whole. */
+    /** On links where lines are known to arrive whole. */
     AUTO,
-    /** Everywhere, although a link may tear lines. */
+    /** Always, although a link may tear lines. */
     FORCE
 }

@@ -5,19 +5,20 @@ import io.jccl.topology.PathType;
 import java.util.Optional;
 
 /**
- * Where LL128 may be used between GPUs. It needs 128-byte lines, stored by one warp, to arrive whole and in order. No
- * specification promises that: it was found to hold for generations of GPUs and kinds of links, which are listed here.
+ * Decides where LL128 may be used between GPUs. The protocol needs 128-byte lines, stored by one warp, to arrive whole
+ * and in order. No specification promises that; it was found to hold for the GPU generations and link types listed
+ * here.
  */
 final class Ll128Rule {
 
-    /** The first generation whose warps store a line as one. */
+    /** Lowest compute capability (times ten) whose warps store a line at once. */
     private static final int FIRST_CAPABILITY = 70;
-    /** From this generation on, GPUs of different generations may be mixed. */
+    /** Lowest compute capability (times ten) from which on GPUs of different generations may be mixed. */
     private static final int MIXABLE_CAPABILITY = 90;
 
     private Ll128Rule() {}
 
-    /** Why LL128 must not be used on these channels; nothing where it is safe. */
+    /** Returns the reason why LL128 must not be used on these channels; empty if it is safe. */
     static Optional<String> danger(GpuShape shape, GraphSummary graph) {
         if (!shape.oneHost()) {
             return Optional.of("networks may tear its lines");

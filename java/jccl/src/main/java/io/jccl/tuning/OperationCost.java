@@ -4,27 +4,35 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 
 /**
- * The hops, steps and bytes of an operation. The cost model multiplies them by the constants of {@link HostCosts};
- * calibration solves for these constants.
+ * The numbers of hops, steps and bytes of an operation. The cost model multiplies them by the constants of
+ * {@link HostCosts}; calibration solves for these constants.
  *
- * @param localHops hops between ranks of one host on the longest path
- * @param netHops hops between hosts on that path
- * @param steps steps that the busiest rank handles one after the other
- * @param bytes bytes that the busiest rank forwards, with the filling of the pipeline
+ * @param localHops number of hops between ranks of one host on the longest path
+ * @param netHops number of hops between hosts on that path
+ * @param steps number of steps that the busiest rank handles one after the other
+ * @param bytes number of bytes that the busiest rank forwards, including those that fill the pipeline
  */
 public record OperationCost(double localHops, double netHops, double steps, double bytes) {
 
     private static final int MAX_NEIGHBOURS = 3;
-    /** Slots of a connection, kSlots in the native library: so many steps a rank can take before it waits. */
+    /**
+     * Number of slots of a connection, kSlots in the native library: a rank can take that many steps before it waits.
+     */
     static final int SLOTS = 8;
 
     private static final int BYTES_WORTH_A_HOP = 12 * 1024;
-    /** All parts together: what leaders send each other before they receive. */
+    /**
+     * Largest size of all parts together that hosts exchange through leaders: leaders send everything before they
+     * receive.
+     */
     private static final int MAX_BY_HOSTS_BYTES = 64 * 1024;
 
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
-    /** Bytes of the operation are the larger of a rank's send and receive buffer; they are split over the channels. */
+    /**
+     * Returns the cost of an operation. {@code bytes} is the larger of a rank's send and receive buffer; it is divided
+     * among the channels.
+     */
     public static OperationCost of(
             Collective collective,
             Algorithm algorithm,
@@ -57,13 +65,16 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         };
     }
 
-    /** Every rank works on another shard in every step: the shards rotate, in rounds of one chunk each. */
+    /**
+     * Returns the cost of rotating shards: every rank works on another shard in every step, in rounds of one chunk
+     * each.
+     */
     private static OperationCost rotating(CommunicatorShape shape, int steps, double shard, int chunkBytes) {
         double rounds = Math.max(1, Math.ceil(shard / chunkBytes));
         return new OperationCost(localPart(shape, steps), netPart(shape, steps), rounds * steps, steps * shard);
     }
 
-    /** Chunks follow each other along a chain of ranks. */
+    /** Returns the cost of chunks that follow each other along a chain of ranks. */
     private static OperationCost pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
         double steps = chunks + hops; // the last rank works on the last chunk when all others are done
@@ -72,8 +83,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     }
 
     /**
-     * Up and down again. The busiest rank has up to three neighbours, and about half of its work for the second and the third
-     * overlaps: 4 ranks of 2 cores took half as long again as the ring for 4 and 16 MiB.
+     * Returns the cost of a tree, where data travels up and down again. The busiest rank has up to three neighbours,
+     * and about half of its work for the second and the third overlaps: 4 ranks on 2 cores took 1.5 times as long as
+     * the ring for 4 and 16 MiB.
      */
     private static OperationCost tree(CommunicatorShape shape, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
@@ -87,9 +99,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     }
 
     /**
-     * Whether a direct all-reduce is two-shot: two hops instead of one, and every rank sends 2 (n-1) / n of the data
-     * instead of n-1 times. Only in memory, and only while the slots that a rank uses in turn fit into a core's own
-     * cache: 4 ranks do so from 8 to 128 KiB.
+     * Returns true if a direct all-reduce is two-shot. Then it has two hops instead of one, and every rank sends 2
+     * (n-1) / n of the data instead of n-1 times the data. Used only in shared memory, and only while the slots that a
+     * rank uses in turn fit into a core's own cache: for 4 ranks from 8 to 128 KiB.
      */
     static boolean isTwoShot(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
         int ranks = shape.ranks();
@@ -109,9 +121,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     }
 
     /**
-     * Whether in a direct operation only the leaders of hosts send to each other, which saves messages between hosts. In
-     * an all-gather and a reduce-scatter the engine sends to all ranks all the same where parts differ, or the ranks of a host
-     * do not follow each other.
+     * Returns true if only the leaders of hosts send to each other in a direct operation, which saves messages between
+     * hosts. In an all-gather and a reduce-scatter the engine nevertheless sends to all ranks if parts differ in size
+     * or the ranks of a host are not consecutive.
      */
     static boolean isByHosts(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
         return algorithm == Algorithm.DIRECT
@@ -128,7 +140,10 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         return collective == Collective.BROADCAST || collective == Collective.REDUCE;
     }
 
-    /** Into the leader, between leaders, out of the leader, a chunk after the other; the way to a root has one hop less. */
+    /**
+     * Returns the cost of an operation through leaders: each chunk travels to the leader, between leaders, and from the
+     * leader to its host's ranks. An operation with a root has one local hop less.
+     */
     private static OperationCost byHosts(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         boolean rooted = isRooted(collective);
         int messages = shape.hosts() - 1;
@@ -140,8 +155,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     }
 
     /**
-     * Into the leader, through the network and out of the leader: chunks follow each other. In a chain the leader has one
-     * neighbour instead of all others of its host, and the ends are farther from it.
+     * Returns the cost of an operation through a network that reduces: successive chunks travel to the leader, through
+     * the network, and from the leader to its host's ranks. In a chain the leader has one neighbour instead of all
+     * others of its host, but the ends are farther from it.
      */
     private static OperationCost collNet(
             Collective collective, Algorithm algorithm, CommunicatorShape shape, double share, int chunkBytes) {
@@ -150,19 +166,22 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         int neighbours = chain ? Math.min(others, 1) : others;
         int localHops = chain ? 2 * others : Math.min(others, 1) * 2;
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
-        // An all-gather brings members one part, and takes them all; a reduce-scatter is the same backwards.
+        // An all-gather takes one part from each member and brings it all parts; a reduce-scatter is the reverse.
         double passes = collective == Collective.ALL_REDUCE ? 2 : 1 + 1.0 / shape.ranks();
         double steps = passes * chunks * Math.max(1, neighbours) + localHops;
         return new OperationCost(
                 localHops, 2, steps, passes * Math.max(1, neighbours) * (share + Math.min(chunkBytes, share)));
     }
 
-    /** Of a rank that exchanges several messages with other hosts at once: each further one takes it about half a hop's time. */
+    /**
+     * Returns the number of hops as which simultaneous messages of a rank to other hosts count: each message after the
+     * first takes about half a hop's time.
+     */
     private static double netHops(int messages) {
         return 1 + (messages - 1) / 2.0;
     }
 
-    /** Every rank with every other, all in one hop. */
+    /** Returns the cost of an operation in which every rank sends to every other in one hop. */
     private static OperationCost oneShot(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         int peers = shape.ranks() - 1;
         double toEach =

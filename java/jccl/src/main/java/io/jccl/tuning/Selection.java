@@ -10,18 +10,18 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Which of a closed set of values a setting allows, per collective. This is the syntax of {@code JCCL_ALGO} and
+ * The values of a closed set that a setting allows for each collective. This is the syntax of {@code JCCL_ALGO} and
  * {@code JCCL_PROTO}, a superset of NCCL's:
  *
  * <pre>
  * ring              only this one
  * ring,tree         one of these
- * ^tree             all but these
- * ring;all_reduce:tree,ring     for all collectives, and something else for one (named as in JCCL or as in NCCL)
+ * ^tree             all except these
+ * ring;all_reduce:tree,ring     one value for all collectives, others for one of them (with JCCL's or NCCL's name)
  * auto, or empty    no restriction
  * </pre>
  *
- * @param <E> the values
+ * @param <E> the type of the values
  */
 public final class Selection<E extends Enum<E>> {
 
@@ -37,7 +37,7 @@ public final class Selection<E extends Enum<E>> {
         this.named = named;
     }
 
-    /** Allows everything. */
+    /** Returns a selection that allows everything. */
     public static <E extends Enum<E>> Selection<E> all(Class<E> type) {
         return new Selection<>("", "auto", EnumSet.allOf(type), Map.of());
     }
@@ -45,7 +45,7 @@ public final class Selection<E extends Enum<E>> {
     /**
      * Reads a setting.
      *
-     * @param setting the setting's name, for errors
+     * @param setting the name of the setting, for error messages
      * @param text its value; null or blank allows everything
      * @throws IllegalArgumentException if the value cannot be understood
      */
@@ -87,7 +87,10 @@ public final class Selection<E extends Enum<E>> {
         return values;
     }
 
-    /** A value by its name, with or without underscores; or those whose names begin alike, as {@code collnet}. */
+    /**
+     * Returns the value with this name, with or without underscores; or all values whose names begin with this name
+     * and an underscore, as {@code collnet}.
+     */
     private static <E extends Enum<E>> Set<E> named(Class<E> type, String setting, String text, String name) {
         String wanted = name.trim().replace("_", "").toUpperCase(Locale.ROOT);
         Set<E> values = EnumSet.noneOf(type);
@@ -118,12 +121,15 @@ public final class Selection<E extends Enum<E>> {
                 + Arrays.stream(Collective.values()).map(Collective::label).collect(Collectors.joining(", ")));
     }
 
-    /** Whether a value may be used for a collective. */
+    /** Returns true if a value may be used for a collective. */
     public boolean allows(Collective collective, E value) {
         return named.getOrDefault(collective, general).contains(value);
     }
 
-    /** This selection where a value does not exist: what allowed nothing else restricts nothing. */
+    /**
+     * Returns this selection for a case in which a value does not exist. If the selection allowed only that value, the
+     * result allows everything.
+     */
     Selection<E> without(E value) {
         Map<Collective, Set<E>> others = new EnumMap<>(Collective.class);
         named.forEach((collective, values) -> others.put(collective, without(values, value)));
@@ -137,28 +143,28 @@ public final class Selection<E extends Enum<E>> {
         return everything || left.isEmpty() ? EnumSet.allOf(value.getDeclaringClass()) : left;
     }
 
-    /** Whether this collective is restricted by its own name, so that the restriction must hold or fail. */
+    /** Returns true if the setting restricts this collective by name, so that the restriction must hold or fail. */
     public boolean names(Collective collective) {
         return named.containsKey(collective);
     }
 
-    /** Returns true if a restriction that nothing fits may be ignored: it stands under NCCL's name. */
+    /** Returns true if the setting has NCCL's name; then a restriction that no candidate fits may be ignored. */
     public boolean isOfNccl() {
         return setting.startsWith("NCCL_");
     }
 
-    /** Name and value of the setting, as in {@code JCCL_ALGO=ring}. */
+    /** Returns name and value of the setting, as in {@code JCCL_ALGO=ring}. */
     public String described() {
         return setting + "=" + text;
     }
 
-    /** Whether nothing is restricted for a collective. */
+    /** Returns true if nothing is restricted for a collective. */
     public boolean allowsAll(Collective collective) {
         return EnumSet.complementOf(EnumSet.copyOf(named.getOrDefault(collective, general)))
                 .isEmpty();
     }
 
-    /** The setting's value as it was given. */
+    /** Returns the original value of the setting. */
     @Override
     public String toString() {
         return text;

@@ -5,21 +5,20 @@ import io.jccl.Protocol;
 import java.util.List;
 
 /**
- * How many bytes each thread of a channel should have before a further channel is used ({@code JCCL_THREAD_THRESHOLDS}).
+ * Minimum number of bytes for each thread of a channel before another channel is used ({@code JCCL_THREAD_THRESHOLDS}).
  *
- * @param bytes tree with LL, LL128 and SIMPLE, then ring with LL, LL128 and SIMPLE; shorter lists and negative numbers
- *     leave the built-in values
+ * @param bytes values for tree with LL, LL128 and SIMPLE, then for ring with LL, LL128 and SIMPLE; missing and negative
+ *     numbers mean the built-in values
  */
 public record ThreadThresholds(List<Integer> bytes) {
 
     private static final int MAX_COUNT = 6;
     /**
-     * LL, LL128, SIMPLE. Source: NCCL's public defaults (thread thresholds of its device header): a thread of LL moves 8
-     * bytes at once, one of SIMPLE keeps eight such words in flight.
+     * Values for LL, LL128 and SIMPLE. Source: NCCL's public defaults (thread thresholds of its device header). A
+     * thread of LL moves 8 bytes at once; a thread of SIMPLE keeps eight such words in flight.
      */
     private static final int[] DEFAULTS = {8, 8, 64};
 
-    /** Takes a copy. */
     public ThreadThresholds {
         bytes = List.copyOf(bytes);
         if (bytes.size() > MAX_COUNT) {
@@ -27,16 +26,16 @@ public record ThreadThresholds(List<Integer> bytes) {
         }
     }
 
-    /** The built-in values. */
+    /** Returns the built-in values. */
     public static ThreadThresholds defaults() {
         return new ThreadThresholds(List.of());
     }
 
     /**
-     * Bytes of the operation for each thread.
+     * Returns the minimum number of bytes of the operation for each thread.
      *
-     * @param ranks the number of ranks: a ring cuts its data into as many shards, and with LL each must keep threads
-     *     busy
+     * @param ranks the number of ranks: a ring divides its data into that many shards, and with LL each shard must keep
+     *     the threads busy
      */
     long of(Algorithm algorithm, Protocol protocol, int ranks) {
         int at = (algorithm == Algorithm.TREE ? 0 : Protocol.values().length) + protocol.ordinal();

@@ -11,12 +11,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a {@link Tuner} makes of a table: it is asked about each size at which a bucket of the table begins. Where it changes
- * nothing, where it fails and where its answer makes no sense, the choice is the table's own.
+ * Applies a {@link Tuner} to a table. The tuner is asked about the smallest size of each bucket of the table. The
+ * table's own choice stays if the tuner changes nothing, fails, or gives an invalid answer.
  *
- * <p>The direct algorithm has no entry in the tuner's table: it keeps its predicted time, and wins where that is less than all
- * entries. An entry whose cost is 0 wins for certain. Where an entry wins whose cost the tuner has set, buffers are not used in
- * place instead, which would be the direct algorithm.
+ * <p>The direct algorithm has no entry in the tuner's table: it keeps its predicted time, and wins if that is less than
+ * all entries. An entry with cost 0 always wins. If an entry wins whose cost the tuner has set, the operation does not
+ * try zero copy, because that would be the direct algorithm.
  */
 public final class TunedChoices {
 
@@ -34,7 +34,7 @@ public final class TunedChoices {
         this.table = table;
     }
 
-    /** Asks about all collectives and sizes. */
+    /** Asks the tuner about all collectives and sizes. */
     public static TunedChoices ask(ChoiceTable table, Tuner tuner) {
         TunedChoices choices = new TunedChoices(table);
         for (Collective collective : Collective.values()) {
@@ -45,17 +45,20 @@ public final class TunedChoices {
         return choices;
     }
 
-    /** By collective the packed choice of each bucket, where any of them is another than the table's. */
+    /**
+     * Returns the packed choices of all buckets for each collective of which at least one choice differs from the
+     * table's.
+     */
     public Map<Collective, long[]> changed() {
         return changed;
     }
 
-    /** A line for each collective whose choices are changed. */
+    /** Returns a line for each collective with changed choices. */
     public List<String> changes() {
         return List.copyOf(changes);
     }
 
-    /** A line for each collective with answers that were refused. */
+    /** Returns a line for each collective with refused answers. */
     public List<String> problems() {
         return List.copyOf(problems);
     }
@@ -68,7 +71,7 @@ public final class TunedChoices {
         for (int bucket = 1; bucket < tuned.length; bucket++) {
             long bytes = ChoiceTable.smallestSize(bucket);
             if (ChoiceTable.bucket(bytes) != bucket) {
-                continue; // no size falls into it
+                continue; // no size falls into this bucket
             }
             try {
                 tuned[bucket] = new Question(collective, bytes).ask(tuner).pack();
@@ -110,7 +113,7 @@ public final class TunedChoices {
         return own == tuned ? "" : describe(own, own, tuned) + " -> " + describe(tuned, own, tuned);
     }
 
-    /** With the bytes of a step where the two differ in nothing else. */
+    /** Describes a choice, including the bytes of a step if only these differ. */
     private static String describe(long choice, long own, long tuned) {
         String text = Choice.algorithm(choice).label() + "/"
                 + Choice.protocol(choice).label() + " channels=" + Choice.channels(choice)
@@ -118,7 +121,7 @@ public final class TunedChoices {
         return (int) own == (int) tuned ? text + " chunk=" + Choice.chunkBytes(choice) : text;
     }
 
-    /** One collective and size. */
+    /** The question about one collective and size. */
     private final class Question {
 
         private final Collective collective;
@@ -142,7 +145,7 @@ public final class TunedChoices {
             }
         }
 
-        /** @throws JcclException if it fails, or its answer makes no sense */
+        /** @throws JcclException if the tuner fails or gives an invalid answer */
         Choice ask(Tuner tuner) {
             float[] answered = costs.clone();
             int channels = tuner.ask(Tuner.function(collective), bytes, answered);
@@ -234,9 +237,9 @@ public final class TunedChoices {
     }
 
     /**
-     * The choice of another rank's table that an entry of its changes stands for; empty where this communicator has none such.
+     * Returns the choice for an entry of another rank's changes; empty if this communicator has no such choice.
      *
-     * @param packed whose algorithm, protocol, channels and chunk count, and whether it tries zero copy
+     * @param packed the entry: its algorithm, protocol, channels, chunk size and zero-copy flag are used
      */
     static Optional<Choice> rebuild(ChoiceTable table, Collective collective, long bytes, long packed) {
         for (Candidate candidate : table.candidates(collective)) {

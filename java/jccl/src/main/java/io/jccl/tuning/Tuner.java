@@ -6,39 +6,39 @@ import io.jccl.JcclException;
 import io.jccl.Protocol;
 
 /**
- * What is asked after the model, and may change its costs: a tuner plug-in. Functions, algorithms and protocols have NCCL's
- * numbers; what NCCL has no number for is not asked about.
+ * A tuner plug-in: it is asked after the cost model, and may change the predicted costs. Functions, algorithms and
+ * protocols have NCCL's numbers; a collective or algorithm without such a number is left out.
  */
 public interface Tuner {
 
-    /** Rows of a table of costs: NCCL's algorithms. */
+    /** Number of rows of a cost table: NCCL's algorithms. */
     int ALGORITHMS = 7;
 
-    /** Columns of a table of costs: NCCL's protocols. */
+    /** Number of columns of a cost table: NCCL's protocols. */
     int PROTOCOLS = 3;
 
-    /** The cost of what this communicator cannot execute, or what a setting forbids. */
+    /** Cost of a combination that this communicator cannot execute or that a setting forbids. */
     float IGNORED = -1;
 
     /**
-     * Lets it change the costs of an operation.
+     * Asks the tuner to change the costs of an operation.
      *
-     * @param bytes of the largest buffer of a rank
-     * @param costs microseconds by algorithm and protocol; changed
-     * @return how many channels it asks for; 0 where it leaves that open
-     * @throws JcclException if it fails
+     * @param bytes size of the largest buffer of a rank
+     * @param costs costs in microseconds by algorithm and protocol; changed in place
+     * @return the number of channels that the tuner asks for; 0 if it leaves that open
+     * @throws JcclException if the tuner fails
      */
     int ask(int function, long bytes, float[] costs);
 
     /**
-     * Lets it change the bytes of a step.
+     * Asks the tuner for the chunk size of an operation.
      *
-     * @return what it asks for, or {@code chunkBytes}
-     * @throws JcclException if it fails
+     * @return the chunk size that it asks for, or {@code chunkBytes} if it accepts this one
+     * @throws JcclException if the tuner fails
      */
     long askChunk(int function, long bytes, int algorithm, int protocol, int channels, long chunkBytes);
 
-    /** The number of a collective, -1 where NCCL asks no tuner. */
+    /** Returns NCCL's number of a collective; -1 for a collective about which NCCL asks no tuner. */
     static int function(Collective collective) {
         return switch (collective) {
             case BROADCAST -> 0;
@@ -50,7 +50,7 @@ public interface Tuner {
         };
     }
 
-    /** The row of an algorithm; -1 for the direct one, which NCCL has not. */
+    /** Returns the row of an algorithm; -1 for the direct one, which NCCL does not have. */
     static int row(Algorithm algorithm) {
         return switch (algorithm) {
             case TREE -> 0;
@@ -62,7 +62,7 @@ public interface Tuner {
         };
     }
 
-    /** The column of a protocol. */
+    /** Returns the column of a protocol. */
     static int column(Protocol protocol) {
         return switch (protocol) {
             case LL -> 0;
@@ -71,7 +71,7 @@ public interface Tuner {
         };
     }
 
-    /** An entry of the table as messages name it. */
+    /** Returns the name of a table entry for messages. */
     static String describe(int entry) {
         String[] algorithms = {"tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
         String[] protocols = {"ll", "ll128", "simple"};

@@ -9,16 +9,16 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * What the settings say about the choice; the same on every rank.
+ * The settings that restrict the choice; equal on every rank.
  *
- * @param algorithms which algorithms may be used ({@code JCCL_ALGO})
- * @param protocols which protocols may be used ({@code JCCL_PROTO})
- * @param minChannels at least so many channels, 0 for no bound; the plan's count is the upper limit
- * @param maxChannels at most so many channels, 0 for no bound
+ * @param algorithms the algorithms that may be used ({@code JCCL_ALGO})
+ * @param protocols the protocols that may be used ({@code JCCL_PROTO})
+ * @param minChannels smallest number of channels, 0 for no bound; the plan's number is the upper limit
+ * @param maxChannels largest number of channels, 0 for no bound
  * @param chunkBytes the size of a step, 0 to choose it
- * @param ll128 where LL128 may be used between GPUs ({@code JCCL_LL128})
- * @param threads of each channel between GPUs, 0 to choose them ({@code JCCL_NTHREADS})
- * @param thresholds when a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
+ * @param ll128 when LL128 may be used between GPUs ({@code JCCL_LL128})
+ * @param threads number of threads of each channel between GPUs, 0 to choose it ({@code JCCL_NTHREADS})
+ * @param thresholds the sizes at which a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
  * @param nvls whether switches may reduce ({@code JCCL_NVLS_ENABLE})
  */
 public record TuningOverrides(
@@ -32,7 +32,6 @@ public record TuningOverrides(
         ThreadThresholds thresholds,
         boolean nvls) {
 
-    /** Checks the bounds against each other. */
     public TuningOverrides {
         Objects.requireNonNull(algorithms, "algorithms");
         Objects.requireNonNull(protocols, "protocols");
@@ -48,12 +47,12 @@ public record TuningOverrides(
         }
     }
 
-    /** No overrides. */
+    /** Returns overrides that restrict nothing. */
     public static TuningOverrides none() {
         return of(null, null, 0, 0, 0);
     }
 
-    /** Overrides as the settings give them. */
+    /** Returns the overrides of the settings. */
     public static TuningOverrides of(Settings settings) {
         return selecting(
                         selection(Algorithm.class, settings, AlgorithmSettings.ALGO),
@@ -68,7 +67,7 @@ public record TuningOverrides(
                         settings.get(AlgorithmSettings.NVLS_ENABLE) != 0);
     }
 
-    /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */
+    /** Returns overrides for the parts that concern all ranks; null and blank texts restrict nothing. */
     public static TuningOverrides of(
             String algorithms, String protocols, int minChannels, int maxChannels, int chunkBytes) {
         return selecting(
@@ -102,7 +101,7 @@ public record TuningOverrides(
         return Selection.parse(type, settings.origin(setting).name(), settings.get(setting));
     }
 
-    /** These overrides with others for GPUs. */
+    /** Returns these overrides with other values for GPUs. */
     TuningOverrides with(Ll128 otherLl128, int otherThreads, ThreadThresholds otherThresholds, boolean otherNvls) {
         return new TuningOverrides(
                 algorithms,
@@ -116,12 +115,12 @@ public record TuningOverrides(
                 otherNvls);
     }
 
-    /** These overrides with {@code JCCL_NVLS_ENABLE}. */
+    /** Returns these overrides with another value of {@code JCCL_NVLS_ENABLE}. */
     public TuningOverrides withNvls(boolean other) {
         return with(ll128, threads, thresholds, other);
     }
 
-    /** These overrides for what no switch reduces: {@code JCCL_ALGO=nvls} restricts nothing there. */
+    /** Returns these overrides for operations that no switch reduces: {@code JCCL_ALGO=nvls} restricts nothing then. */
     public TuningOverrides withoutNvls() {
         return new TuningOverrides(
                 algorithms.without(Algorithm.NVLS),
@@ -135,7 +134,9 @@ public record TuningOverrides(
                 false);
     }
 
-    /** These overrides where no network reduces: {@code JCCL_ALGO=collnetdirect} restricts nothing there. */
+    /**
+     * Returns these overrides for networks that do not reduce: {@code JCCL_ALGO=collnetdirect} restricts nothing then.
+     */
     public TuningOverrides withoutCollNet() {
         return with(algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN));
     }
@@ -145,23 +146,23 @@ public record TuningOverrides(
                 others, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, nvls);
     }
 
-    /** These overrides with so many channels, as far as their own bounds allow. */
+    /** Returns these overrides with {@code channels} channels, as far as the bounds of the settings allow. */
     TuningOverrides withChannels(int channels) {
         int least = Math.max(channels, minChannels);
         return exactly(maxChannels > 0 ? Math.min(least, maxChannels) : least, chunkBytes);
     }
 
-    /** These overrides with a number of channels and a size of steps. */
+    /** Returns these overrides with exactly these numbers of channels and bytes of a step. */
     TuningOverrides exactly(int channels, int chunk) {
         return new TuningOverrides(algorithms, protocols, channels, channels, chunk, ll128, threads, thresholds, nvls);
     }
 
-    /** The upper bound of a choice's channels in a plan of so many. */
+    /** Returns the largest number of channels of a choice if the plan has {@code planned} channels. */
     int maxChannels(int planned) {
         return maxChannels > 0 ? Math.min(planned, maxChannels) : planned;
     }
 
-    /** The lower bound of a choice's channels in a plan of so many. */
+    /** Returns the smallest number of channels of a choice if the plan has {@code planned} channels. */
     int minChannels(int planned) {
         return Math.min(maxChannels(planned), Math.max(1, minChannels));
     }

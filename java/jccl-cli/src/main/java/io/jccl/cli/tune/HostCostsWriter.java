@@ -30,16 +30,16 @@ final class HostCostsWriter {
 
     private static final Map<General, String> COMMENTS = Map.of(
             General.OPERATION_US,
-                    "Fixed time of an operation, and of every further channel (a worker thread is woken).",
-            General.STEP_US, "Handling one step: waiting for the credit, publishing.",
-            General.OVERSUBSCRIBED_HOP_US, "What a hop costs more, per rank of a core, when ranks outnumber cores.",
-            General.OVERSUBSCRIBED_DIRECT_FACTOR, "Then a byte of a direct operation costs more by this factor.",
-            General.CHUNK_BYTES, "The largest step, the largest where ranks outnumber cores, and over networks.",
+                    "Fixed time of an operation, and of each further channel, for which a worker thread is woken.",
+            General.STEP_US, "Time to handle one step: to wait for the credit and to publish the data.",
+            General.OVERSUBSCRIBED_HOP_US, "Additional time of a hop, per rank of a core, if ranks outnumber cores.",
+            General.OVERSUBSCRIBED_DIRECT_FACTOR, "Factor of the time per byte of a direct operation in that case.",
+            General.CHUNK_BYTES, "Largest step: normally, if ranks outnumber cores, and over networks.",
             General.ZERO_COPY_MIN_BYTES,
-                    "Reading shared buffers in place pays two barriers: from this size on it is tried.",
+                    "Smallest size at which shared buffers are read in place, which costs two barriers.",
             General.DIRECT_MAX_BYTES,
-                    "Beyond this size an operation does not go to all peers at once: where it is staged, where ranks also"
-                            + "\n# outnumber cores, and between two ranks over sockets, which send without a copy.");
+                    "Largest sizes of operations that go to all peers at once: if data is staged, if ranks also"
+                            + "\n# outnumber cores, and between two ranks over sockets, which send zero-copy.");
 
     private HostCostsWriter() {}
 
