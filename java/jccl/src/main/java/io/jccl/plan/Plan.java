@@ -114,8 +114,9 @@ public final class Plan {
     }
 
     /**
-     * Returns the number of the found tree for a channel. With several hosts, two neighbouring channels share a found
-     * tree, one for each of the two trees over the hosts, so that together they load the tree's devices evenly.
+     * Returns the number of the found tree that a channel uses. With several hosts, two neighbouring channels use the
+     * same found tree, because they follow different trees over the hosts: together they load the devices of the found
+     * tree evenly.
      */
     static int treeOfChannel(int channel, int hosts) {
         return hosts > 1 ? channel / 2 : channel;
@@ -155,9 +156,9 @@ public final class Plan {
     }
 
     /**
-     * Returns the ranks of a host in the order of the chain that leads to a network that reduces, the leader first. The
-     * channels use different chains, as far as enough were found. They are the chains of the host's trees, unless other
-     * chains were found; those are sorted by the rails of their devices.
+     * Returns the ranks of a host in the order of the chain that leads to a network that reduces, the leader first.
+     * Channels use different chains if enough were found. The chains are those of the host's trees, unless separate
+     * chains were found; separate chains are sorted by the rails of their devices.
      */
     public List<Integer> chain(int channel, int host) {
         Optional<ChannelGraph> chains = found.get(host).chains();

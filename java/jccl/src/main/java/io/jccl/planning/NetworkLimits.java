@@ -51,8 +51,7 @@ public final class NetworkLimits {
     }
 
     /**
-     * Returns the number of rings, or of trees if that is larger, that use a device, among the first {@code channels}
-     * channels.
+     * Returns the number of rings that use a device among the first {@code channels} channels, or of trees if more do.
      */
     private static int connections(Plan plan, int host, Node.Net net, int channels) {
         return Math.max(
@@ -60,7 +59,7 @@ public final class NetworkLimits {
                 through(channels, net.dev(), channel -> plan.treeRail(channel, host)));
     }
 
-    /** Returns the number of channels that enter by a device, or that leave by it if that is larger. */
+    /** Returns the number of channels that enter by a device, or that leave by it if more do. */
     private static int through(int channels, int dev, IntFunction<Optional<Rail>> railOf) {
         List<Rail> rails = IntStream.range(0, channels)
                 .mapToObj(railOf)

@@ -34,8 +34,8 @@ public final class Planner {
      * @param gpus the surveys of all ranks whose endpoints are their GPUs; empty if the GPUs have no plan of their own
      * @param local the expected transport between ranks of one host, the slowest if they differ; {@link #connected}
      *     replaces it by the transport that connecting has shown
-     * @throws IllegalArgumentException if a setting excludes every way to execute the collectives that it names, or any
-     *     collective
+     * @throws IllegalArgumentException if a setting leaves no way to execute the collectives that it names, or no way
+     *     to execute any collective
      */
     public static CommunicatorPlan plan(
             List<MachineSurvey> hosts, List<MachineSurvey> gpus, TransportKind local, PlanningOptions options) {

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds the channels of a host: routes of equal bandwidth through all ranks that together use as much of the links as
- * possible. The host can carry the resulting bandwidths: the channels overload no directed link and no network port
- * that several devices share. The search counts its steps instead of time, so that equal hosts get equal channels
+ * Finds the channels of a host: routes through all ranks, of equal bandwidth, whose total bandwidth is as high as the
+ * links allow. The host can carry this bandwidth: the channels overload no directed link and no network port that
+ * several devices share. The search counts its steps instead of time, so that equal hosts get equal channels
  * everywhere. No network device carries more channels than its {@code maxconn}, counted for each direction, even if
  * that leaves fewer channels than asked for. Ranks that share a GPU follow one another on every channel.
  *
@@ -21,10 +21,10 @@ import java.util.Optional;
  */
 public final class ChannelSearch {
 
-    /** Smallest relative gain of bandwidth for which rings cross rails. */
+    /** Rings cross rails only if that gains at least this share of bandwidth. */
     private static final double WORTH_CROSSING = 1e-3;
 
-    /** Smallest relative gain of bandwidth for which a later tree pattern is chosen. */
+    /** A later tree pattern is chosen only if it gains more than this share of bandwidth. */
     private static final double WORTH_MORE = 1e-6;
 
     private static final double EQUAL = 1e-9;
@@ -52,7 +52,7 @@ public final class ChannelSearch {
         this.nets = options.networks() ? usableNets() : List.of();
     }
 
-    /** Prepares a search on the same, equally reduced host. */
+    /** Prepares a search on the reduced host of another search. */
     private ChannelSearch(ChannelSearch other, SearchOptions options) {
         this.gpus = other.gpus;
         this.groups = other.groups;

@@ -4,9 +4,8 @@ import java.util.Arrays;
 import java.util.function.IntPredicate;
 
 /**
- * The present costs of the parts of a route. An entry is the way by which a route enters the host. There is one entry
- * for each network device, or a single one if no networks are used or a channel may leave by another device than the
- * one by which it enters.
+ * The present costs of the parts of a route. An entry is a network device by which a route can enter the host. There is
+ * only one entry if no networks are used, or if a channel may leave by another device than the one by which it enters.
  */
 final class Costs {
 
@@ -22,7 +21,7 @@ final class Costs {
     final double[][] first;
     final double[][] second;
     final double[][] last;
-    /** By first rank: whether its cost includes that of the second rank. */
+    /** For each first rank, whether its cost includes that of the second rank. */
     final boolean[] bringsSecond;
 
     private final int[][] netIn;

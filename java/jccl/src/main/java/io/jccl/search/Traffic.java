@@ -21,8 +21,8 @@ import java.util.function.IntPredicate;
 final class Traffic {
 
     /**
-     * Number of links as which each step to a farther path type counts in distances. Between paths of one type, fewer
-     * links win.
+     * Number of links that count as much as one step to a farther path type. Between paths of one type, fewer links
+     * win.
      */
     private static final int HOPS_PER_TYPE = 16;
 
@@ -230,8 +230,8 @@ final class Traffic {
     }
 
     /**
-     * Returns the load between the network and the second rank of a tree, for a first rank whose load does not include
-     * it; null if there is no path.
+     * Returns the load between the network and the second rank of a tree, which counts if the first rank's load does
+     * not include it; null if there is no path.
      */
     Load second(int net, int rank) {
         return second[net][rank];

@@ -66,7 +66,7 @@ final class NetDevices {
         return devices;
     }
 
-    /** Returns the bus ids from the root port to the card at a path in sysfs; empty if it is not on PCI. */
+    /** Returns the bus ids from the root port to the card with this path in sysfs; empty if the card is not on PCI. */
     List<String> chainOf(String path) {
         return path.isEmpty() ? List.of() : pci.busIdsIn(files.realPath(path).orElse(path));
     }

@@ -59,7 +59,7 @@ public final class ChoiceTable {
     /**
      * Returns the packed {@link Choice} for an operation.
      *
-     * @param bytes the larger of one rank's send and receive buffer, as in the size column of the perf tool
+     * @param bytes the larger of one rank's send and receive buffer, as in the size column of {@code jccl perf}
      */
     public long choose(Collective collective, long bytes) {
         return packed(collective)[bucket(bytes)];

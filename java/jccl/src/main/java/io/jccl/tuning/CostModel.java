@@ -154,7 +154,10 @@ public final class CostModel implements TimeModel {
         return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective);
     }
 
-    /** Returns the time of a reducing network in ns. Every byte passes it once, while leaders work for their hosts. */
+    /**
+     * Returns the time in ns that a reducing network needs. Every byte passes it once. Meanwhile the leaders work for
+     * their hosts.
+     */
     private double collNetNanos(Protocol protocol, long bytes, int channels) {
         CollNetTraits traits = collNet.orElseThrow();
         double perByte = traits.gigabytes() > 0

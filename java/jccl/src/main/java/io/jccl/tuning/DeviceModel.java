@@ -42,7 +42,7 @@ public final class DeviceModel implements TimeModel {
     private final int channelCount;
     private final double inPlaceGBps; // ranks that share a device share its memory
     private final boolean inPlace;
-    private final int chunkBytes; // of choices in place, which move no chunks
+    private final int chunkBytes; // in choices in place, which move no chunks
     private final Set<Protocol> protocols;
 
     /**

@@ -52,8 +52,8 @@ final class GraphBandwidth {
     }
 
     /**
-     * Returns the bytes of the operation per nanosecond, where bytes is the larger of a rank's buffers, as in the perf
-     * tool's algbw.
+     * Returns the bytes of the operation per nanosecond. The bytes are the larger of a rank's buffers, as in the algbw
+     * of {@code jccl perf}.
      */
     double gbps(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
         return switch (algorithm) {
@@ -153,8 +153,8 @@ final class GraphBandwidth {
     }
 
     /**
-     * Returns the bandwidth between a host and a network that reduces. A byte travels to the network once and back once
-     * at the same time, so each network device carries it once in each direction.
+     * Returns the bandwidth between a host and a network that reduces. A byte travels to the network and back, so each
+     * network device carries it once in each direction.
      *
      * @param trips how often a byte passes the links of a GPU in the host, in each direction
      */

@@ -45,7 +45,7 @@ public final class HostCosts {
         CHANNEL_US("channel_us"),
         /** Time for handling one step. */
         STEP_US("step_us"),
-        /** Additional time of a hop if ranks are time-sliced, for each rank of a core. */
+        /** Additional time of a hop for each rank on a core, if ranks are time-sliced. */
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
         /** Factor of the time per byte of a direct operation if ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
@@ -61,7 +61,7 @@ public final class HostCosts {
         DIRECT_MAX_BYTES("direct_max_bytes"),
         /** Largest size of data that is staged to all peers at once if ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
-        /** Largest size of direct operations between two ranks over a network, which send zero-copy. */
+        /** Largest size of direct operations between two ranks over a network; these send zero-copy. */
         ZERO_COPY_SEND_DIRECT_MAX_BYTES("zero_copy_send_direct_max_bytes");
 
         private final String key;

@@ -22,7 +22,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
 
     private static final int BYTES_WORTH_A_HOP = 12 * 1024;
     /**
-     * Largest size of all parts together that hosts exchange through leaders: leaders send everything before they
+     * Largest total size of the parts that hosts exchange through leaders, because leaders send everything before they
      * receive.
      */
     private static final int MAX_BY_HOSTS_BYTES = 64 * 1024;
@@ -174,8 +174,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     }
 
     /**
-     * Returns the number of hops as which simultaneous messages of a rank to other hosts count: each message after the
-     * first takes about half a hop's time.
+     * Returns the time, in hops, of simultaneous messages of a rank to other hosts: each message after the first takes
+     * about half a hop.
      */
     private static double netHops(int messages) {
         return 1 + (messages - 1) / 2.0;

@@ -128,7 +128,7 @@ public final class TunedChoices {
         private final long bytes;
         private final List<Candidate> candidates;
         private final float[] costs = new float[ENTRIES];
-        private final double[] micros; // by candidate
+        private final double[] micros; // predicted, by candidate
 
         Question(Collective collective, long bytes) {
             this.collective = collective;

@@ -32,7 +32,7 @@ final class HostCostsWriter {
             General.OPERATION_US,
                     "Fixed time of an operation, and of each further channel, for which a worker thread is woken.",
             General.STEP_US, "Time to handle one step: to wait for the credit and to publish the data.",
-            General.OVERSUBSCRIBED_HOP_US, "Additional time of a hop, per rank of a core, if ranks outnumber cores.",
+            General.OVERSUBSCRIBED_HOP_US, "Additional time of a hop per rank on a core, if ranks outnumber cores.",
             General.OVERSUBSCRIBED_DIRECT_FACTOR, "Factor of the time per byte of a direct operation in that case.",
             General.CHUNK_BYTES, "Largest step: normally, if ranks outnumber cores, and over networks.",
             General.ZERO_COPY_MIN_BYTES,
