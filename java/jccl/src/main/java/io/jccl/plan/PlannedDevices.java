@@ -32,9 +32,9 @@ public final class PlannedDevices {
     }
 
     /**
-     * Returns the devices of all other paths of a channel out of a host and into it: those of its ring.
+     * Returns the path of all other data of a channel out of a host and into it, over the devices of the ring.
      *
-     * @param rank a rank of the host, which the result has at both ends
+     * @param rank a rank of the host; the result names it at both ends
      */
     public static NetworkPath ofOthers(Plan plan, int channel, int rank) {
         return new NetworkPath(channel, rank, rank, ringOut(plan, channel, rank), ringIn(plan, channel, rank));

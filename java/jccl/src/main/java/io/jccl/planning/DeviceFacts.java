@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What connecting the ranks' GPUs has shown; equal on all ranks.
+ * Facts that are known once the ranks' GPUs are connected; equal on all ranks.
  *
  * @param channels number of channels between the GPUs
  * @param ranksPerDevice the largest number of ranks that share a GPU

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What one rank found on its host. The ranks exchange their surveys.
+ * The survey that one rank made of its host. The ranks exchange their surveys.
  *
  * @param channels the channels, for the plan
  * @param traits further properties of the host that the cost model for GPUs needs

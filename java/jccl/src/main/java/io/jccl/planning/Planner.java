@@ -33,7 +33,7 @@ public final class Planner {
      * @param hosts the surveys of all ranks whose endpoints are host memory, or GPUs of a description
      * @param gpus the surveys of all ranks whose endpoints are their GPUs; empty if the GPUs have no plan of their own
      * @param local the expected transport between ranks of one host, the slowest if they differ; {@link #connected}
-     *     replaces it by the transport that connecting has shown
+     *     replaces it by the actual one
      * @throws IllegalArgumentException if a setting leaves no way to execute the collectives that it names, or no way
      *     to execute any collective
      */
@@ -110,7 +110,7 @@ public final class Planner {
     }
 
     /**
-     * Returns the plan for the transport that connecting has shown between ranks of one host.
+     * Adapts a plan to the transport that ranks of one host actually use.
      *
      * @param local the slowest transport inside any host
      */
@@ -119,9 +119,10 @@ public final class Planner {
     }
 
     /**
-     * Returns the plan for the transport that connecting has shown, with a network between hosts that may reduce.
+     * Adapts a plan to the transport that ranks of one host actually use, and to a network between hosts that may
+     * reduce.
      *
-     * @param collNet what the network can do; empty if it does not reduce
+     * @param collNet the capabilities of the network; empty if it does not reduce
      */
     public static CommunicatorPlan connected(
             CommunicatorPlan plan, TransportKind local, Optional<CollNetTraits> collNet, PlanningOptions options) {

@@ -19,7 +19,7 @@ final class GraphAssembly {
     private final List<Integer> nets;
     private final double maxGBps;
 
-    /** @param maxGBps limit of all channels' total bandwidth in addition to the links */
+    /** @param maxGBps limit of the channels' total bandwidth, even if the links could carry more */
     GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets, double maxGBps) {
         this.paths = paths;
         this.traffic = traffic;

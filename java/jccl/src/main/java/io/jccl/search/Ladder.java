@@ -20,7 +20,7 @@ final class Ladder {
     private final StepBudget budget;
     private final double bound;
     private final double maxGBps;
-    /** Whether some network device may carry fewer channels than the options allow. */
+    /** Whether at least one network device may carry fewer channels than the options allow. */
     private final boolean scarce;
 
     private final int minChannels;
@@ -41,7 +41,7 @@ final class Ladder {
 
     /**
      * @param bound upper bound of the total bandwidth; the search ends when it is reached
-     * @param maxGBps limit of the total bandwidth in addition to the links; infinite if there is none
+     * @param maxGBps limit of the total bandwidth, even if the links could carry more; infinite if there is none
      */
     Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound, double maxGBps) {
         this.traffic = traffic;

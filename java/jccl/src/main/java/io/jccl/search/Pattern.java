@@ -6,8 +6,10 @@ public enum Pattern {
     RING,
     /** A chain whose first rank exchanges data with all neighbouring hosts. */
     TREE,
-    /** A chain whose first rank exchanges data with the host above, and whose second rank does with the hosts below. */
+    /**
+     * A chain whose first rank exchanges data with the host above. The second rank exchanges data with the hosts below.
+     */
     SPLIT_TREE,
-    /** A chain whose first rank exchanges data with the host above, and whose first two ranks share the hosts below. */
+    /** A chain whose first rank exchanges data with the host above. The first two ranks share the hosts below. */
     BALANCED_TREE
 }

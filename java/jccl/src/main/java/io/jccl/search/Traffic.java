@@ -49,8 +49,8 @@ final class Traffic {
      *
      * @param rankNodes the nodes of all ranks
      * @param netNodes the network devices that may be used; empty if no networks are used
-     * @param mirrored whether each channel represents two channels in opposite directions, where one enters by the
-     *     device by which the other leaves; only for rings that use networks
+     * @param mirrored whether each ring represents two rings in opposite directions, of which each enters by the device
+     *     by which the other leaves; only for rings that use networks
      * @param shares whether a node represents several ranks on one GPU; then the second rank of a tree that begins
      *     there is on the same GPU
      */
@@ -189,7 +189,7 @@ final class Traffic {
         return mirrored ? 2 : 1;
     }
 
-    /** Returns the largest number of channels that may enter by a network device, and likewise leave by it. */
+    /** Returns the largest number of channels that may enter by a network device. Equally many may leave by it. */
     int maxChannels(int net) {
         return maxChannels[net];
     }

@@ -83,9 +83,8 @@ public final class SharedGpus {
     }
 
     /**
-     * Returns the largest bandwidth of all channels of a graph together that the memory of the shared GPUs allows, in
-     * GB/s; infinite if no ranks share a GPU. On a GPU with n ranks, each channel copies data n - 1 times inside the
-     * GPU's memory.
+     * Returns the limit, in GB/s, that the memory of shared GPUs sets to all channels of a graph together; infinite if
+     * no ranks share a GPU. On a GPU with n ranks, each channel copies data n - 1 times inside the GPU's memory.
      *
      * @param closed whether the last rank of a channel sends to the first; if the host has only one GPU, this is one
      *     more copy

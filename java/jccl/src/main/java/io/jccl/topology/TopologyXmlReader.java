@@ -143,8 +143,8 @@ public final class TopologyXmlReader {
             XMLStreamReader reader = newReader(text);
             while (reader.hasNext()) {
                 int event = reader.next();
-                // The reader reports the end of an event: a tag of several lines began on the line where the text
-                // before it ended.
+                // The reader's location is the end of an event. A tag of several lines began on the line where the
+                // previous event ended.
                 int end = reader.getLocation().getLineNumber();
                 handle(event, reader, open.isEmpty() ? end : line);
                 line = end;

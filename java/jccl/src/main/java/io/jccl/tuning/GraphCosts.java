@@ -70,15 +70,16 @@ final class GraphCosts {
     };
 
     /**
-     * Times of a chain to a network that reduces, with SIMPLE: one hop inside a host, and the network there and back.
+     * Times of a chain that leads to a network that reduces, with SIMPLE: one hop inside a host, and the way through
+     * the network and back.
      */
     private static final double CHAIN_HOP_US = 2.8;
 
     private static final double REDUCING_NETWORK_US = 30;
 
     /**
-     * Times of a tree inside a host to a network that reduces: one hop, the addition for each child of a rank, and the
-     * network there and back.
+     * Times of a tree inside a host that leads to a network that reduces: one hop, each child of a rank in addition,
+     * and the way through the network and back.
      */
     private static final double HOST_TREE_HOP_US = 3.7;
 

@@ -49,11 +49,11 @@ public final class HostCosts {
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
         /** Factor of the time per byte of a direct operation if ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
-        /** Largest step. */
+        /** Largest step in bytes. */
         CHUNK_BYTES("chunk_bytes"),
-        /** Largest step if ranks are time-sliced. */
+        /** Largest step in bytes if ranks are time-sliced. */
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
-        /** Largest step between hosts if each rank has a core. */
+        /** Largest step in bytes between hosts if each rank has a core. */
         NET_CHUNK_BYTES("net_chunk_bytes"),
         /** Smallest size at which shared buffers are used in place. */
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),

@@ -237,7 +237,8 @@ public final class TunedChoices {
     }
 
     /**
-     * Returns the choice for an entry of another rank's changes; empty if this communicator has no such choice.
+     * Returns the choice that an entry of another rank's table stands for; empty if this communicator has no such
+     * choice.
      *
      * @param packed the entry: its algorithm, protocol, channels, chunk size and zero-copy flag are used
      */
