@@ -12,7 +12,7 @@ final class StepBudget {
         this.limit = limit;
     }
 
-    /** Takes steps and returns true; takes none and returns false if fewer are left. */
+    /** Takes this number of steps and returns true, or returns false if fewer are left. */
     boolean take(long steps) {
         if (steps > limit - spent) {
             return false;
