@@ -4,17 +4,18 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.util.Locale;
 
-/** Which kind of address to use between hosts. */
+/** The IP address families that ranks may use between hosts. */
 enum AddressFamily {
     ANY,
     INET,
     INET6;
 
     /**
-     * Reads the setting.
+     * Parses {@code JCCL_SOCKET_FAMILY}.
      *
-     * @param text {@code AF_INET}, {@code AF_INET6} or empty; case does not matter
-     * @throws IllegalArgumentException if it is something else
+     * @param text {@code AF_INET}, {@code INET} or {@code IPV4}; {@code AF_INET6}, {@code INET6} or {@code IPV6}; empty
+     *     for both families. Case does not matter.
+     * @throws IllegalArgumentException if the text is anything else
      */
     static AddressFamily parse(String text) {
         return switch (text.trim().toUpperCase(Locale.ROOT)) {

@@ -12,10 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Processes that join a communicator while its ranks reform it: they prove the job's key at the reserved port of any
- * rank. Ranks that do not lead name the one that does; that keeps as many processes as there are places until all ranks
- * and all processes have come, and gives these the last ranks, in the order that they prefer, then of their coming. One
- * that leaves before makes its place free. For one thread, that of the server.
+ * Takes in processes that join a communicator while its remaining ranks reform it.
+ *
+ * <p>A process proves the job's key at the reserved port of any rank. A rank that does not lead answers with the
+ * address of the leader. The leader keeps as many processes waiting as there are places. When all ranks and all these
+ * processes have come, the processes get the last ranks, in the order that they prefer and then in the order of their
+ * arrival. A process that leaves earlier frees its place. Used only by the server's thread.
  */
 final class Admission implements Server.Service, RankRegistration.Joiners {
 
@@ -30,15 +32,15 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
     private RendezvousServer rendezvous;
     private Server server;
     private byte[] secret;
-    private Server atMemberPort; // null: none is asked for, or it is in use
+    private Server atMemberPort; // null if there is no member port, or while its port is in use
     private boolean warned;
-    private String closed; // why no process is taken any more; null: it is
+    private String closed; // the reason why no more processes are taken in; null while they are
 
     Admission(RemainingRanks remaining) {
         this.remaining = remaining;
     }
 
-    /** Before the server starts. */
+    /** Makes the ranks' server accept processes that join, too. Called before that server starts. */
     void open(Server ofRanksToo, RankRegistration ofServer, byte[] ofRendezvous, RendezvousServer ofRanks) {
         server = ofRanksToo;
         registration = ofServer;
@@ -95,7 +97,7 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
         link.closeWhenSent();
     }
 
-    /** Registers the processes once all ranks and all processes have come. */
+    /** Registers the waiting processes if all ranks and all processes have come. */
     void admitIfAllCame() {
         int ranks = remaining.left().size();
         if (waiting.isEmpty()
@@ -103,7 +105,7 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
                 || !registration.missingRanks(remaining.newSize()).isEmpty()) {
             return;
         }
-        waiting.sort(Comparator.comparingInt(Waiting::preference)); // stable: equal ones keep the order of their coming
+        waiting.sort(Comparator.comparingInt(Waiting::preference)); // stable: equal preferences keep arrival order
         for (Waiting one : waiting) {
             int rank = ranks + admitted.size();
             one.link().send(FrameType.ADMITTED, admitted(rank));
@@ -132,7 +134,10 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
         }
     }
 
-    /** Listens on the port that a launcher has named; another communicator of this process may have it for a while. */
+    /**
+     * Tries to listen on the member port if the launcher has set one. Tries again and again, because another
+     * communicator of this process may use the port for a while.
+     */
     void tick() {
         int port = remaining.memberPort();
         if (port == 0 || closed != null || atMemberPort != null) {
@@ -144,8 +149,8 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
         } catch (BootstrapException e) {
             if (!warned) {
                 LOG.warn(
-                        "JCCL_MEMBER_PORT: processes that join do not find rank={} on port={}, but on its reserved port"
-                                + " and at other ranks only: {}",
+                        "JCCL_MEMBER_PORT: processes that join cannot find rank={} at port={}, only at its reserved"
+                                + " port or through other ranks: {}",
                         remaining.rank(),
                         port,
                         e.getMessage());
@@ -159,7 +164,7 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
         return ReformRendezvous.TICK_NANOS;
     }
 
-    /** Sends away those that wait, and those that still come. A second call does nothing. */
+    /** Sends away the processes that wait and those that come later. A second call does nothing. */
     void close(String why) {
         if (closed == null) {
             closed = why;

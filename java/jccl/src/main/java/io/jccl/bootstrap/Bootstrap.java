@@ -20,16 +20,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's membership in a group: how it joins, and its networks while it is a member.
+ * One rank's membership in a group, the ranks of one communicator. Joins the group and provides its networks.
  *
- * <p>Joining takes two steps. All ranks register at the rendezvous server, which the {@link UniqueId} or the launcher's
- * environment names; it sends them the address of rank 0's coordinator. They connect to the coordinator and keep that
- * connection. Both steps together end by the initialisation time-out: with a {@link CommunicationTimeoutException} that
- * names the ranks that did not come, the same on every rank, or with a {@link BootstrapException} that says why this
- * rank was refused.
+ * <p>Joining takes two steps. First all ranks register at the rendezvous server, which the {@link UniqueId} or the
+ * launcher's environment names. The server sends them the address of rank 0's coordinator. Then every rank connects to
+ * the coordinator and keeps that connection. The initialisation time-out limits both steps together. A rank that cannot
+ * join throws a {@link CommunicationTimeoutException}, which names the same missing ranks on every rank, or a
+ * {@link BootstrapException} with the reason why this rank was refused.
  *
- * <p>Threads: the factories block and may be interrupted; everything else is safe for any thread. A member has one
- * daemon thread; rank 0 has one more for the coordinator. {@link #close} ends them and their sockets.
+ * <p>Threads: the factories block and may be interrupted; all other methods are safe for any thread. A member has one
+ * daemon thread; rank 0 has one more for the coordinator. {@link #close} ends these threads and their sockets.
  */
 public final class Bootstrap implements AutoCloseable {
 
@@ -38,21 +38,21 @@ public final class Bootstrap implements AutoCloseable {
     private static final int NO_OLD_RANK = -1;
     private static final int NAME_BYTES = 4;
 
-    /** The label of what names a group. */
+    /** The label by which a group's session id is derived from its secret. */
     static final String SESSION = "session";
 
     private final int rank;
     private final int size;
     private final byte[] secret;
     private final byte[] jobKey;
-    private boolean isPart; // set before anybody else has this
+    private boolean isPart; // set before another thread can see this object
     private final BootstrapOptions options;
     private final CoordinatorConnection client;
     private final CoordinatorServer coordinator;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private Succession succession = new Succession(); // replaced before anybody else has this
-    private Bootstrap parent; // of a group that was reformed, until it is confirmed; null: none
-    private ReservedPort reserved; // null: nobody has asked for it; guarded by this
+    private Succession succession = new Succession(); // replaced before another thread can see this object
+    private Bootstrap parent; // the previous group, until this one is confirmed; else null
+    private ReservedPort reserved; // opened at first use, null before; guarded by this
 
     Bootstrap(
             int rank,
@@ -73,7 +73,7 @@ public final class Bootstrap implements AutoCloseable {
 
     /**
      * Starts a rendezvous server in this process and returns the id by which the ranks find it. The server ends by
-     * itself when all ranks have met, or when none has come for the initialisation time-out.
+     * itself when all ranks have met, or when no rank has come for as long as the initialisation time-out.
      *
      * @throws BootstrapException if no network interface is usable
      */
@@ -87,17 +87,18 @@ public final class Bootstrap implements AutoCloseable {
      * @param id the same on all ranks
      * @param rank this rank, from 0 to {@code size - 1}
      * @param size the number of ranks, the same on all ranks
-     * @throws BootstrapException if this rank is refused; says why
-     * @throws CommunicationTimeoutException if not all ranks came in time; names them
+     * @throws BootstrapException if this rank is refused; the message says why
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks
      */
     public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
         return join(id, rank, size, options, null);
     }
 
     /**
-     * Joins as one of many ranks of a process, which share threads and selectors.
+     * Joins the group of an id with a reactor that many ranks of one process share, so that they need few threads and
+     * selectors.
      *
-     * @param shared has been started, and outlives the group; null for a thread of this rank's own
+     * @param shared a started reactor that outlives the group; null for a reactor of this rank's own
      */
     static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options, Reactor shared) {
         Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
@@ -110,11 +111,11 @@ public final class Bootstrap implements AutoCloseable {
     /**
      * Joins the group that a launcher has started.
      *
-     * @param launch what the launcher set, see {@link LauncherEnvironment}
-     * @param generation the number of groups that this process has joined by this environment before, the same on all
-     *     ranks: it distinguishes them
-     * @throws BootstrapException if this rank is refused; says why
-     * @throws CommunicationTimeoutException if not all ranks came in time; names them
+     * @param launch the launcher's settings for this process, see {@link LauncherEnvironment}
+     * @param generation the number of groups that this process has already joined with this environment, the same on
+     *     all ranks; distinguishes these groups
+     * @throws BootstrapException if this rank is refused; the message says why
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks
      */
     public static Bootstrap join(Launch launch, int generation, BootstrapOptions options) {
         try (LaunchRendezvous rendezvous = LaunchRendezvous.of(launch, generation, options)) {
@@ -122,7 +123,7 @@ public final class Bootstrap implements AutoCloseable {
                     options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
             byte[] key = launch.rendezvous() instanceof Launch.Address address
                     ? jobKey(address.secret().key())
-                    : null; // made from what the file has
+                    : null; // derived from the secret in the file
             try {
                 return Entry.join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
             } catch (CommunicationTimeoutException e) {
@@ -131,7 +132,7 @@ public final class Bootstrap implements AutoCloseable {
                         ? e
                         : new CommunicationTimeoutException(e.getMessage() + "\n" + why, e.missingRanks(), e);
             } catch (InterruptedCommunicationException e) {
-                throw e; // Entry has reported it
+                throw e; // Entry has already reported it to the other ranks
             } catch (RuntimeException | Error e) {
                 rendezvous.refuse("rank 0 gave up: " + Causes.describe(e));
                 throw e;
@@ -139,26 +140,30 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
-    /** Joins the group of the remaining ranks; its server may be about to close for an earlier attempt. */
+    /**
+     * Joins the group of the remaining ranks. The server may be that of an earlier attempt, which is about to close.
+     */
     static Bootstrap join(
             Connector.ServerAddress server, RemainingRanks remaining, byte[] jobKey, BootstrapOptions options) {
         RankRegistration.Hello hello = remaining.hello();
         return Entry.join(() -> server, jobKey, hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
     }
 
-    /** What a process proves that joins a job whose ranks have met by a secret. */
+    /** Derives the key that a joining process proves, from the secret by which the ranks of the job have met. */
     public static byte[] jobKey(byte[] secret) {
         return Handshake.derive(secret, "job");
     }
 
     /**
-     * Joins a group whose ranks await processes, see {@link #reform}. Waits for that until the initialisation time-out.
+     * Joins a group whose ranks await processes, see {@link #reform}. Waits until they do, at most for the
+     * initialisation time-out.
      *
-     * @param members where ranks of the group may be found
-     * @param order the preferred place among processes that join, the least first
-     * @param progress takes what has come of it so far, again and again, on this thread
-     * @throws BootstrapException if this process is refused; says why
-     * @throws CommunicationTimeoutException if no rank took it in in time; shows what each address answered
+     * @param members where to look for ranks of the group
+     * @param order this process's preferred place among the processes that join; the lowest comes first
+     * @param progress receives the results of the attempts so far, repeatedly, on this thread
+     * @throws BootstrapException if this process is refused; the message says why
+     * @throws CommunicationTimeoutException if no rank took this process in before the time-out; shows the answer of
+     *     each address
      */
     public static Bootstrap join(
             JobMembers members, int order, BootstrapOptions options, Consumer<JoinAttempt> progress) {
@@ -185,40 +190,41 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
-    /** This rank, from 0. */
+    /** Returns this rank, numbered from 0. */
     public int rank() {
         return rank;
     }
 
-    /** The number of ranks. */
+    /** Returns the number of ranks. */
     public int size() {
         return size;
     }
 
-    /** The out-of-band network. */
+    /** Returns the out-of-band network. */
     public OutOfBand outOfBand() {
         return client.outOfBand();
     }
 
-    /** The network that detects failures. */
+    /** Returns the network that detects failures. */
     public ControlNetwork control() {
         return client.control();
     }
 
     /**
-     * 16 bytes that only the members know, the same on every rank: the key for the group's other connections. No other
-     * group has it, not even one of the same ranks and id, so that connections of an older group do not fit this one.
+     * Returns 16 bytes that only the members know, the same on every rank: the key for the group's other connections.
+     * No other group has the same key, not even one with the same ranks and id. So a connection of an older group
+     * cannot be taken for one of this group.
      */
     public byte[] secret() {
         return Handshake.derive(secret, "data");
     }
 
-    /** 16 bytes that name the group, the same on every rank; no secret. */
+    /** Returns 16 bytes that identify the group, the same on every rank. They are not secret. */
     public byte[] sessionId() {
         return Handshake.derive(secret, SESSION);
     }
 
-    /** A short name of the group, the same on every rank. */
+    /** Returns a short name of the group, the same on every rank. */
     public String name() {
         return name(sessionId());
     }
@@ -227,21 +233,22 @@ public final class Bootstrap implements AutoCloseable {
         return HexFormat.of().formatHex(sessionId, 0, NAME_BYTES);
     }
 
-    /** The address of this host from which rank 0 was reached: the best for other connections too. */
+    /** Returns the address of this host from which this rank reached rank 0. Other connections should prefer it. */
     public InetAddress localAddress() {
         return client.localAddress();
     }
 
     /**
-     * Initialises groups of those ranks that give the same color. Every rank of this group must call it, in the same
-     * order as other collective calls of {@link #outOfBand}.
+     * Splits this group: initialises one new group for each color. Every rank of this group must call this method, in
+     * the same order relative to other collective calls of {@link #outOfBand}.
      *
-     * @param color which group; negative to be in none
+     * @param color the new group of this rank; negative for none
      * @param key the order of ranks in the new group; equal keys keep the order of this group
      * @param childOptions the settings of the new group
-     * @param initialize makes what is wanted of the new group
-     * @return what was made, or empty for a negative color
-     * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in this group
+     * @param initialize makes the result from the new group
+     * @return the result of {@code initialize}, or empty for a negative color
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ones by their ranks in
+     *     this group
      * @throws PeerFailedException if ranks failed; names them by their ranks in this group
      */
     public <T> Optional<T> split(int color, int key, BootstrapOptions childOptions, Function<Bootstrap, T> initialize) {
@@ -251,7 +258,7 @@ public final class Bootstrap implements AutoCloseable {
         });
     }
 
-    /** The address of this rank's reserved port, as text for the other ranks' {@link #reform}. */
+    /** Returns the address of this rank's reserved port as text, for {@link #reform} on the other ranks. */
     public String rendezvousAddress() {
         return reserved().encoded();
     }
@@ -276,43 +283,44 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
-    /** How often the group was reformed. */
+    /** Returns how often the group was reformed. */
     public int generation() {
         return options.generation();
     }
 
-    /** The key that all groups of the job have in common. */
+    /** Returns the key that all groups of the job have in common. */
     public byte[] jobKey() {
         return jobKey.clone();
     }
 
-    /** Whether the group was split off from another. */
+    /** Returns true if the group was split off from another. */
     public boolean isPart() {
         return isPart;
     }
 
-    /** The group was split off from one of this key. */
+    /** Marks this group as split off from a group with the given job key. */
     void splitFrom(byte[] parentJobKey) {
         System.arraycopy(parentJobKey, 0, jobKey, 0, jobKey.length);
         isPart = true;
     }
 
-    /** This rank's reserved port and the job's key, as a process that joins needs them. */
+    /** Returns an id with this rank's reserved port and the job's key, which a process needs in order to join. */
     public UniqueId memberId() {
         return UniqueId.of(ReservedPort.decode(rendezvousAddress()), jobKey);
     }
 
     /**
-     * Initialises a group of the remaining ranks, in the same order, and of processes that join, behind them. Uses nothing
-     * of this group's network, which may have failed. Every remaining rank calls it.
+     * Initialises a group of the remaining ranks, in the same order, followed by processes that join. Every remaining
+     * rank calls this method. It does not use this group's network, which may have failed.
      *
-     * @param excluded ranks of this group that are left out, not this one; the same on all ranks
-     * @param joiners how many processes join; the same on all ranks
+     * @param excluded ranks of this group that are left out, the same on all ranks; must not contain this rank
+     * @param joiners the number of processes that join, the same on all ranks
      * @param rendezvousAddresses the {@link #rendezvousAddress} of every rank of this group
-     * @param needsMajority whether a minority of a group that was not aborted is refused
+     * @param needsMajority true if a minority of this group must not continue, unless the group was aborted
      * @param childOptions the settings of the new group
-     * @throws BootstrapException if the ranks do not exclude the same ones, or are a minority
-     * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
+     * @throws BootstrapException if the ranks do not all exclude the same ranks, or are a minority
+     * @throws CommunicationTimeoutException if not all came in time; names the missing ones by their ranks in the new
+     *     group
      */
     public Bootstrap reform(
             SortedSet<Integer> excluded,
@@ -346,31 +354,34 @@ public final class Bootstrap implements AutoCloseable {
         return group;
     }
 
-    /** Whether all ranks are known to use the group, and none to have gone on with one before. */
+    /** Returns true if all ranks are known to use this group, so that none has continued with an earlier one. */
     public boolean isConfirmed() {
         return succession.isConfirmed() || !isReformed();
     }
 
-    /** Whether the group comes from one before, and {@link #confirm} is to be called once all ranks are known to use it. */
+    /**
+     * Returns true if this group replaces an earlier one. Then {@link #confirm} must be called once all ranks are known
+     * to use this group.
+     */
     public boolean isReformed() {
         return generation() > 0;
     }
 
     /**
-     * All ranks are known to use this group: none has failed to initialise it, and went on with the group before. That
-     * matters no more, unless ranks were left out of it that may live.
+     * Notes that all ranks use this group: none has failed to initialise it and continued with the previous group. From
+     * now on the previous group matters only if ranks that may still live were left out of this one.
      */
     public void confirm() {
         succession.confirm(new PortProbe(rank));
         parent = null;
     }
 
-    /** Waits until the group fails, or the time is over, and returns why it failed. */
+    /** Waits until the group fails, or the time-out has passed. Returns the failure, or empty after the time-out. */
     public Optional<JcclException> awaitFailure(Duration timeout) {
         return client.outOfBand().awaitFailure(timeout);
     }
 
-    /** Leaves a group whose communicator this rank does not initialise to the end, and sends the others the reason. */
+    /** Leaves a group whose communicator this rank cannot finish initialising, and sends the other ranks the reason. */
     public void giveUp(String why) {
         String text = "rank " + rank + " gave up while the communicator was initialised: " + why;
         if (coordinator != null) {
@@ -385,8 +396,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Leaves in good order. Takes three seconds at most; on rank 0, which the others need, it waits for them to leave
-     * too, for the close time-out at most. Called again it does nothing.
+     * Leaves in good order, within three seconds. Rank 0, which the others need, also waits until they have left, at
+     * most for the close time-out. A second call does nothing.
      */
     @Override
     public void close() {
@@ -401,7 +412,7 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
-    /** Leaves without a FIN, like a process that dies: for tests of what the others then do. */
+    /** Leaves without a FIN, like a process that dies. For tests of how the other ranks react. */
     void die() {
         closed.set(true);
         closeReserved();
@@ -411,22 +422,22 @@ public final class Bootstrap implements AutoCloseable {
         client.die();
     }
 
-    /** Loses the connections to the ranks above and below: for tests of what then happens. */
+    /** Closes the connections to the ranks above and below in the tree of relays. For tests. */
     void loseRelays() {
         client.loseRelays();
     }
 
-    /** The bytes that this rank has sent as the coordinator; 0 on other ranks. */
+    /** Returns the number of bytes that this rank has sent as the coordinator; 0 on ranks other than 0. */
     long sentAsCoordinator() {
         return coordinator == null ? 0 : coordinator.sentBytes();
     }
 
-    /** Runs a task on the coordinator's thread; on rank 0: for tests of errors there. */
+    /** Runs a task on the coordinator's thread, on rank 0 only. For tests of errors on that thread. */
     void onCoordinatorThread(Runnable task) {
         coordinator.onThread(task);
     }
 
-    /** Runs a task on the thread of this rank's connection: for tests of a rank that stands still. */
+    /** Runs a task on the thread of this rank's connection. For tests of a rank that stands still. */
     void onControlThread(Runnable task) {
         client.execute(task);
     }

@@ -6,19 +6,21 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * The settings of rendezvous, out-of-band and control network of one communicator.
+ * The settings of the rendezvous, the out-of-band network and the control network of one communicator.
  *
- * @param initTimeout the longest that initialisation of the group may take
- * @param heartbeatInterval how often each side of a connection says that it lives
+ * @param initTimeout the maximum time for the initialisation of the group
+ * @param heartbeatInterval the interval at which each side of a control connection proves that it lives; large groups
+ *     use a longer one, see {@code heartbeatInterval(int)}
  * @param heartbeatTimeout the silence after which a rank counts as failed; at least twice the interval
- * @param queryTimeout the longest that the coordinator waits for answers before it reports a failure
- * @param closeTimeout the longest that rank 0's close waits for the other ranks to close too
- * @param interfaces which network interfaces to use, as {@code JCCL_SOCKET_IFNAME} spells it; empty for JCCL's choice
+ * @param queryTimeout the maximum time that the coordinator waits for answers before it reports a failure
+ * @param closeTimeout the maximum time that rank 0 waits in close for the other ranks to close too
+ * @param interfaces the network interfaces to use, in the syntax of {@code JCCL_SOCKET_IFNAME}; empty for JCCL's choice
  * @param family {@code AF_INET}, {@code AF_INET6}, or empty for both, IPv4 first
- * @param version what this rank runs: library version and build; ranks of different versions are refused
+ * @param version the library version and build of this rank; ranks of different versions are refused
  * @param generation how often the group was reformed
- * @param memberPort where processes that join find this rank while it reforms, beside its reserved port; 0: nowhere else
- * @param clock nanoseconds of a clock that never goes back; tests pass their own
+ * @param memberPort the port, in addition to the reserved one, at which joining processes find this rank while it
+ *     reforms; 0 for none
+ * @param clock a clock in nanoseconds that never goes back; tests pass their own
  */
 public record BootstrapOptions(
         Duration initTimeout,
@@ -35,10 +37,16 @@ public record BootstrapOptions(
 
     private static final int MAX_VERSION_CHARS = 200;
 
-    /** Rank 0 sends and receives one heartbeat of each rank in an interval, two thousand of each in a second at most. */
+    /**
+     * Each rank's share of the heartbeat interval in a large group. Rank 0 sends each rank one heartbeat per interval
+     * and receives one from it, so at most 2,000 per second in each direction.
+     */
     private static final Duration INTERVAL_FOR_EACH_RANK = Duration.ofNanos(500_000);
 
-    /** However many ranks there are, so many intervals make a time-out. */
+    /**
+     * The minimum number of heartbeat intervals in a heartbeat time-out: a group's size does not lengthen the interval
+     * beyond that. Settings can make it longer.
+     */
     private static final int MIN_INTERVALS = 10;
 
     /** Checks every value. */
@@ -60,7 +68,10 @@ public record BootstrapOptions(
         AddressFamily.parse(family);
     }
 
-    /** How often each side of a connection says that it lives in a group of a size: more rarely where there are thousands. */
+    /**
+     * Returns the heartbeat interval in a group of the given size: the configured one, or a longer one if there are
+     * thousands of ranks.
+     */
     Duration heartbeatInterval(int size) {
         Duration forAll = INTERVAL_FOR_EACH_RANK.multipliedBy(size);
         Duration longest = heartbeatTimeout.dividedBy(MIN_INTERVALS);
@@ -68,7 +79,7 @@ public record BootstrapOptions(
         return longer.compareTo(heartbeatInterval) > 0 ? longer : heartbeatInterval;
     }
 
-    /** The defaults, for a library version. */
+    /** Returns the defaults for a library version. */
     public static BootstrapOptions defaults(String version) {
         return new BootstrapOptions(
                 Duration.ofSeconds(120),
@@ -84,12 +95,12 @@ public record BootstrapOptions(
                 System::nanoTime);
     }
 
-    /** The same with another initialisation time-out. */
+    /** Returns a copy with another initialisation time-out. */
     public BootstrapOptions withInitTimeout(Duration value) {
         return with(values -> values.initTimeout = value);
     }
 
-    /** The same with other heartbeats. */
+    /** Returns a copy with other heartbeats. */
     public BootstrapOptions withHeartbeat(Duration interval, Duration timeout) {
         return with(values -> {
             values.heartbeatInterval = interval;
@@ -97,7 +108,9 @@ public record BootstrapOptions(
         });
     }
 
-    /** The same with other waits of the coordinator: for answers, and for the others when it closes. */
+    /**
+     * Returns a copy with other waiting times of the coordinator: for answers, and for the other ranks when it closes.
+     */
     public BootstrapOptions withWaits(Duration query, Duration close) {
         return with(values -> {
             values.queryTimeout = query;
@@ -105,12 +118,12 @@ public record BootstrapOptions(
         });
     }
 
-    /** The same with the interfaces and the address family that settings ask for. */
+    /** Returns a copy with the interfaces and the address family of the settings. */
     public BootstrapOptions withInterfaces(Settings settings) {
         return InterfaceSettings.apply(this, settings);
     }
 
-    /** The same with another choice of interfaces and address family. */
+    /** Returns a copy with other interfaces and another address family. */
     public BootstrapOptions withInterfaces(String names, String addressFamily) {
         return with(values -> {
             values.interfaces = names;
@@ -118,17 +131,17 @@ public record BootstrapOptions(
         });
     }
 
-    /** The same for another generation. */
+    /** Returns a copy for another generation. */
     public BootstrapOptions withGeneration(int value) {
         return with(values -> values.generation = value);
     }
 
-    /** The same with another port for processes that join. */
+    /** Returns a copy with another port for processes that join. */
     public BootstrapOptions withMemberPort(int value) {
         return with(values -> values.memberPort = value);
     }
 
-    /** The same with another clock. */
+    /** Returns a copy with another clock. */
     public BootstrapOptions withClock(LongSupplier value) {
         return with(values -> values.clock = value);
     }
@@ -139,7 +152,7 @@ public record BootstrapOptions(
         return values.options();
     }
 
-    /** All values, of which some change. */
+    /** All values in a form that can be changed. */
     private static final class Values {
 
         private Duration initTimeout;

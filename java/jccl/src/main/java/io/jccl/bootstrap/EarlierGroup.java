@@ -4,14 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A group before, in which ranks may be left that a group does not have: those that failed to initialise the group, and
- * those that were left out and live. Until there is none, a rank needs a majority of both groups to go on, see {@code
- * io.jccl.membership} of the tests.
+ * An earlier group of which some ranks may live outside the current group: ranks that failed to initialise the current
+ * group, and ranks that were left out of it. While there are such groups, a rank needs a majority of each of them, too,
+ * in order to continue; see {@code io.jccl.membership} of the tests.
  *
- * @param addresses the reserved ports, by rank of the group before
- * @param ranks by rank of the group before, the rank in the group now, or {@link #NONE}
- * @param lasts whether ranks that were left out matter once all are known to use the group now
- * @param ports this rank's ports of the group before, and of groups that came from it and failed; it keeps them
+ * @param addresses the reserved ports, by rank of the earlier group
+ * @param ranks the rank in the current group or {@link #NONE}, by rank of the earlier group
+ * @param lasts true if ranks that were left out still matter once all ranks are known to use the current group
+ * @param ports this rank's ports in the earlier group, and in groups that came from that one and failed; they stay open
+ *     while this object is in use
  */
 record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, List<ReservedPort> ports) {
 
@@ -25,10 +26,10 @@ record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, 
     }
 
     /**
-     * The same group beside one that comes from the group now.
+     * Returns this earlier group as it relates to the group that follows the current one.
      *
-     * @param left the ranks of the group now that the next one has, in its order
-     * @param keepsPorts whether it is for this rank
+     * @param left the ranks of the current group that continue, in their order in the next group
+     * @param keepsPorts true if the result is for this rank, false if it is for another process
      */
     EarlierGroup after(List<Integer> left, boolean keepsPorts) {
         List<Integer> next = new ArrayList<>();
@@ -42,7 +43,7 @@ record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, 
         return ports.stream().map(ReservedPort::share).toList();
     }
 
-    /** The ranks of the group before that the group now does not have. */
+    /** Returns the ranks of the earlier group that are not in the current group. */
     List<Integer> leftOut() {
         List<Integer> leftOut = new ArrayList<>();
         for (int rank = 0; rank < ranks.size(); rank++) {
@@ -67,7 +68,7 @@ record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, 
         }
     }
 
-    /** Reads what {@link #write} wrote, for a process that joins a group of a size. */
+    /** Reads the groups that {@link #write} wrote, for a process that joins a group of the given size. */
     static List<EarlierGroup> read(WireReader in, int size) {
         List<EarlierGroup> groups = new ArrayList<>();
         int n = in.i32In("earlierGroups", 0, Codecs.MAX_RANKS);
@@ -79,7 +80,7 @@ record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, 
             for (int rank = 0; rank < members; rank++) {
                 ranks.add(in.i32In("rank", NONE, size - 1));
                 addresses.add(in.text(MAX_ADDRESS_CHARS));
-                ReservedPort.decode(addresses.get(rank)); // throws if it is none
+                ReservedPort.decode(addresses.get(rank)); // throws if it is not an address
             }
             groups.add(new EarlierGroup(addresses, ranks, lasts, List.of()));
         }

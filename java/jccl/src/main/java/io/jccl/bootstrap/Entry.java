@@ -14,15 +14,18 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The two steps by which a rank joins a group: from the rendezvous server to the coordinator, see {@link Bootstrap}. */
+/**
+ * The two steps by which a rank joins a group: it registers at the rendezvous server, then connects to the coordinator.
+ * See {@link Bootstrap}.
+ */
 final class Entry {
 
     private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
 
-    /** How long a rank that is interrupted before it has come tries to reach those that wait for it. */
+    /** A rank that is interrupted before it has come tries for this time to tell the ranks that wait for it. */
     private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** How long rank 0 waits for the others to receive the reason why it gives up. */
+    /** Time for which rank 0 waits until the other ranks have received the reason why it gives up. */
     private static final long NOTIFICATION_MILLIS = 1000;
 
     private Entry() {}
@@ -30,10 +33,12 @@ final class Entry {
     /**
      * Joins a group.
      *
-     * @param knownJobKey what processes prove that join later; null to make it from the rendezvous server's secret
-     * @param retriesRefusals whether another server may have the address for now
-     * @param ifRefused what it means that nobody listens there
-     * @param shared a reactor that has been started and outlives the group; null for one of this rank's own
+     * @param knownJobKey the key that processes which join later must prove; null to derive it from the rendezvous
+     *     server's secret
+     * @param retriesRefusals true to try again after a refused proof, because another server may use the address for a
+     *     while
+     * @param ifRefused the conclusion if nobody listens at the server's addresses
+     * @param shared a started reactor that outlives the group; null for a reactor of this rank's own
      */
     static Bootstrap join(
             Connector.Target target,
@@ -53,7 +58,7 @@ final class Entry {
         long deadline = start + options.initTimeout().toNanos();
         long initMillis = options.initTimeout().toMillis();
         String who = "rank " + rank;
-        byte[][] used = new byte[1][]; // the secret of the rendezvous that was tried last
+        byte[][] used = new byte[1][]; // the secret of the rendezvous server that was tried last
         Connector.Target noting = () -> {
             Connector.ServerAddress server = target.locate();
             used[0] = server.secret();
@@ -81,14 +86,14 @@ final class Entry {
             }
             byte[] jobKey = knownJobKey == null ? Bootstrap.jobKey(used[0]) : knownJobKey;
             if (coordinator != null) {
-                coordinator.listenTo(rendezvous); // which reports ranks that end before they reach the coordinator
+                coordinator.listenTo(rendezvous); // to learn of ranks that end before they reach the coordinator
             }
             Bootstrap group =
                     enter(rendezvous, welcome, used[0], jobKey, hello, coordinator, options, shared, start, deadline);
             joined = true;
             return group;
         } catch (InterruptedCommunicationException e) {
-            boolean leaderAsks = ifRefused == Connector.IfRefused.RANK_ZERO_ENDED; // where ranks reform
+            boolean leaderAsks = ifRefused == Connector.IfRefused.RANK_ZERO_ENDED; // when ranks reform
             if (welcome == null && !leaderAsks) {
                 comeAndLeave(noting, hello, ifRefused, options);
             }
@@ -98,7 +103,7 @@ final class Entry {
                 coordinator.refuse("rank 0 gave up: " + Causes.describe(e));
                 if (welcome != null) {
                     coordinator.awaitAllNotified(
-                            NOTIFICATION_MILLIS); // they are on their way, and this process may end now
+                            NOTIFICATION_MILLIS); // they are on their way, and this process may end soon
                 }
             } else if (welcome != null) {
                 report(rendezvous, who, Causes.describe(e));
@@ -114,13 +119,15 @@ final class Entry {
         }
     }
 
-    /** For a rank that is interrupted before it has come: the others notice only ranks that leave. */
+    /**
+     * Registers and leaves, for a rank that is interrupted before it has come: the others notice only ranks that leave.
+     */
     private static void comeAndLeave(
             Connector.Target target,
             RankRegistration.Hello hello,
             Connector.IfRefused ifRefused,
             BootstrapOptions options) {
-        boolean interrupted = Thread.interrupted(); // a connection cannot be made otherwise
+        boolean interrupted = Thread.interrupted(); // an interrupted thread cannot connect
         String who = "rank " + hello.rank();
         Connector connector = new Connector(Handshake.Purpose.RENDEZVOUS, who, false, ifRefused, options.generation());
         try (FrameStream server = connector.connect(target, System.nanoTime() + LEAVE_NANOS)) {
@@ -134,7 +141,10 @@ final class Entry {
         }
     }
 
-    /** Sends the others the reason why a rank leaves that has come, unless it is at the coordinator already. */
+    /**
+     * Sends the other ranks the reason why this rank leaves after it has come. Has no effect if the rank has already
+     * left the rendezvous server for the coordinator.
+     */
     private static void report(FrameStream rendezvous, String who, String why) {
         try {
             rendezvous.writeFrame(FrameType.REPORT, new WireWriter().text(why, Codecs.MAX_TEXT));
@@ -143,7 +153,10 @@ final class Entry {
         }
     }
 
-    /** The second step: from the rendezvous, where all have come, to the coordinator. */
+    /**
+     * Executes the second step: after all ranks have met at the rendezvous server, connects this rank to the
+     * coordinator.
+     */
     static Bootstrap enter(
             FrameStream rendezvous,
             byte[] welcome,
@@ -184,15 +197,19 @@ final class Entry {
         }
     }
 
-    /** The address by which other ranks best reach this one; null for a loopback address in a job of several hosts. */
+    /**
+     * Returns the address by which other ranks best reach this one; null for a loopback address in a job of several
+     * hosts.
+     */
     private static InetAddress reachable(InetAddress toRendezvous, CoordinatorAddress coordinator) {
         boolean onlyThisHost = coordinator.addresses().get(0).getAddress().isLoopbackAddress();
         return toRendezvous.isLoopbackAddress() && !onlyThisHost ? null : toRendezvous;
     }
 
     /**
-     * The rendezvous server's answer, or null if another server has replaced it: each attempt to reform opens one, and
-     * ranks may be an attempt ahead of the first. If that rank has ended instead, the next connection shows it.
+     * Returns the rendezvous server's answer, or null if another server has replaced this one: each attempt to reform
+     * opens a server, and ranks may be an attempt ahead of the leader. If the leader has ended instead, the next
+     * connection shows it.
      */
     private static byte[] awaitWelcome(
             FrameStream rendezvous,
@@ -231,7 +248,10 @@ final class Entry {
         }
     }
 
-    /** The address that reached the rendezvous server comes first; on loopback all ranks are on this host. */
+    /**
+     * Returns the usable addresses, first the one that reached the rendezvous server. If that is a loopback address,
+     * all ranks are on this host.
+     */
     static List<InterfaceCandidate> coordinatorCandidates(BootstrapOptions options, InetAddress toRendezvous) {
         return NetworkInterfaces.preferring(NetworkInterfaces.usable(options), toRendezvous);
     }

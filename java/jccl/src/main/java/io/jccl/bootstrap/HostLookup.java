@@ -24,15 +24,15 @@ import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /**
- * Looks up the addresses of a host again and again while ranks wait for it: a pod's name appears seconds after its start,
- * and a host that was replaced has another address. For one thread.
+ * Looks up the addresses of a host again and again while ranks wait for it: a pod's name appears seconds after the pod
+ * starts, and a host that was replaced has another address. For use by one thread.
  *
- * <p>A lookup takes as long as name servers do not answer, and cannot be interrupted. So it has a daemon thread of its own,
- * and its result is taken when it is there.
+ * <p>A lookup blocks while name servers do not answer, and cannot be interrupted. So it runs on a daemon thread of its
+ * own, and its result is taken when it is there.
  *
- * <p>The JVM remembers for ten seconds that a name is unknown ({@code networkaddress.cache.negative.ttl}) and for thirty
- * seconds what a known one means. It distinguishes upper and lower case; name servers and {@code /etc/hosts} do not. So later
- * lookups spell the name in other ways.
+ * <p>The JVM caches for ten seconds that a name is unknown ({@code networkaddress.cache.negative.ttl}) and for thirty
+ * seconds the addresses of a known name. The cache distinguishes upper and lower case; name servers and
+ * {@code /etc/hosts} do not. So later lookups spell the name in other ways.
  */
 final class HostLookup {
 
@@ -55,7 +55,7 @@ final class HostLookup {
     private final long since;
     private List<InetAddress> known;
     private final boolean needsNoLookup;
-    private FutureTask<List<InetAddress>> lookup; // null: none yet
+    private FutureTask<List<InetAddress>> lookup; // null before the first lookup
     private long lookupSince;
 
     HostLookup(String host, int port) {
@@ -75,7 +75,7 @@ final class HostLookup {
         this.needsNoLookup = !known.isEmpty();
     }
 
-    /** The loopback address that a text names by itself, as an address or as {@code localhost}, without a lookup. */
+    /** Returns the loopback address if the text is one, or is {@code localhost}; else empty. Does no lookup. */
     static Optional<InetAddress> loopback(String host) {
         return isLocalhost(host)
                 ? Optional.of(InetAddress.getLoopbackAddress())
@@ -94,7 +94,7 @@ final class HostLookup {
         try {
             return Optional.of(InetAddress.getByName(host));
         } catch (UnknownHostException e) {
-            return Optional.empty(); // for example, the scope of an IPv6 address is no interface of this host
+            return Optional.empty(); // for example if the scope of an IPv6 address is no interface of this host
         }
     }
 
@@ -111,9 +111,10 @@ final class HostLookup {
     }
 
     /**
-     * The addresses of hosts, in their order. Waits a second at most; hosts that are not known by then are left out.
+     * Returns the addresses of hosts, in the order of the hosts. Waits at most a second and leaves out hosts whose
+     * addresses are not known by then.
      *
-     * @throws IOException if none is known; says why
+     * @throws IOException if no address is known; the message says why
      */
     static List<InetSocketAddress> resolve(Collection<HostLookup> hosts) throws IOException {
         hosts.forEach(HostLookup::begin);
@@ -135,7 +136,7 @@ final class HostLookup {
         return List.copyOf(addresses);
     }
 
-    /** The addresses that the last successful lookup found; empty before the first. */
+    /** Returns the addresses that the last successful lookup found; empty before the first. */
     List<InetAddress> known() {
         return known;
     }
@@ -157,11 +158,14 @@ final class HostLookup {
 
     private static void onOwnThread(Runnable lookup) {
         if (Threads.tryStart(ServiceThread.once("jccl-lookup", lookup)).isPresent()) {
-            lookup.run(); // without a thread this rank waits for it
+            lookup.run(); // no thread could be started, so this rank waits
         }
     }
 
-    /** Addresses of other hosts come first: that this host has the name says nothing about where rank 0 is. */
+    /**
+     * Looks up a spelling of the name. Loopback addresses come last: if the name means this host here, that says
+     * nothing about where rank 0 is.
+     */
     private List<InetAddress> lookUp(String spelling) throws UnknownHostException {
         List<InetAddress> addresses = new ArrayList<>();
         for (InetAddress address : resolve(spelling)) {
@@ -200,10 +204,10 @@ final class HostLookup {
         if (known.isEmpty()) {
             throw new IOException("host=" + host + ": " + problem);
         }
-        return known; // name servers fail for a while
+        return known; // name servers may fail for a while
     }
 
-    /** The name, in a spelling that the JVM has not looked up for as long as it remembers. */
+    /** Returns the name in a spelling that the JVM has not looked up within the time for which it caches results. */
     private String spelling() {
         char[] name = host.toCharArray();
         int[] letters = IntStream.range(0, name.length)

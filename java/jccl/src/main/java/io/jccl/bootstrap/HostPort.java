@@ -6,7 +6,7 @@ import java.util.function.Function;
 record HostPort(String host, int port) {
 
     /**
-     * Reads a text.
+     * Parses a text.
      *
      * @param problem makes the exception for a reason
      */

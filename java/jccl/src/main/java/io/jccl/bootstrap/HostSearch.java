@@ -10,17 +10,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a rank looks for rank 0: on the most likely host of a launch in every round, and on the others in turn. The secret
- * decides which of them it is. For one thread.
+ * Provides the addresses at which a rank looks for rank 0: in every round those of the launch's most likely host, and
+ * those of some other hosts in turn. The secret decides which host is the right one. For use by one thread.
  */
 final class HostSearch implements Connector.Target {
 
     private static final Logger LOG = LoggerFactory.getLogger(HostSearch.class);
 
-    /** A round must not take long where hosts do not answer, and jobs have thousands of them. */
+    /**
+     * Number of other hosts in a round. A round must not take long if hosts do not answer, and jobs have thousands of
+     * hosts.
+     */
     private static final int OTHERS_IN_A_ROUND = 7;
 
-    /** Until then rank 0 may be late on this same host, where its name is a loopback address by right. */
+    /**
+     * Time after which a warning says that rank 0 is not found. Until then rank 0 may just be late on this same host,
+     * whose name may rightly mean a loopback address here.
+     */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final List<HostLookup> hosts = new ArrayList<>();
@@ -54,7 +60,10 @@ final class HostSearch implements Connector.Target {
         return found;
     }
 
-    /** Returns why this rank may not find rank 0 by the names, as they resolve here; empty if there is no such reason. */
+    /**
+     * Returns why this rank may not find rank 0 by its names, as they resolve on this host; empty if there is no such
+     * reason.
+     */
     String explanation() {
         List<InetAddress> known =
                 hosts.stream().flatMap(one -> one.known().stream()).toList();

@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which network interfaces a user selects by {@code JCCL_SOCKET_IFNAME}: a list of name prefixes ({@code eth,ib}), of
- * exact names ({@code =eth0,eth1}), of networks ({@code 10.0.0.0/8}), or of any of these to leave out ({@code ^docker},
- * {@code ^=eth0}, {@code ^172.17.0.0/16}). Earlier entries are preferred. Immutable.
+ * The network interfaces that a user selects by {@code JCCL_SOCKET_IFNAME}: a list of name prefixes ({@code eth,ib}),
+ * exact names ({@code =eth0,eth1}) or networks ({@code 10.0.0.0/8}). With {@code ^} in front, the list names interfaces
+ * to leave out ({@code ^docker}, {@code ^=eth0}, {@code ^172.17.0.0/16}). Earlier entries are preferred. Immutable.
  */
 final class InterfaceFilter {
 
@@ -51,9 +51,9 @@ final class InterfaceFilter {
     }
 
     /**
-     * Reads the setting.
+     * Parses the setting.
      *
-     * @throws IllegalArgumentException if it cannot be understood; quotes it
+     * @throws IllegalArgumentException if the text is invalid; quotes it
      */
     static InterfaceFilter parse(String setting) {
         String rest = setting.trim();
@@ -99,17 +99,17 @@ final class InterfaceFilter {
                 + " leave them out");
     }
 
-    /** Whether nothing was asked for. */
+    /** Returns true if the setting is empty. */
     boolean isEmpty() {
         return patterns.isEmpty();
     }
 
-    /** Whether the user names what to use, rather than what to leave out. */
+    /** Returns true if the setting names interfaces to use; false if it is empty or names interfaces to leave out. */
     boolean selects() {
         return !exclude && !patterns.isEmpty();
     }
 
-    /** The place of the first entry that matches, from 0, or -1. */
+    /** Returns the index of the first entry that matches, or -1 if none does. */
     private int firstMatch(String name, InetAddress address) {
         for (int i = 0; i < patterns.size(); i++) {
             if (patterns.get(i).matches(name, address)) {
@@ -119,12 +119,12 @@ final class InterfaceFilter {
         return -1;
     }
 
-    /** Whether the filter lets an interface's address through. */
+    /** Returns true if an interface's address may be used. */
     boolean admits(String name, InetAddress address) {
         return patterns.isEmpty() || (firstMatch(name, address) >= 0) != exclude;
     }
 
-    /** How much an admitted address is preferred: less is better. */
+    /** Returns the preference of an admitted address; lower is better. */
     int preference(String name, InetAddress address) {
         return selects() ? Math.max(0, firstMatch(name, address)) : 0;
     }

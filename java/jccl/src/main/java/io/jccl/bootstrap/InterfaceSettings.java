@@ -7,8 +7,8 @@ import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 
 /**
- * The interfaces and the address family that settings ask for. What stands under NCCL's names is written for the hosts of
- * another job perhaps: where it leaves no address here, it is a warning, and ignored.
+ * Applies the settings for interfaces and address family to options. A value under NCCL's name may have been written
+ * for the hosts of another job. So if it leaves no usable address on this host, it is ignored with a warning.
  */
 final class InterfaceSettings {
 

@@ -17,8 +17,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Where a process that joins a job may find its ranks, and what it proves. Ranks come and go, so names are resolved and
- * files are read again for each attempt. For one thread.
+ * The addresses at which a process that joins may find ranks of its job, and the key that it proves. Ranks come and go,
+ * so names are resolved and files are read again for each attempt. For use by one thread.
  */
 public final class JobMembers {
 
@@ -33,21 +33,22 @@ public final class JobMembers {
     }
 
     /**
-     * Members by addresses, of ranks that have met by an id.
+     * Returns the members of a job whose ranks have met by an id.
      *
-     * @param addresses as {@link #parse} reads them
-     * @throws IllegalArgumentException if there is none, or one cannot be read; quotes it
+     * @param addresses the addresses of members, in the syntax of {@link #parse}
+     * @throws IllegalArgumentException if there is no address, or one is invalid; quotes it
      */
     public static JobMembers of(UniqueId id, Collection<String> addresses) {
         return byAddress(String.join(",", addresses), Bootstrap.jobKey(id.secret()));
     }
 
     /**
-     * Members as the environment has them.
+     * Parses the members that the environment names.
      *
-     * @param text {@code HOST:PORT,...}, or {@code file:/DIRECTORY} where ranks have written files by {@link MemberFile}
+     * @param text {@code HOST:PORT,...}, or {@code file:/DIRECTORY} in which ranks have written files by
+     *     {@link MemberFile}
      * @param environment the variables, as {@link System#getenv()}, for the secret
-     * @throws IllegalArgumentException if an address cannot be read; quotes it
+     * @throws IllegalArgumentException if an address is invalid; quotes it
      * @throws io.jccl.BootstrapException if the environment has no secret
      */
     public static JobMembers parse(String text, Map<String, String> environment) {
@@ -73,7 +74,7 @@ public final class JobMembers {
         if (hosts.isEmpty()) {
             throw bad(text, "no address");
         }
-        // Names that are not known are left out if another is: their hosts may be gone.
+        // A name without a known address is left out if another name has one: its host may be gone.
         return new JobMembers(() -> new Connector.ServerAddress(HostLookup.resolve(hosts), jobKey), text);
     }
 
@@ -82,7 +83,7 @@ public final class JobMembers {
                 + "; expected host:port,host:port,... of ranks of the job, with [v6-address]:port, or file:/directory");
     }
 
-    /** The addresses of a rank's reserved port as {@link #of} reads them: {@code host:port,host:port}. */
+    /** Returns the addresses of a rank's reserved port in the syntax of {@link #of}: {@code host:port,host:port}. */
     public static String text(String rendezvousAddress) {
         return ReservedPort.decode(rendezvousAddress).stream()
                 .map(address -> {
@@ -92,12 +93,12 @@ public final class JobMembers {
                 .collect(Collectors.joining(","));
     }
 
-    /** Where to ask now. */
+    /** Returns the addresses to ask now, and the key. */
     Connector.ServerAddress locate() throws IOException {
         return target.locate();
     }
 
-    /** All files of the newest one's job, the newest first: it is of the rank that was reformed last. */
+    /** Reads all files of one job, newest first. The job is that of the newest file, whose rank was reformed last. */
     private static Connector.ServerAddress read(Path directory) throws IOException {
         Map<Path, FileTime> files = new TreeMap<>();
         try (DirectoryStream<Path> found = Files.newDirectoryStream(directory, MemberFile.GLOB)) {
@@ -120,7 +121,7 @@ public final class JobMembers {
                     addresses.addAll(member.addresses());
                 }
             } catch (IOException e) {
-                problem = e; // or it was removed meanwhile
+                problem = e; // the file may also have been removed meanwhile
             }
         }
         if (key == null) {

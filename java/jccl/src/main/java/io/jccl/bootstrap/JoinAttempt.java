@@ -4,9 +4,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How far a process has come that joins a group.
+ * The progress of a process that joins a group.
  *
- * @param jobKey what it proves; empty while it does not know that
- * @param outcomes what each address has answered last
+ * @param jobKey the key that the process proves; empty while the process does not know it
+ * @param outcomes the last outcome of each address
  */
 public record JoinAttempt(Optional<byte[]> jobKey, Map<String, String> outcomes) {}

@@ -14,9 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * How a process that joins finds the rank that leads while a communicator is reformed: asks the addresses of all members
- * in turn, again and again. One that does not lead names the one that does; one that reforms nothing accepts the
- * connection and is silent, or refuses it. For one thread, which may be interrupted.
+ * Finds the leader for a process that joins while a communicator is reformed. Asks the addresses of all members in
+ * turn, again and again. A member that does not lead names the leader; a member that does not reform accepts the
+ * connection and is silent, or refuses it. For use by one thread, which may be interrupted.
  */
 final class JoinSearch {
 
@@ -30,13 +30,13 @@ final class JoinSearch {
     private static final long ANSWER_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * A place in a group, whose ranks have all come.
+     * A place in a group whose ranks have all come.
      *
-     * @param rendezvous the connection to the rank that leads
-     * @param secret of the rendezvous
-     * @param jobKey what processes prove that join later
-     * @param earlier groups before, in which ranks may be left
-     * @param welcome what the rank that leads said when all had come
+     * @param rendezvous the connection to the leader
+     * @param secret the secret of the rendezvous
+     * @param jobKey the key that processes which join later must prove
+     * @param earlier the earlier groups of which ranks may be left
+     * @param welcome the blob that the leader sent when all had come
      */
     record Place(
             FrameStream rendezvous,
@@ -58,10 +58,14 @@ final class JoinSearch {
             true,
             Connector.IfRefused.NOT_OPEN_YET,
             Handshake.ANY_GENERATION);
-    private List<InetSocketAddress> leader = List.of(); // named by a rank that does not lead; asked first, once
-    private byte[] jobKey; // null: no member has said it yet
+    private List<InetSocketAddress> leader = List.of(); // named by another rank; asked first, but only once
+    private byte[] jobKey; // null while it is not known
 
-    /** @param progress takes what has come of it so far, again and again, on the thread that waits */
+    /**
+     * Creates a search.
+     *
+     * @param progress receives the results of the attempts so far, repeatedly, on the thread that waits
+     */
     JoinSearch(JobMembers members, int order, BootstrapOptions options, Consumer<JoinAttempt> progress) {
         this.members = members;
         this.order = order;
@@ -70,10 +74,10 @@ final class JoinSearch {
     }
 
     /**
-     * Waits for a place by a deadline of {@link System#nanoTime}.
+     * Waits for a place until a deadline of {@link System#nanoTime}.
      *
-     * @throws BootstrapException if this process is refused; says why
-     * @throws CommunicationTimeoutException if it was not taken in in time
+     * @throws BootstrapException if this process is refused; the message says why
+     * @throws CommunicationTimeoutException if no rank took this process in in time
      * @throws io.jccl.InterruptedCommunicationException if this thread is interrupted
      */
     Place await(long deadline) {
@@ -90,7 +94,7 @@ final class JoinSearch {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (!round.proved() && connector.refusedProofs() > refused) {
                 refusedRounds++;
-            } else if (round.proved() || left > 0) { // otherwise it had no time to ask all
+            } else if (round.proved() || left > 0) { // otherwise there was no time to ask all
                 refusedRounds = 0;
             }
             if (refusedRounds >= (left > 0 ? MAX_REFUSED_ROUNDS : 1)) {
@@ -117,10 +121,10 @@ final class JoinSearch {
     }
 
     /**
-     * What came of asking every address once.
+     * The result of asking every address once.
      *
-     * @param place null: none
-     * @param proved whether any knew the job's key
+     * @param place null if there is none
+     * @param proved true if any rank knew the job's key
      */
     private record Round(Place place, boolean proved) {}
 
@@ -153,11 +157,11 @@ final class JoinSearch {
                 return new Round(place, true);
             }
             if (!leader.isEmpty() && !afterHint) {
-                break; // ask that one next
+                break; // ask the leader next
             }
         }
         if (afterHint) {
-            leader = List.of(); // two hints in a row are no progress: wait a little
+            leader = List.of(); // two hints in a row are no progress: pause first
         }
         return new Round(null, proved);
     }
@@ -166,7 +170,7 @@ final class JoinSearch {
         progress.accept(new JoinAttempt(Optional.ofNullable(jobKey), connector.outcomes()));
     }
 
-    /** Asks for a place and waits for it; null if there is none. */
+    /** Asks a rank for a place and waits for it. Returns null if there is none. */
     private Place ask(FrameStream stream, InetSocketAddress address, long deadline) {
         Place place = null;
         try {

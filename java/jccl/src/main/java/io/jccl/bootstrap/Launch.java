@@ -8,43 +8,43 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What a launcher set for this process.
+ * The settings of a launcher for this process.
  *
- * @param launcher which launcher, for the log
+ * @param launcher the launcher's name, for the log
  * @param rank this rank
  * @param size the number of ranks
  * @param localRank the rank among those on this host, if known
- * @param rendezvous where the ranks meet
+ * @param rendezvous the place where the ranks meet
  */
 public record Launch(String launcher, int rank, int size, OptionalInt localRank, Rendezvous rendezvous) {
 
-    /** Where the ranks of a launch meet. */
+    /** The place where the ranks of a launch meet. */
     public sealed interface Rendezvous {}
 
     /**
-     * Rank 0 listens on a host and port.
+     * A host and port on which rank 0 listens.
      *
-     * @param hosts names or numeric addresses of hosts on one of which rank 0 runs, the most likely first
+     * @param hosts names or numeric addresses of hosts, one of which runs rank 0; the most likely first
      * @param port the port
-     * @param secret the key that the ranks prove; made from the launcher's job name where no secret is given
-     * @param guessable whether others could guess the secret
+     * @param secret the key that the ranks prove; derived from the launcher's job name if no secret is given
+     * @param guessable true if others could guess the secret
      * @param onlyLoopback the only address on which rank 0 listens; empty if it listens on all
      */
     public record Address(
             List<String> hosts, int port, Secret secret, boolean guessable, Optional<InetAddress> onlyLoopback)
             implements Rendezvous {
 
-        /** An address whose text decides alone whether it is for this host only. */
+        /** Creates an address. The text of the host alone decides whether only ranks of this host can use it. */
         public Address(String host, int port, Secret secret, boolean guessable) {
             this(List.of(host), port, secret, guessable, HostLookup.loopback(host));
         }
 
-        /** The host on which rank 0 most likely runs. */
+        /** Returns the host on which rank 0 most likely runs. */
         public String host() {
             return hosts.get(0);
         }
 
-        /** For the log: a job may have thousands of hosts. */
+        /** Shows one host only, because a job may have thousands. */
         @Override
         public String toString() {
             return "Address[host=" + host() + ", otherHosts=" + (hosts.size() - 1) + ", port=" + port + ", guessable="
@@ -53,25 +53,25 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
     }
 
     /**
-     * Rank 0 writes its id to a file that all ranks can read.
+     * A file that all ranks can read, to which rank 0 writes its id.
      *
-     * @param path the file; it is made by rank 0 and removed when all have met
+     * @param path the file; rank 0 creates it and removes it when all have met
      */
     public record SharedFile(Path path) implements Rendezvous {}
 
     /**
      * A secret whose text form does not show it.
      *
-     * @param text what the key is made from
+     * @param text the text from which keys are derived
      */
     public record Secret(String text) {
 
-        /** The key of a generation of groups. */
+        /** Returns the key of one generation of groups. */
         byte[] key(int generation) {
             return Handshake.derive(bytes(), "rendezvous generation " + generation);
         }
 
-        /** The key of what all groups of the job have in common. */
+        /** Returns the key that all groups of the job have in common. */
         public byte[] key() {
             return Handshake.derive(bytes(), "job");
         }

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The rendezvous of a launch: rank 0 opens its server, and every rank finds it, by a known port or by a file. Closing
- * it, when initialisation has ended, removes the file and closes the server. For one thread.
+ * it after initialisation removes the file and closes the server. For use by one thread.
  */
 final class LaunchRendezvous implements Connector.Target, AutoCloseable {
 
@@ -33,12 +33,12 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     private static final int MAX_FILE_BYTES = 1024;
     private static final int ROOT = 0;
 
-    /** In the names of files that are not whole yet. */
+    /** Part of the names of files that are not complete yet. */
     static final String HALF = ".new-";
 
     private final Connector.Target target;
-    private final RendezvousServer server; // null: another rank has it
-    private final Path file; // null: none is to be removed
+    private final RendezvousServer server; // null on ranks without the server
+    private final Path file; // the file to remove; null if there is none
     private final Supplier<String> explanation;
     private boolean refused;
 
@@ -58,7 +58,10 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return byFile((Launch.SharedFile) launch.rendezvous(), opens, generation, options);
     }
 
-    /** Rank 0 opens the server where the launcher sent it, whatever the names mean there; the others look for it. */
+    /**
+     * Opens the server if this is rank 0, at the launcher's port, whatever the host's name means here. Other ranks look
+     * for the server.
+     */
     private static LaunchRendezvous byAddress(
             Launch.Address address, boolean opens, int generation, BootstrapOptions options) {
         byte[] secret = address.secret().key(generation);
@@ -106,7 +109,10 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
                                 + " JCCL_RENDEZVOUS, or start rank 0 on that one");
     }
 
-    /** Where rank 0 reaches its own server: the best first, because the coordinator then uses it too. */
+    /**
+     * Returns the addresses at which rank 0 reaches its own server, best first, because the coordinator then uses that
+     * one too.
+     */
     private static List<InetSocketAddress> ownAddresses(Launch.Address address, BootstrapOptions options) {
         if (address.onlyLoopback().isPresent()) {
             return List.of(new InetSocketAddress(address.onlyLoopback().get(), address.port()));
@@ -131,7 +137,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         RendezvousServer.Started started = RendezvousServer.open(options);
         try {
             write(file, started.id().toText());
-            readId(file); // where rank 0 may not trust the file, no rank may
+            readId(file); // if rank 0 cannot trust the file, no rank can
         } catch (IOException e) {
             started.server().close();
             throw new BootstrapException(
@@ -142,7 +148,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return new LaunchRendezvous(target, started.server(), file, () -> "");
     }
 
-    /** Only the owner may read the file, and it appears whole. */
+    /** Writes a file that only its owner may read, and that appears as a whole. */
     static void write(Path file, String text) throws IOException {
         Path half = file.resolveSibling(
                 file.getFileName() + HALF + ProcessHandle.current().pid());
@@ -157,7 +163,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return new Connector.ServerAddress(id.addresses(), id.secret());
     }
 
-    /** The id in a file that nobody else can have written. */
+    /** Reads an id from a file that no other user can have written. */
     static UniqueId readId(Path file) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             throw new NoSuchFileException(file.toString(), null, "it is not written yet");
@@ -190,7 +196,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return target.locate();
     }
 
-    /** Reports to the other ranks why rank 0 gives up. The server ends by itself then. */
+    /** Tells the other ranks why rank 0 gives up. The server then ends by itself. */
     void refuse(String why) {
         if (server != null) {
             server.refuse(why);
@@ -198,7 +204,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         }
     }
 
-    /** Why ranks may not have met; empty if nothing is known. May wait a second for a name service. */
+    /** Returns why ranks may not have met; empty if no reason is known. May wait a second for a name service. */
     String explanation() {
         return explanation.get();
     }

@@ -19,12 +19,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads from the environment what a launcher says about this process. The first launcher whose variables are complete
- * wins, in this order:
+ * Reads the variables of a launcher from the environment of this process. The first launcher whose variables are
+ * complete wins, in this order:
  *
  * <ol>
  *   <li>JCCL's own: {@code JCCL_RANK}, {@code JCCL_SIZE}, {@code JCCL_RENDEZVOUS}, optionally {@code JCCL_LOCAL_RANK}
- *   <li>an Indexed Job of Kubernetes: {@code JOB_COMPLETION_INDEX} in the place of {@code JCCL_RANK}
+ *   <li>an Indexed Job of Kubernetes: {@code JOB_COMPLETION_INDEX} instead of {@code JCCL_RANK}
  *   <li>torchrun: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code MASTER_PORT}, {@code LOCAL_RANK}
  *   <li>Kubeflow Trainer, which starts a process on each node: {@code PET_NODE_RANK}, {@code PET_NNODES}, {@code
  *       PET_MASTER_ADDR}, {@code PET_MASTER_PORT}
@@ -34,11 +34,12 @@ import org.slf4j.LoggerFactory;
  *       inside a step that {@code srun} started: the shell of an allocation or of a batch script is no rank
  * </ol>
  *
- * <p>{@code JCCL_RENDEZVOUS} overrides where the ranks of any launcher meet. It is {@code host:port},
- * {@code [v6-address]:port}, either with {@code /secret} behind it, or {@code file:/path} of a file that all ranks
- * share. Without a secret the key is made from the launcher's variables, which others on the network may guess; a
- * warning says so. Only variables that all ranks have alike become part of a key or of the name of a file. All methods
- * depend on the environment that is passed in, and for the path of a file on the user and on {@code /tmp}.
+ * <p>{@code JCCL_RENDEZVOUS} overrides the place where the ranks of any launcher meet. Its value is {@code host:port}
+ * or {@code [v6-address]:port}, each optionally followed by {@code /secret}, or {@code file:/path} of a file that all
+ * ranks share. Without a secret the key is derived from the launcher's variables, which others on the network may
+ * guess; a warning says so. Only variables that are equal on all ranks become part of a key or of the name of a file.
+ * All methods depend on the environment that is passed in; the path of a file also depends on the user and on
+ * {@code /tmp}.
  */
 public final class LauncherEnvironment {
 
@@ -48,7 +49,7 @@ public final class LauncherEnvironment {
     static final String SLURM = "slurm";
     private static final String TORCHRUN = "torchrun";
     private static final String KUBEFLOW = "kubeflow";
-    /** Begins a rendezvous that was made from a launcher's variables, where a command passes it on to its ranks. */
+    /** The beginning of a rendezvous that a command has made from a launcher's variables and passes to its ranks. */
     private static final String MADE = "made-from-the-launcher:";
 
     private static final int FIRST_JOB_PORT = 20_000;
@@ -62,10 +63,13 @@ public final class LauncherEnvironment {
         this.slurm = new SlurmJob(this::get);
     }
 
-    /** The variables of one launcher; an empty name stands for one that it does not set. */
+    /** The variables of one launcher. An empty name stands for a variable that the launcher does not set. */
     record Dialect(String name, String rank, String size, String localRank, String localSize) {
 
-        /** Returns true if only rank and size together speak of several processes; one of them has other uses, too. */
+        /**
+         * Returns true if the launcher counts only when both rank and size are set, because one of the two has other
+         * uses.
+         */
         boolean needsRankAndSize() {
             return name.equals(KUBERNETES) || name.equals(KUBEFLOW);
         }
@@ -86,11 +90,11 @@ public final class LauncherEnvironment {
             new Dialect(SLURM, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"));
 
     /**
-     * What the launcher said.
+     * Returns the launch that the environment describes.
      *
      * @param environment the variables, as {@link System#getenv()}
      * @throws BootstrapException if no launcher's variables are complete; says what is missing
-     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     * @throws IllegalArgumentException if a variable has an invalid value; quotes it
      */
     public static Launch detect(Map<String, String> environment) {
         return find(environment)
@@ -100,12 +104,12 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * What the launcher said, if there is one.
+     * Returns the launch that the environment describes, if there is one.
      *
      * @param environment the variables, as {@link System#getenv()}
      * @return empty if no launcher's variables are set
-     * @throws BootstrapException if some are set, and no launcher's are complete; says what is missing
-     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     * @throws BootstrapException if some variables are set, but no launcher's are complete; says what is missing
+     * @throws IllegalArgumentException if a variable has an invalid value; quotes it
      */
     public static Optional<Launch> find(Map<String, String> environment) {
         LauncherEnvironment reader = new LauncherEnvironment(environment);
@@ -124,16 +128,17 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Requires that no variable speaks of other ranks, where {@link #find} has found no launcher: a process that was started by
-     * hand is the only rank of its job, and one whose environment lost some of a launcher's variables must not become that.
+     * Checks that no variable indicates other ranks, after {@link #find} has found no launcher. A process that was
+     * started by hand is the only rank of its job. A process whose environment lost some of a launcher's variables must
+     * not become the only rank of a job.
      *
      * @param environment the variables, as {@link System#getenv()}
-     * @throws BootstrapException if there is such a variable; names it
+     * @throws BootstrapException if a variable does; names it
      */
     public static void requireNone(Map<String, String> environment) {
         LauncherEnvironment reader = new LauncherEnvironment(environment);
         List<String> found = DIALECTS.stream()
-                .filter(dialect -> !dialect.name().equals(SLURM)) // whose variables a shell of an allocation has, too
+                .filter(dialect -> !dialect.name().equals(SLURM)) // a shell of an allocation has Slurm's variables, too
                 .flatMap(dialect -> Stream.of(dialect.rank(), dialect.localRank(), dialect.localSize()))
                 .filter(name -> reader.get(name).isPresent())
                 .distinct()
@@ -154,8 +159,8 @@ public final class LauncherEnvironment {
     private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
         boolean hasRank = get(dialect.rank()).isPresent();
         boolean hasSize = get(dialect.size()).isPresent();
-        // Pods of any Indexed Job have the index, JCCL_SIZE alone is JCCL's own, and torchrun reads PET_NNODES as an
-        // option.
+        // One variable alone may have another use: pods of any Indexed Job have the index, JCCL_SIZE also belongs to
+        // JCCL's own launcher, and torchrun reads PET_NNODES as an option.
         boolean anything = dialect.needsRankAndSize() ? hasRank && hasSize : hasRank || hasSize;
         if (!anything || dialect.name().equals(SLURM) && !slurm.insideStep()) {
             return Optional.empty();
@@ -179,12 +184,12 @@ public final class LauncherEnvironment {
         return Optional.of(new Launch(dialect.name(), rank, size, localRank, rendezvous.orElseThrow()));
     }
 
-    /** The variables of every launcher, in the order in which they count. */
+    /** Returns the variables of every launcher, in order of precedence. */
     static List<Dialect> dialects() {
         return DIALECTS;
     }
 
-    /** Returns true if {@code srun} started this process, so that Slurm's variables place it among others. */
+    /** Returns true if {@code srun} started this process, so that Slurm's variables give its place among others. */
     static boolean isInsideSlurmStep(Map<String, String> environment) {
         return new LauncherEnvironment(environment).slurm.insideStep();
     }
@@ -222,10 +227,11 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Where torchrun's agent hosts the store, it listens on the port itself: JCCL uses the next one. Agents count restarts each
-     * for itself, and may spell the host each in its own way; on the first host of a PyTorchJob it is {@code localhost}. So
-     * none of these is part of the key, and rank 0 takes connections of all hosts unless all ranks are known to be here. Kubeflow
-     * Trainer sets the same variables under the names of torchrun's options, without an agent.
+     * Returns the rendezvous of torchrun or Kubeflow Trainer. If torchrun's agent hosts the store, it listens on the
+     * port itself, so JCCL uses the next port. Every agent counts restarts by itself and may spell the host
+     * differently; on the first host of a PyTorchJob the host is {@code localhost}. So neither restarts nor host are
+     * part of the key, and rank 0 accepts connections from all hosts unless all ranks are known to be on this one.
+     * Kubeflow Trainer sets the same variables under the names of torchrun's options, without an agent.
      */
     private Optional<Launch.Rendezvous> torchrun(Dialect dialect, List<String> missing) {
         String prefix = dialect.name().equals(KUBEFLOW) ? "PET_" : "";
@@ -259,10 +265,10 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Ranks meet on a host of the Slurm job. Its hosts and the step's are spelled and ordered differently for different ranks,
-     * so they are no part of the key.
+     * Returns a rendezvous on a host of the Slurm job. Ranks see the hosts of the job and of the step in different
+     * spellings and orders, so the hosts are no part of the key.
      *
-     * @param name what all ranks call the launch, and no other launch of the job
+     * @param name a name of the launch that is the same on all ranks and differs from other launches of the job
      */
     private Optional<Launch.Rendezvous> inSlurmJob(String name, List<String> hosts, List<String> missing) {
         Optional<String> job = slurm.id();
@@ -282,8 +288,8 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * MPI launchers set no address. On one host a file named after the job replaces it; over several hosts of a Slurm job, rank
-     * 0 is on one of these.
+     * Returns the rendezvous of an MPI launcher, which sets no address. If all ranks are on one host, they meet by a
+     * file that is named after the job. In a Slurm job of several hosts, rank 0 is on one of the job's hosts.
      *
      * @param ofHost a variable that names the job to the ranks of one host only
      * @param ofJob variables that name the job to all ranks
@@ -310,7 +316,7 @@ public final class LauncherEnvironment {
         return Optional.empty();
     }
 
-    /** The first variable that is set, and its value. */
+    /** Returns {@code name=value} of the first variable that is set. */
     private Optional<String> named(List<String> names) {
         return names.stream()
                 .filter(name -> get(name).isPresent())
@@ -319,8 +325,8 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * A file of this host named after the job. Its directory depends on no variable, because ranks may have temporary
-     * directories of their own, unless there is no other way.
+     * Returns a file of this host that is named after the job. Its directory depends on no variable unless {@code /tmp}
+     * is not writable, because ranks may have temporary directories of their own.
      */
     private Launch.Rendezvous file(String job) {
         Path directory = Path.of("/tmp");
@@ -340,9 +346,9 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Reads {@code JCCL_RENDEZVOUS}.
+     * Parses {@code JCCL_RENDEZVOUS}.
      *
-     * @throws IllegalArgumentException if it cannot be read; quotes it without its secret
+     * @throws IllegalArgumentException if the text is invalid; quotes it without its secret
      */
     static Launch.Rendezvous parseRendezvous(String text) {
         if (text.startsWith("file:")) {
@@ -363,12 +369,15 @@ public final class LauncherEnvironment {
         }
         HostPort place = HostPort.parse(address, why -> badRendezvous(address, why));
         boolean guessable = secret.isEmpty();
-        // Ranks may write the host differently: as a name, with its domain, or as an address.
+        // The host is no part of the key, because ranks may write it as a name, with its domain, or as an address.
         Launch.Secret key = new Launch.Secret(guessable ? "jccl " + place.port() : secret);
         return new Launch.Address(place.host(), place.port(), key, guessable);
     }
 
-    /** A rendezvous as {@code JCCL_RENDEZVOUS} has it: what {@link #parseRendezvous} reads is equal. */
+    /**
+     * Returns a rendezvous in the syntax of {@code JCCL_RENDEZVOUS}, from which {@link #parseRendezvous} reads an equal
+     * one.
+     */
     static String text(Launch.Rendezvous rendezvous) {
         if (rendezvous instanceof Launch.SharedFile file) {
             return "file:" + file.path().toAbsolutePath();
@@ -389,7 +398,7 @@ public final class LauncherEnvironment {
         return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
     }
 
-    /** Reads what {@link #text} wrote behind {@link #MADE}. */
+    /** Reads the part that {@link #text} wrote after {@link #MADE}. */
     private static Launch.Address made(String text) {
         int slash = text.indexOf('/');
         List<String> places =
@@ -407,11 +416,11 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * The secret of the launch, for a process that joins.
+     * Returns the secret of the launch, for a process that joins.
      *
      * @param environment the variables, as {@link System#getenv()}
-     * @throws BootstrapException if there is none
-     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     * @throws BootstrapException if there is no secret
+     * @throws IllegalArgumentException if a variable has an invalid value; quotes it
      */
     static Launch.Secret secret(Map<String, String> environment) {
         Optional<Launch.Rendezvous> explicit =

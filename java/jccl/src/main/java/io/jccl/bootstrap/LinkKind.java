@@ -9,13 +9,15 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Kinds of interfaces, in the order in which their addresses are offered to other hosts. */
+/** Kinds of network interfaces, in the order in which their addresses are offered to other hosts. */
 enum LinkKind {
-    /** A card, what is built on one, or what has the default route. */
+    /** A network card, an interface that is built on one, or the interface of the default route. */
     REAL,
     /** A VPN, which may be the only network that the hosts share. */
     TUNNEL,
-    /** A network of containers or virtual machines of this host; many hosts have the same addresses in theirs. */
+    /**
+     * A network of containers or virtual machines of this host. Many hosts use the same addresses for such networks.
+     */
     CONTAINERS;
 
     private static final List<String> TUNNELS =
@@ -26,7 +28,7 @@ enum LinkKind {
                             + " podman nerdctl kube weave nodelocaldns antrea ovn ovs genev dummy")
                     .split(" "));
 
-    /** The kinds of this host's interfaces, as one look at its routes and at sysfs shows them. */
+    /** Determines the kinds of this host's interfaces from its routes, as they were at one moment, and from sysfs. */
     static final class Finder {
 
         private static final String ANY_IPV4 = "00000000";
@@ -35,7 +37,11 @@ enum LinkKind {
         private final Path links;
         private final Set<String> withDefaultRoute = new HashSet<>();
 
-        /** @param root of the file system, / where this is no test */
+        /**
+         * Reads the routes.
+         *
+         * @param root the root of the file system, which is / except in tests
+         */
         Finder(Path root) {
             links = root.resolve("sys/class/net");
             for (String[] route : rows(root.resolve("proc/net/route"))) {
@@ -45,7 +51,7 @@ enum LinkKind {
             }
             for (String[] route : rows(root.resolve("proc/net/ipv6_route"))) {
                 if (route.length > 9 && route[0].equals(ANY_IPV6) && route[1].equals("00")) {
-                    withDefaultRoute.add(route[9]); // lo too, for what is not reachable
+                    withDefaultRoute.add(route[9]); // also lo, for unreachable addresses
                 }
             }
         }
@@ -56,11 +62,11 @@ enum LinkKind {
                         .map(line -> line.trim().split("\\s+"))
                         .toList();
             } catch (IOException e) {
-                return List.of(); // no such family, or not Linux
+                return List.of(); // the address family does not exist, or this is not Linux
             }
         }
 
-        /** The kind of an interface; by its name alone where sysfs does not show it. */
+        /** Returns the kind of an interface; if sysfs does not show the interface, the kind that its name suggests. */
         LinkKind of(String name) {
             LinkKind named = named(name);
             Path link = links.resolve(name);
@@ -87,13 +93,15 @@ enum LinkKind {
             }
         }
 
-        /** Returns true if a link is a card, or carries data over one: a bridge with a card as member, a bond, a VLAN. */
+        /**
+         * Returns true if a link is a card, or carries data over one: a bridge with a card as member, a bond, a VLAN.
+         */
         private boolean isOnCard(Path link, int depth) {
             if (Files.exists(link.resolve("device"))) {
                 return true;
             }
             if (depth == 4) {
-                return false; // a bridge over a VLAN over a bond, at most
+                return false; // deep enough for a bridge over a VLAN over a bond
             }
             try (DirectoryStream<Path> lower = Files.newDirectoryStream(link, "lower_*")) {
                 for (Path one : lower) {
@@ -103,7 +111,7 @@ enum LinkKind {
                     }
                 }
             } catch (IOException | DirectoryIteratorException e) {
-                return false; // it disappeared meanwhile, or there is no sysfs
+                return false; // the link disappeared meanwhile, or there is no sysfs
             }
             return false;
         }
@@ -112,7 +120,7 @@ enum LinkKind {
     /** Returns the kind that an interface's name suggests. */
     static LinkKind named(String name) {
         if (OF_CONTAINERS.stream().anyMatch(name::startsWith)) {
-            return CONTAINERS; // tunl0 begins as a VPN does
+            return CONTAINERS; // first, because tunl0 begins like the name of a VPN
         }
         return TUNNELS.stream().anyMatch(name::startsWith) ? TUNNEL : REAL;
     }

@@ -8,22 +8,23 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The file by which a rank lets processes join that share a file system with it: the addresses of its reserved port and
- * the job's key, as the text of an id, and in a second line which rank it is.
+ * The file in which a rank publishes its address to joining processes that share a file system with it. The first line
+ * is the text of an id, with the addresses of the rank's reserved port and the job's key. The second line says which
+ * rank wrote the file.
  */
 public final class MemberFile {
 
-    /** The names of such files in a directory. */
+    /** The pattern of the names of these files. */
     static final String GLOB = "member-*";
 
     private MemberFile() {}
 
-    /** A rank's file in a directory, by what its launcher calls it. */
+    /** Returns the path of a process's file, which is named after the number that the launcher gave the process. */
     public static Path of(Path directory, int number) {
         return directory.resolve("member-" + number);
     }
 
-    /** Which rank wrote a file last, as text; empty if there is no file. */
+    /** Returns the text that says which rank wrote a file last; empty if there is no file. */
     public static Optional<String> describe(Path file) {
         try {
             return Files.readAllLines(file).stream().skip(1).findFirst();
@@ -35,7 +36,7 @@ public final class MemberFile {
     /**
      * Writes or replaces a rank's file.
      *
-     * @throws BootstrapException if that cannot be
+     * @throws BootstrapException if the file cannot be written
      */
     public static void write(Path file, Bootstrap member) {
         try {

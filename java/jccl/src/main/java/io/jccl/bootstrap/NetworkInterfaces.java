@@ -24,9 +24,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * Which addresses of this host to offer to other ranks: what the user asks for ({@code JCCL_SOCKET_IFNAME}, {@code
- * JCCL_SOCKET_FAMILY}), else the host's real networks first, VPNs next, bridges of containers and virtual machines
- * later, link-local addresses after them, loopback last; see {@link LinkKind}. Others connect to the one that they reach.
+ * Chooses the addresses of this host to which other ranks may connect, and their order. The user's choice ({@code
+ * JCCL_SOCKET_IFNAME}, {@code JCCL_SOCKET_FAMILY}) decides first, then the kind of network: the host's real networks,
+ * VPNs, networks of containers and virtual machines, link-local addresses, loopback; see {@link LinkKind}. Other ranks
+ * use an address that they reach.
  */
 public final class NetworkInterfaces {
 
@@ -37,24 +38,24 @@ public final class NetworkInterfaces {
     private static final int LOOPBACK = 400;
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
-    private static final int MAX_ADDRESSES = 16; // that the native engine listens on
+    private static final int MAX_ADDRESSES = 16; // the native engine listens on no more
 
-    /** Addresses whose links have been up. */
+    /** Addresses whose links were up at some time during the life of this process. */
     private static final Set<InetAddress> USED = ConcurrentHashMap.newKeySet();
 
     private NetworkInterfaces() {}
 
-    /** An address as the operating system shows it; what {@link #rate} needs to know of it. */
+    /** An address as the operating system shows it, with all facts that {@link #rate} needs. */
     record Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual, LinkKind kind) {
 
-        /** Where only the name says what kind of interface it is. */
+        /** An address of an interface whose kind is known from its name only. */
         Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual) {
             this(name, address, up, pointToPoint, virtual, LinkKind.named(name));
         }
     }
 
     /**
-     * All addresses of this host, the best first, those that may not be used last.
+     * Returns all addresses of this host, best first. Those that must not be used come last.
      *
      * @throws BootstrapException if the operating system does not list them
      */
@@ -84,13 +85,14 @@ public final class NetworkInterfaces {
                     link.isVirtual(),
                     kinds.of(link.getName()));
         } catch (SocketException gone) {
-            return new Found(link.getName(), address, false, false, false); // it disappeared meanwhile
+            return new Found(link.getName(), address, false, false, false); // the interface disappeared meanwhile
         }
     }
 
     /**
-     * Whether an address can be offered: a link that is down for a moment, while a communicator is split or shrunk, is up
-     * again when other ranks try once more; without it they would be sent to loopback, where nobody listens.
+     * Returns true if an address can be offered because its link is or was up. A link that is down for a moment, while
+     * a communicator is split or shrunk, is up again when other ranks retry. Without its address they would be sent to
+     * loopback, where nobody listens.
      */
     static boolean isOrWasUp(InetAddress address, boolean up) {
         if (up) {
@@ -99,7 +101,10 @@ public final class NetworkInterfaces {
         return USED.contains(address);
     }
 
-    /** Java appends the interface to every IPv6 address; only link-local ones need it, others do not parse with it. */
+    /**
+     * Returns an address without its scope, unless it is link-local. Java appends the interface to every IPv6 address;
+     * only link-local ones need it, and others cannot be parsed with it.
+     */
     static InetAddress withoutScope(InetAddress address) {
         try {
             return address instanceof Inet6Address && !address.isLinkLocalAddress()
@@ -110,7 +115,7 @@ public final class NetworkInterfaces {
         }
     }
 
-    /** Rates and sorts; the order of equals is kept. */
+    /** Rates and sorts addresses. Equal ratings keep their order. */
     static List<InterfaceCandidate> rate(List<Found> found, InterfaceFilter filter, AddressFamily family) {
         List<InterfaceCandidate> rated = new ArrayList<>();
         for (Found one : found) {
@@ -160,7 +165,7 @@ public final class NetworkInterfaces {
     }
 
     /**
-     * The candidates that may be used, the best first.
+     * Returns the candidates that may be used, best first.
      *
      * @throws BootstrapException if there is none; shows the table
      */
@@ -180,9 +185,10 @@ public final class NetworkInterfaces {
     }
 
     /**
-     * The addresses that carry data: where {@code JCCL_SOCKET_IFNAME} names interfaces to use, those of each, so that
-     * connections share them; else only those of the interface in use. One of each family and interface, the family in
-     * use first: a rank that reached rank 0 by the other one, perhaps only because a packet was lost, is still reached.
+     * Returns the addresses that carry data. If {@code JCCL_SOCKET_IFNAME} names interfaces to use, connections share
+     * all of these; else only the interface in use carries data. The result contains one address of each interface and
+     * family, first those of the family in use. Both families are included so that a rank which reached rank 0 by the
+     * other one, perhaps only because a packet was lost, is still reached.
      *
      * @param used the address by which this rank has reached the others so far
      */
@@ -207,7 +213,10 @@ public final class NetworkInterfaces {
         return selected;
     }
 
-    /** In an order that hosts with the same names agree on: equal positions of two lists are one network. */
+    /**
+     * Sorts the addresses that carry data in an order on which hosts with the same interface names agree: equal
+     * positions in two hosts' lists are one network.
+     */
     static List<InetAddress> forData(List<InterfaceCandidate> selected, InetAddress used) {
         Map<String, InetAddress> first = new LinkedHashMap<>(); // by family and name
         List<InterfaceCandidate> fitting = new ArrayList<>();
@@ -230,7 +239,7 @@ public final class NetworkInterfaces {
         return addresses.contains(used) ? List.copyOf(addresses) : List.of(used);
     }
 
-    /** The used address's family first, then by rating and name. */
+    /** Compares by family, that of the used address first, then by rating and name. */
     private static int compareForData(InterfaceCandidate one, InterfaceCandidate other, InetAddress used) {
         int byFamily = Boolean.compare(sameFamily(other.address(), used), sameFamily(one.address(), used));
         int byRating = byFamily != 0 ? byFamily : Integer.compare(one.rating(), other.rating());
@@ -241,12 +250,12 @@ public final class NetworkInterfaces {
         return one.getClass() == other.getClass();
     }
 
-    /** The candidates, one a line. */
+    /** Returns the candidates as text, one per line. */
     public static String table(List<InterfaceCandidate> candidates) {
         return candidates.stream().map(one -> "\n  " + one.describe()).collect(Collectors.joining());
     }
 
-    /** The same with one address first, which is known to work, if it is among them. */
+    /** Returns the candidates with the given address first, if it is among them. That address is known to work. */
     static List<InterfaceCandidate> preferring(List<InterfaceCandidate> candidates, InetAddress first) {
         List<InterfaceCandidate> preferred = new ArrayList<>();
         List<InterfaceCandidate> others = new ArrayList<>();
@@ -258,8 +267,9 @@ public final class NetworkInterfaces {
     }
 
     /**
-     * The addresses of candidates, {@code limit} of them at most, with a port: one of every interface before a second of any, so
-     * that no interface with many addresses hides another. Loopback, which leads to no other host, comes last.
+     * Returns at most {@code limit} addresses of candidates, with a port. Each interface gets one address before any
+     * gets a second, so that an interface with many addresses does not hide another. Loopback addresses, which lead to
+     * no other host, come last.
      */
     static List<InetSocketAddress> withPort(List<InterfaceCandidate> candidates, int port, int limit) {
         Map<String, Integer> taken = new HashMap<>(); // by interface
@@ -269,13 +279,16 @@ public final class NetworkInterfaces {
             turns.put(candidate, last ? Integer.MAX_VALUE : taken.merge(candidate.name(), 1, Integer::sum));
         }
         return turns.keySet().stream()
-                .sorted(Comparator.comparing(turns::get)) // keeps the order of equals
+                .sorted(Comparator.comparing(turns::get)) // equal turns keep their order
                 .limit(limit)
                 .<InetSocketAddress>map(candidate -> new LocatedAddress(candidate.address(), port, NetworkStack.own()))
                 .toList();
     }
 
-    /** What a server of these candidates listens on: the address if there is but one, else all (null). */
+    /**
+     * Returns the address on which a server for these candidates listens: the only one, or null for all if there are
+     * several.
+     */
     static InetAddress bindAddress(List<InterfaceCandidate> candidates) {
         return candidates.size() == 1 ? candidates.get(0).address() : null;
     }

@@ -13,14 +13,14 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The network stack of this process: its kernel's, in its network namespace; and what a refused connection proves of a
- * server. A refusal in the server's own stack is proof that nobody listens. By an address that is this stack's, and not where the
- * server is, it proves nothing: both have such an address. By an address elsewhere it can also be that of a firewall, or of a
- * third host.
+ * The network stack of this process, which is its kernel's stack in its network namespace, and the evidence that a
+ * refused connection gives about a server. A refusal by the server's own stack proves that nobody listens. A refusal at
+ * an address that this stack has too, while the server is in another stack, proves nothing: this stack has answered
+ * itself. A refusal at any other address may also come from a firewall or from a third host.
  */
 public final class NetworkStack {
 
-    private static volatile long own; // UNKNOWN until it has been read
+    private static volatile long own; // UNKNOWN until the first call of own()
 
     private NetworkStack() {}
 
@@ -31,10 +31,11 @@ public final class NetworkStack {
     }
 
     /**
-     * Distinguishes the network stack of this process from others; never {@link LocatedAddress#UNKNOWN}. Read at the first call,
-     * because an exception of a static initialiser would reach later callers without its text.
+     * Returns a number that distinguishes the network stack of this process from others; never
+     * {@link LocatedAddress#UNKNOWN}. Computed at the first call, because an exception of a static initialiser would
+     * reach later callers without its text.
      *
-     * @throws JcclException if this process has no descriptor left to read it
+     * @throws JcclException if this process has no descriptor left to read the network namespace
      */
     static long own() {
         if (own == LocatedAddress.UNKNOWN) {
@@ -43,23 +44,26 @@ public final class NetworkStack {
         return own;
     }
 
-    /** The evidence that a failed attempt to connect gives about the server. */
+    /** The evidence about a server that a failed attempt to connect gives. */
     enum Evidence {
-        /** Nothing. */
+        /** The attempt says nothing about the server. */
         NONE,
-        /** Nobody listens at an address of the server, unless a firewall or another host with that address has answered. */
+        /**
+         * Nobody listens at an address of the server, unless a firewall or another host with the same address has
+         * answered.
+         */
         HINT,
         /** Nobody listens. */
         PROOF
     }
 
-    /** Returns how far a failed attempt proves that the process that listened at an address has ended. */
+    /** Returns the evidence of a failed attempt that the process which listened at an address has ended. */
     static Evidence evidence(SocketAddress address, Throwable failure) {
         if (!(failure instanceof ConnectException)) {
             return Evidence.NONE;
         }
         if (!(address instanceof InetSocketAddress inet)) {
-            return Evidence.PROOF; // a socket in the file system
+            return Evidence.PROOF; // a socket in the file system is always on this host
         }
         long stack = LocatedAddress.stackOf(inet);
         boolean isHere = stack == own() || stack == LocatedAddress.UNKNOWN && isLoopback(inet);
@@ -69,12 +73,18 @@ public final class NetworkStack {
         return isOwn(inet.getAddress()) ? Evidence.NONE : Evidence.HINT;
     }
 
-    /** Returns true if a failed attempt says, with or without proof, that the process that listened at an address has ended. */
+    /**
+     * Returns true if a failed attempt indicates, with or without proof, that the process which listened at an address
+     * has ended.
+     */
     public static boolean indicatesEnd(SocketAddress address, Throwable failure) {
         return evidence(address, failure) != Evidence.NONE;
     }
 
-    /** Returns true if what an address answers may say something of the server: it is not one that this stack has too. */
+    /**
+     * Returns true if an answer at an address may come from the server. It cannot if this stack has the same address
+     * and the server is in another stack.
+     */
     public static boolean leadsThere(SocketAddress address) {
         return evidence(address, new ConnectException()) != Evidence.NONE;
     }
@@ -87,7 +97,7 @@ public final class NetworkStack {
         try {
             return address.isLoopbackAddress() || NetworkInterface.getByInetAddress(address) != null;
         } catch (SocketException e) {
-            return true; // it is not known
+            return true; // unknown, so a refusal must prove nothing
         }
     }
 }

@@ -10,13 +10,13 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The launcher that has started a command which starts ranks itself. Where that launcher started several such commands, the
- * command must not start a job of its own without being asked to: there would be as many jobs as commands, each with ranks of
- * the same numbers.
+ * The launcher of a command that itself starts ranks. If that launcher started several such commands, a command must
+ * not start a job of its own unless it is asked to: there would be as many jobs as commands, all with ranks of the same
+ * numbers.
  *
- * @param launch the command's place among those that the launcher has started
- * @param localSize how many of them are on this host, if known
- * @param rendezvous where their ranks meet, as {@code JCCL_RENDEZVOUS} has it
+ * @param launch the place of this command among the commands that the launcher has started
+ * @param localSize the number of these commands on this host, if known
+ * @param rendezvous the place where their ranks meet, in the syntax of {@code JCCL_RENDEZVOUS}
  */
 public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezvous) {
 
@@ -31,15 +31,15 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
             LaunchSettings.MEMBER_FILE.name(),
             RENDEZVOUS);
 
-    /** A rank of a job whose ranks commands like this one start. */
+    /** The place of a rank in a job whose ranks are started by several commands like this one. */
     public record Place(int rank, int size, int localRank, OptionalInt localSize) {}
 
     /**
-     * Reads the environment of a command that is to start some of a job's ranks.
+     * Reads the environment of a command that starts some of a job's ranks.
      *
      * @param environment the variables, as {@link System#getenv()}
      * @throws BootstrapException if no launcher's variables are complete; says what is missing
-     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     * @throws IllegalArgumentException if a variable has an invalid value; quotes it
      */
     public static OuterLauncher detect(Map<String, String> environment) {
         Launch launch = LauncherEnvironment.detect(environment);
@@ -53,10 +53,11 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
     }
 
     /**
-     * The variables by which a launcher says that it started several commands, or does not say that it started only one.
+     * Returns the variables which show that a launcher started several commands, or which leave open whether it started
+     * only one.
      *
      * @param environment the variables, as {@link System#getenv()}
-     * @return {@code NAME=value}, without secrets; empty where a command that starts ranks starts a job of its own
+     * @return {@code NAME=value}, without secrets; empty if a command that starts ranks may start a job of its own
      */
     public static List<String> ofSeveral(Map<String, String> environment) {
         List<String> several = new ArrayList<>();
@@ -64,7 +65,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
             if (mayBeSeveral(dialect, environment)) {
                 several.addAll(present(environment, dialect.rank(), dialect.size()));
             } else if (several.isEmpty() && isOne(dialect, environment)) {
-                return List.of(); // it is the innermost launcher
+                return List.of(); // the innermost launcher started only this command
             }
         }
         if (several.isEmpty()) {
@@ -83,7 +84,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         boolean hasRank = get(environment, dialect.rank()).isPresent();
         return size(dialect, environment)
                 .map(size -> !size.equals("1") && (hasRank || !dialect.needsRankAndSize()))
-                .orElse(hasRank && dialect.name().equals("jccl")); // RANK alone is a name like any other
+                .orElse(hasRank && dialect.name().equals("jccl")); // RANK alone may belong to any program
     }
 
     private static boolean isOne(LauncherEnvironment.Dialect dialect, Map<String, String> environment) {
@@ -91,13 +92,13 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
                 && size(dialect, environment).equals(Optional.of("1"));
     }
 
-    /** How many processes a launcher started, as it says. */
+    /** Returns the number of processes that a launcher says it has started. */
     private static Optional<String> size(LauncherEnvironment.Dialect dialect, Map<String, String> environment) {
         Optional<String> size = get(environment, dialect.size());
         if (!dialect.name().equals(LauncherEnvironment.SLURM)) {
             return size;
         }
-        // The shell that srun --preserve-env starts has the number of tasks of its allocation.
+        // Inside a step, SLURM_NTASKS may be that of the allocation: a shell that srun --preserve-env starts keeps it.
         return LauncherEnvironment.isInsideSlurmStep(environment)
                 ? get(environment, STEP_TASKS).or(() -> size)
                 : Optional.empty();
@@ -119,16 +120,16 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
     }
 
     /**
-     * Removes the variables that place a process in the launcher's job. Ranks that a command starts have places of their own, and
-     * other libraries in their programs would take the launcher's for theirs.
+     * Removes the variables that place a process in the launcher's job. The ranks that a command starts have places of
+     * their own, and other libraries in their programs would mistake the launcher's variables for those places.
      *
-     * @param environment is changed
+     * @param environment the variables, which this method changes
      */
     public static void clear(Map<String, String> environment) {
         boolean insideStep = LauncherEnvironment.isInsideSlurmStep(environment);
         for (LauncherEnvironment.Dialect dialect : LauncherEnvironment.dialects()) {
             if (!dialect.name().equals(LauncherEnvironment.SLURM)
-                    || insideStep) { // outside, a program's own srun reads them
+                    || insideStep) { // outside a step, a program's own srun needs them
                 environment.remove(dialect.rank());
                 environment.remove(dialect.size());
                 environment.remove(dialect.localRank());
@@ -137,16 +138,17 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         }
         environment.remove(PMIX_RANK);
         if (environment.containsKey(LaunchSettings.MEMBER_FILE.name())) {
-            environment.remove(LaunchSettings.JOIN.name()); // of a rank that was started again, not of those it starts
+            environment.remove(LaunchSettings.JOIN.name()); // for a process that was started again, not for its ranks
         }
         PLACES_OF_RANKS.forEach(environment::remove);
     }
 
     /**
-     * The place of one of the ranks that this command starts. All commands of the launcher start as many.
+     * Returns the place of one of the ranks that this command starts. All commands of the launcher start the same
+     * number.
      *
-     * @param index of the rank among those of this command
-     * @param ranks how many this command starts
+     * @param index the index of the rank among those of this command
+     * @param ranks the number of ranks that this command starts
      * @throws IllegalArgumentException if the job has more ranks than a job can have
      */
     public Place place(int index, int ranks) {

@@ -9,7 +9,10 @@ import java.nio.channels.SocketChannel;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Finds out which ranks have ended: nobody listens on their reserved ports. For a second in all; then all others live. */
+/**
+ * Finds out which ranks have ended, because nobody listens on their reserved ports. All probes together take at most a
+ * second; ranks that were not probed by then count as living.
+ */
 final class PortProbe {
 
     private static final int PROBE_MILLIS = 200;
@@ -18,20 +21,25 @@ final class PortProbe {
     private final int rank;
     private final long deadline = System.nanoTime() + PROBE_ALL_NANOS;
 
-    /** @param rank this one, for messages */
+    /**
+     * Starts the second in which ranks are probed.
+     *
+     * @param rank this rank, for messages
+     */
     PortProbe(int rank) {
         this.rank = rank;
     }
 
     /**
-     * Returns true if a rank has ended: the best of a port's addresses that lead to the rank's host refuses, and no other answers.
+     * Returns true if a rank has ended: among the addresses that lead to its host, the best refuses and no other
+     * answers.
      *
-     * @param addresses of a port
+     * @param addresses the addresses of the rank's reserved port, best first
      * @throws InterruptedCommunicationException if this thread is interrupted
      */
     boolean hasEnded(List<InetSocketAddress> addresses) {
         boolean refused = false;
-        boolean asked = false; // an address that leads there
+        boolean asked = false; // true once an address that leads to the rank's host was tried
         for (InetSocketAddress address : addresses) {
             if (System.nanoTime() - deadline >= 0) {
                 return false;
@@ -45,7 +53,7 @@ final class PortProbe {
             } catch (ConnectException e) {
                 refused |= !asked && NetworkStack.indicatesEnd(address, e);
             } catch (IOException e) {
-                continue; // this address does not lead there
+                continue; // this address does not lead to the rank
             } finally {
                 asked |= NetworkStack.leadsThere(address);
             }

@@ -13,9 +13,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The registration of all ranks at a server. Rank 0 says how many there are; the server refuses ranks with another size
- * and ranks that are taken, and the rest continue. The first rank whose time-out passes ends it for all, so that all
- * name the same missing ranks. For one thread.
+ * Registers all ranks of a group at a server. Rank 0 says how many ranks there are. The server refuses a rank that says
+ * another size, and a rank whose number is taken; the others continue. The first rank whose time-out passes ends the
+ * registration for all ranks, so that all name the same missing ranks. For use by one thread.
  */
 final class RankRegistration {
 
@@ -28,20 +28,22 @@ final class RankRegistration {
 
     private record Member(FrameLink link, byte[] blob) {}
 
-    /** Why initialisation failed. The order of the constants is part of the wire format. */
+    /** The reason why initialisation failed. The order of the constants is part of the wire format. */
     enum Cause {
         /** Ranks did not come in time. */
         MISSING,
         /** Ranks came and left, or are known to have ended. */
         LOST,
-        /** The ranks that came may not initialise a group. */
+        /** The ranks cannot initialise a group for another reason. */
         REFUSED
     }
 
-    /** A rank's first frame. {@code entered} is how far it has come in the group before. */
+    /**
+     * A rank's first frame. {@code entered} contains the last operations that the rank entered in the previous group.
+     */
     record Hello(String version, int rank, int size, int oldRank, LastEntered entered, String key, byte[] blob) {
 
-        /** Of a rank of no group before. */
+        /** The first frame of a rank without a previous group. */
         Hello(String version, int rank, int size, int oldRank, String key, byte[] blob) {
             this(version, rank, size, oldRank, LastEntered.NOTHING, key, blob);
         }
@@ -77,18 +79,20 @@ final class RankRegistration {
     private final String version;
     private final Joiners joiners;
     private final Map<Integer, SortedMap<Integer, Member>> bySize = new HashMap<>();
-    private final Map<FrameLink, int[]> places = new HashMap<>(); // link to rank, size
+    private final Map<FrameLink, int[]> places = new HashMap<>(); // by link: rank and size
     private final Set<Integer> notified = new HashSet<>(); // ranks that were sent the failure
     private int size;
     private byte[] failure;
 
-    /** Processes that join: they have the last ranks, and register when all have come. */
+    /**
+     * The processes that join. They get the last ranks, and register when all ranks and all these processes have come.
+     */
     interface Joiners {
 
-        /** How many are awaited. */
+        /** Returns the number of processes that are awaited. */
         int awaited();
 
-        /** How many have come. */
+        /** Returns the number of processes that have come. */
         int present();
     }
 
@@ -105,16 +109,16 @@ final class RankRegistration {
     };
 
     /**
-     * An empty registration.
+     * Creates an empty registration.
      *
-     * @param version what the members must run
-     * @param size how many they are, or 0 to learn it from rank 0
+     * @param version the version that all members must run
+     * @param size the number of members, or 0 to learn it from rank 0
      */
     RankRegistration(String version, int size) {
         this(version, size, NO_JOINERS);
     }
 
-    /** An empty registration of a size, processes that join included. */
+    /** Creates an empty registration of the given size, which includes the processes that join. */
     RankRegistration(String version, int size, Joiners joiners) {
         this.version = version;
         this.size = size;
@@ -122,9 +126,9 @@ final class RankRegistration {
     }
 
     /**
-     * Takes a rank's first frame.
+     * Handles a rank's first frame.
      *
-     * @return whether all are here now
+     * @return true if all ranks are here now
      */
     boolean join(FrameLink link, Hello hello) {
         int rank = hello.rank();
@@ -148,7 +152,10 @@ final class RankRegistration {
         return complete();
     }
 
-    /** Why a rank, or a process that joins, is refused that runs another version; null if it is the same. */
+    /**
+     * Returns the reason to refuse a rank, or a process that joins, because it runs another version; null if it runs
+     * the same.
+     */
     String refusal(String who, String theirVersion) {
         return theirVersion.equals(version)
                 ? null
@@ -200,7 +207,7 @@ final class RankRegistration {
         link.closeWhenSent();
     }
 
-    /** A rank's connection is gone, and its place is free again: initialisation fails. */
+    /** Removes a rank whose connection is gone. Its place is free again, but initialisation fails. */
     void lose(FrameLink link, String why) {
         remove(
                 link,
@@ -208,7 +215,7 @@ final class RankRegistration {
                         + "; its process ended, or its thread was interrupted");
     }
 
-    /** A rank says why it leaves, and its place is free again: initialisation fails. */
+    /** Removes a rank that leaves and says why. Its place is free again, but initialisation fails. */
     void leave(FrameLink link, String why) {
         remove(link, " gave up: " + why);
     }
@@ -221,23 +228,25 @@ final class RankRegistration {
         }
     }
 
-    /** A rank needs the server no more. */
+    /** Forgets a rank that does not need the server any more. */
     void forget(FrameLink link) {
         places.remove(link);
     }
 
-    /** Whether no rank needs the server any more. */
+    /** Returns true if no rank needs the server any more. */
     boolean isEmpty() {
         return places.isEmpty();
     }
 
-    /** The rank that a link belongs to, or -1. */
+    /** Returns the rank to which a link belongs, or -1 if there is none. */
     int rankOf(FrameLink link) {
         int[] place = places.get(link);
         return place == null ? -1 : place[0];
     }
 
-    /** A rank's time-out, given as text, has passed: sends every rank the missing ranks. */
+    /**
+     * Fails initialisation because a rank's time-out, given as text, has passed. Sends every rank the missing ranks.
+     */
     void giveUp(FrameLink link, String time) {
         int[] place = places.get(link);
         if (place == null) {
@@ -261,10 +270,10 @@ final class RankRegistration {
     }
 
     /**
-     * Sends the failure to all ranks that are here, and to those that still come. The first failure counts. May be called again
-     * after an error of the JVM.
+     * Sends the failure to all ranks that are here, and to those that come later. Only the first failure counts. May be
+     * called again after an error of the JVM.
      *
-     * @param ranks to blame
+     * @param ranks the ranks to blame
      */
     void fail(Cause cause, Collection<Integer> ranks, String text) {
         if (failure == null) {
@@ -282,12 +291,12 @@ final class RankRegistration {
         });
     }
 
-    /** Whether a rank was sent the failure. */
+    /** Returns true if a rank was sent the failure. */
     boolean hasNotified(int rank) {
         return notified.contains(rank);
     }
 
-    /** Whether every rank of a group but one was sent the failure. */
+    /** Returns true if every rank of a group, except one, was sent the failure. */
     boolean hasNotifiedAllBut(int rank, int ofSize) {
         return notified.size() - (notified.contains(rank) ? 1 : 0) == ofSize - 1;
     }
@@ -296,7 +305,7 @@ final class RankRegistration {
         return failure != null;
     }
 
-    /** Those of the missing ranks that are not of processes that join. */
+    /** Returns the missing ranks, except those that are reserved for processes that join. */
     SortedSet<Integer> missingRanks(int ofSize) {
         return missing(ofSize).headSet(ofSize - joiners.awaited());
     }
@@ -312,7 +321,7 @@ final class RankRegistration {
         return missing;
     }
 
-    /** The ranks that are waited for: {@code rank 0 waits for ranks {3,7}}. */
+    /** Returns a text that says which ranks are awaited: {@code rank 0 waits for ranks {3,7}}. */
     private String waits(int theirSize) {
         int ofSize = size == 0 ? theirSize : size;
         SortedSet<Integer> missing = missingRanks(ofSize);
@@ -324,12 +333,12 @@ final class RankRegistration {
         return waiting + RankList.text(missing) + ", arrived=" + (ranks - missing.size()) + " size=" + ranks + REMEDY;
     }
 
-    /** A line with the missing ranks, for the log; empty if no rank has come yet. */
+    /** Returns a line with the missing ranks, for the log; empty if no rank has come yet. */
     String progress() {
         return places.isEmpty() ? "" : waits(places.values().iterator().next()[1]);
     }
 
-    /** The ranks that have not come, once one has. */
+    /** Returns the ranks that have not come; nothing if no rank has come yet. */
     AwaitedRanks.Waiting awaited(String what) {
         if (places.isEmpty()) {
             return AwaitedRanks.Waiting.NOTHING;
@@ -346,12 +355,12 @@ final class RankRegistration {
         return size;
     }
 
-    /** The links of all members by rank; only when complete. */
+    /** Returns the links of all members by rank. Only for a complete registration. */
     List<FrameLink> links() {
         return bySize.get(size).values().stream().map(Member::link).toList();
     }
 
-    /** The blob of a rank's hello; only when complete. */
+    /** Returns the blob of a rank's hello. Only for a complete registration. */
     byte[] blob(int rank) {
         return bySize.get(size).get(rank).blob();
     }

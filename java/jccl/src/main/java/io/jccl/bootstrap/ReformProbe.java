@@ -13,20 +13,20 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The leader's connection to a rank that has not come to {@link ReformRendezvous}. The operating system of a living
- * rank accepts it; the rank itself answers once it reforms too. For one thread, that of the reactor.
+ * rank accepts the connection; the rank itself answers once it reforms too. Used only by the reactor's thread.
  */
 final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
 
-    /** What the leader learns. */
+    /** Learns the result of a probe. */
     interface Result {
 
-        /** The rank's process has ended, or the rank has closed its communicator. */
+        /** Called if the rank's process has ended, or the rank has closed its communicator. */
         void ended();
 
-        /** The rank does not take part in the leader's group. */
+        /** Called if the rank does not take part in the leader's group. */
         void refused(String text);
 
-        /** The leader's group failed on the rank. */
+        /** Called if the leader's group has failed on the rank. */
         void failed(Cause cause, String text);
     }
 
@@ -40,15 +40,15 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     private final RankRegistration.Hello hello;
     private final Result result;
     private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
-    private SocketChannel channel; // null: none
+    private SocketChannel channel; // null if there is none
     private ByteBuffer expected;
-    private byte[] serverNonce; // null: not received
+    private byte[] serverNonce; // null until it was received
     private boolean connected;
-    private boolean asked; // an address that leads to the rank's host
-    private boolean firstRefused; // by the first such address
-    private int next; // address
-    private long nowNanos; // at the last tick
-    private long deadlineNanos; // of the attempt, or of the back-off; 0: none
+    private boolean asked; // true once an address that leads to the rank's host was tried
+    private boolean firstRefused; // true if the first such address refused
+    private int next; // index of the next address
+    private long nowNanos; // time of the last tick
+    private long deadlineNanos; // end of the attempt or of the back-off; 0 before the first attempt
 
     ReformProbe(
             Reactor reactor,
@@ -76,7 +76,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         }
     }
 
-    /** Tries the next address; after the last, the rank has ended if its best one refused. */
+    /** Tries the next address. After the last one, reports that the rank has ended if its best address refused. */
     private void attempt() {
         if (next == addresses.size()) {
             boolean ended = firstRefused;
@@ -137,7 +137,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         if (!Handshake.same(proof, expected.array())) {
             throw new WireException("it does not know the secret");
         }
-        FrameLink link = new FrameLink(reactor, channel, this); // takes over the key
+        FrameLink link = new FrameLink(reactor, channel, this); // takes over the selection key
         link.send(FrameType.HELLO, hello.write());
     }
 
@@ -183,7 +183,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         asked |= NetworkStack.leadsThere(address);
     }
 
-    /** Starts again after a back-off, which shows whether a rank that has closed a connection has ended. */
+    /** Starts again after a back-off. The new attempts show whether a rank that has closed a connection has ended. */
     private void again() {
         close();
         next = 0;

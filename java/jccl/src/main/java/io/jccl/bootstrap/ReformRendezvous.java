@@ -11,48 +11,53 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a {@link RendezvousServer} does where a communicator is reformed. Every remaining rank runs such a server on its reserved port. The
- * ranks register at that of the lowest rank, the leader; the leader asks the ranks that have not come at theirs. So the
- * leader finds a rank that has ended although nobody else is connected to it, and ranks that exclude different ones,
- * which have different leaders. For one thread, that of the server.
+ * The part of a {@link RendezvousServer} that reforms a communicator. Every remaining rank runs such a server on its
+ * reserved port. The ranks register at the server of the lowest remaining rank, the leader. The leader connects to the
+ * servers of ranks that have not come. So it finds ranks that have ended although nobody else is connected to them, and
+ * ranks that exclude other ranks and so have another leader. Used only by the server's thread.
  *
- * <p>A rank may be an attempt ahead of the leader, or behind: the server sends it the result of its attempt, or it
- * waits.
+ * <p>A rank may be an attempt ahead of the leader, or behind. Then the server sends it the result of its attempt, or
+ * the rank waits.
  */
 final class ReformRendezvous {
 
     static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     /**
-     * How long ranks with other exclusions may take to reach another attempt: longer than the ends of an attempt may lie apart,
-     * as a server that accepts and does not answer is waited for a second longer.
+     * The time that ranks with other exclusions may take to reach another attempt. An attempt may end later on some
+     * ranks, because a rank waits a second longer for a server that accepts and does not answer. So this time is longer
+     * than a second.
      */
     private static final long DIFFERENT_NANOS = TimeUnit.MILLISECONDS.toNanos(2500);
 
-    /** Living ranks come by themselves; only then are they asked. */
+    /** The time after which ranks that have not come are probed. Living ranks come earlier by themselves. */
     private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** Ranks that end together are one failure. */
+    /** Ranks that end within this time count as one failure. */
     private static final long GATHER_LOST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private record Waiting(FrameLink link, RankRegistration.Hello hello, long since) {}
 
     private final RemainingRanks remaining;
     private final Admission admission;
-    private final Map<String, RankRegistration> earlier; // attempts that failed, by key
+    private final Map<String, RankRegistration> earlier; // failed attempts, by key
     private final List<Waiting> waiting = new ArrayList<>();
-    private final Map<Integer, ReformProbe> probes = new HashMap<>(); // by old rank
-    private final SortedSet<Integer> lost = new TreeSet<>(); // old ranks
+    private final Map<Integer, ReformProbe> probes = new HashMap<>(); // by rank of the old group
+    private final SortedSet<Integer> lost = new TreeSet<>(); // ranks of the old group
     private boolean completed;
-    private String different; // which ranks exclude different ones; null: none are known
+    private String different; // text that names ranks which exclude different ones; null if none are known
     private RankRegistration registration;
     private Reactor reactor;
     private byte[] secret;
     private long beginNanos;
-    private long lostNanos; // when the first was found
-    private long nowNanos; // at the last tick
+    private long lostNanos; // when the first of them was found
+    private long nowNanos; // time of the last tick
 
-    /** @param earlier the attempts of this communicator that failed, by key; this one is added */
+    /**
+     * Creates the part of the server for one attempt.
+     *
+     * @param earlier the failed attempts of this communicator, by key; {@link #begin} adds this one
+     */
     ReformRendezvous(RemainingRanks remaining, Map<String, RankRegistration> earlier) {
         this.remaining = remaining;
         this.earlier = earlier;
@@ -63,12 +68,12 @@ final class ReformRendezvous {
         return remaining.newSize();
     }
 
-    /** What the server does with processes that join. */
+    /** Returns the part of the server that takes in processes that join. */
     Admission admission() {
         return admission;
     }
 
-    /** The old ranks, and the number of processes, that the ranks wait for. */
+    /** Returns the ranks of the old group, and the number of joining processes, that have not come yet. */
     AwaitedRanks.Waiting awaited() {
         if (!remaining.leads()) {
             return AwaitedRanks.Waiting.NOTHING;
@@ -93,14 +98,17 @@ final class ReformRendezvous {
         earlier.put(remaining.key(), ofServer);
     }
 
-    /** The group is initialised; for a while, ranks that it leaves out, and that wait for ranks of it, are refused. */
+    /**
+     * Notes that the group is initialised. For a while the server continues to refuse ranks that the group leaves out
+     * and that still wait for ranks of the group.
+     */
     void complete() {
         completed = true;
-        admission.close("the ranks have gone on without it");
+        admission.close("the ranks have continued without this process");
         earlier.remove(remaining.key());
     }
 
-    /** Whether the server registers a rank; otherwise it has been answered, or waits. */
+    /** Returns true if the server registers a rank. Otherwise the rank was answered, or it waits. */
     boolean admits(FrameLink link, RankRegistration.Hello hello, long now) {
         boolean same = hello.key().equals(remaining.key());
         RankRegistration past = same ? registration : earlier.get(hello.key());
@@ -110,11 +118,11 @@ final class ReformRendezvous {
         }
         if (same && !completed && !registration.failed()) {
             if (!remaining.leads()) {
-                link.close(); // the leader, to which this rank connects
+                link.close(); // the leader's probe; this rank connects to the leader by itself
             }
             return remaining.leads();
         }
-        waiting.add(new Waiting(link, hello, now)); // for the next attempt, which closes the connection
+        waiting.add(new Waiting(link, hello, now)); // until the next attempt closes the connection
         return false;
     }
 
@@ -128,8 +136,9 @@ final class ReformRendezvous {
         }
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
             Waiting one = each.next();
-            boolean same = one.hello().key().equals(remaining.key()); // it has started again, this rank has not
-            // It comes for a group after the one that is initialised, for which this rank may be late.
+            boolean same = one.hello().key().equals(remaining.key()); // that rank has started again, this one has not
+            // The other rank comes for the group after the initialised one, and this rank may just be late for that
+            // group.
             boolean isNext =
                     completed && (remaining.left().contains(one.hello().oldRank()) || remaining.isBehind(one.hello()));
             if (!same && !isNext && now - one.since() >= DIFFERENT_NANOS) {
@@ -145,7 +154,10 @@ final class ReformRendezvous {
         }
     }
 
-    /** One rank's difference refuses all whose exclusions it names; others may have started again. */
+    /**
+     * Refuses a waiting rank whose exclusions are named in the known difference, and returns true. Ranks with other
+     * exclusions are not refused, because they may have started again.
+     */
     private boolean isPartOfTheDifference(Waiting one) {
         boolean named = different != null
                 && !one.hello().key().equals(remaining.key())

@@ -17,9 +17,9 @@ import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /**
- * The remaining ranks of a group, and how they initialise a group of their own. The old network may be gone, and rank 0
- * with it: so every rank opens a rendezvous server on its {@link ReservedPort}, and all register at the first rank's,
- * see {@link ReformRendezvous}.
+ * The remaining ranks of a group, which initialise a new group. The old network may be gone, and rank 0 with it. So
+ * every rank opens a rendezvous server on its {@link ReservedPort}, and all register at the server of the first
+ * remaining rank, see {@link ReformRendezvous}.
  */
 final class RemainingRanks {
 
@@ -39,18 +39,19 @@ final class RemainingRanks {
     private final BootstrapOptions options;
 
     /**
-     * The ranks that are left.
+     * Creates the remaining ranks.
      *
      * @param group the name of the old group
-     * @param rank this rank of the old group
-     * @param excluded ranks of the old group that are left out; not this one
-     * @param joiners how many processes join
-     * @param jobKey what they prove
-     * @param rendezvousAddresses of all ranks of the old group, see {@link ReservedPort}
-     * @param earlier groups before that one, in which ranks may be left
-     * @param lasts whether the ranks that are left out may go on, too
-     * @param entered how far this rank has come in the old group, where all its ranks can go on with that; else empty
-     * @param options of the new group, with its generation
+     * @param rank this rank in the old group
+     * @param excluded ranks of the old group that are left out; must not contain this rank
+     * @param joiners the number of processes that join
+     * @param jobKey the key that these processes prove
+     * @param rendezvousAddresses the addresses of all ranks of the old group, see {@link ReservedPort}
+     * @param earlier groups before the old one of which ranks may be left
+     * @param lasts true if the ranks that are left out may continue, too
+     * @param entered the last operations that this rank entered in the old group, if all ranks can continue in that
+     *     group; else empty
+     * @param options the settings of the new group, with its generation
      */
     RemainingRanks(
             String group,
@@ -80,7 +81,7 @@ final class RemainingRanks {
                 .toList();
     }
 
-    /** The name of the old group. */
+    /** Returns the name of the old group. */
     String group() {
         return group;
     }
@@ -89,47 +90,47 @@ final class RemainingRanks {
         return rank;
     }
 
-    /** How many ranks the old group has. */
+    /** Returns the number of ranks of the old group. */
     int oldSize() {
         return size;
     }
 
-    /** The ranks of the old group, in the order of the new one. */
+    /** Returns the remaining ranks, by their numbers in the old group, in the order of the new group. */
     List<Integer> left() {
         return left;
     }
 
-    /** Whether the ranks register at this one. */
+    /** Returns true if this rank is the leader, at which the others register. */
     boolean leads() {
         return left.get(0) == rank;
     }
 
-    /** How many processes join. */
+    /** Returns the number of processes that join. */
     int joiners() {
         return joiners;
     }
 
-    /** How many ranks the new group has. */
+    /** Returns the number of ranks of the new group. */
     int newSize() {
         return left.size() + joiners;
     }
 
-    /** The generation of the new group. */
+    /** Returns the generation of the new group. */
     int generation() {
         return options.generation();
     }
 
-    /** What processes prove that join. */
+    /** Returns the key that processes must prove in order to join. */
     Handshake.Key joinKey() {
         return new Handshake.Key(Handshake.Purpose.JOIN, jobKey, generation());
     }
 
-    /** Where processes that join find this rank too; 0: nowhere else. */
+    /** Returns a second port at which processes that join find this rank; 0 if there is none. */
     int memberPort() {
         return options.memberPort();
     }
 
-    /** What this rank listens on; null for all addresses. */
+    /** Returns the address on which this rank listens; null for all addresses. */
     InetAddress bindAddress() {
         return NetworkInterfaces.bindAddress(NetworkInterfaces.usable(options));
     }
@@ -138,7 +139,7 @@ final class RemainingRanks {
         return options.clock();
     }
 
-    /** Where processes that join find the rank that leads. */
+    /** Returns the addresses of the leader, for processes that join. */
     byte[] leaderAddresses() {
         return RendezvousServer.encodeAddresses(addresses(left.get(0)));
     }
@@ -147,7 +148,10 @@ final class RemainingRanks {
         return ReservedPort.decode(rendezvousAddresses.get(oldRank));
     }
 
-    /** What all remaining ranks must have in common: the ranks that they exclude, and how many processes they await. */
+    /**
+     * Returns the text that must be equal on all remaining ranks: the ranks that they exclude, and the number of
+     * processes that they await.
+     */
     String key() {
         return excludedText() + (joiners == 0 ? "" : " and awaits joiners=" + joiners);
     }
@@ -161,7 +165,10 @@ final class RemainingRanks {
         return text + " hash=" + HexFormat.of().formatHex(Handshake.derive(all, "excluded"));
     }
 
-    /** Whether another rank has come further in the old group than this one, which it goes on with. */
+    /**
+     * Returns true if another rank has come further than this one in the old group, and this rank can continue in that
+     * group.
+     */
     boolean isBehind(RankRegistration.Hello other) {
         return entered.isPresent() && !entered.get().hasReached(other.entered());
     }
@@ -177,7 +184,7 @@ final class RemainingRanks {
                 new byte[0]);
     }
 
-    /** The hello of a process that joins. */
+    /** Returns the first frame for a process that joins. */
     RankRegistration.Hello hello(int newRank) {
         return new RankRegistration.Hello(options.version(), newRank, newSize(), -1, key(), new byte[0]);
     }
@@ -185,12 +192,13 @@ final class RemainingRanks {
     /**
      * Initialises the new group.
      *
-     * @param own this rank's port
-     * @param secret of the old group; that of the rendezvous depends on it and on the generation
-     * @param isMinority whether this rank, which leads, refuses to continue with so few
-     * @throws BootstrapException if the ranks do not exclude the same ones
+     * @param own this rank's reserved port
+     * @param secret the secret of the old group; the secret of the rendezvous is derived from it and the generation
+     * @param isMinority true if this rank, which leads, refuses to continue with so few ranks
+     * @throws BootstrapException if the ranks do not all exclude the same ranks, or are a minority
      * @throws io.jccl.PeerFailedException if ranks have ended; names them by their ranks in the new group
-     * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
+     * @throws CommunicationTimeoutException if not all came in time; names the missing ones by their ranks in the new
+     *     group
      */
     Bootstrap initialize(ReservedPort own, byte[] secret, boolean isMinority) {
         byte[] rendezvousSecret = Handshake.derive(secret, "reform generation " + generation());
@@ -198,8 +206,8 @@ final class RemainingRanks {
         RendezvousServer server = own.open(options, rendezvousSecret, this);
         if (isMinority) {
             String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
-                    + ", and of ranks " + RankList.text(excluded)
-                    + " so many may live that they can have gone on without"
+                    + ", and enough of ranks " + RankList.text(excluded)
+                    + " may live to have continued without"
                     + " these: join a new communicator, or ask for Quorum.ANY if you know that they have not";
             server.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
             throw new BootstrapException(text);
@@ -210,8 +218,8 @@ final class RemainingRanks {
             server.complete();
             return group;
         } catch (JcclException e) {
-            // The leader answers ranks that are late; the others answer a leader that is late and has not seen them
-            // leave.
+            // The leader's server stays open for ranks that are late. The other servers stay open for a leader that is
+            // late and has not seen these ranks leave.
             lingers = leads()
                     || e instanceof CommunicationTimeoutException
                     || e instanceof InterruptedCommunicationException;
@@ -226,12 +234,12 @@ final class RemainingRanks {
     }
 
     /**
-     * Whether so few remain that the others may continue without them: no more than half of the ranks that are not
-     * known to have ended; of exactly half, those without the lowest rank. Of a group before, where ranks may be left that
-     * have not come here, half are never enough.
+     * Returns true if so few ranks remain that the others may continue without them. That is so if they are fewer than
+     * half of the ranks that are not known to have ended, or exactly half without rank 0. Half of an earlier group is
+     * always too few.
      *
-     * @param endedCount whether ranks whose ports are closed have ended; otherwise they may have continued without this
-     *     one
+     * @param endedCount true if ranks whose ports are closed have ended; otherwise these ranks may have continued
+     *     without this one
      */
     boolean isMinority(boolean endedCount) {
         PortProbe probe = new PortProbe(rank);
@@ -275,7 +283,10 @@ final class RemainingRanks {
         return 2 * left.size() > living || 2 * left.size() == living && left.get(0) == 0;
     }
 
-    /** It may have lost this group's port, and have kept that of one before. */
+    /**
+     * Returns true if a rank has ended. The rank may have lost the old group's port and kept the port of an earlier
+     * group, so all its ports are probed.
+     */
     private boolean hasEnded(PortProbe probe, int oldRank) {
         boolean ended = probe.hasEnded(addresses(oldRank));
         for (EarlierGroup group : earlier) {
@@ -289,9 +300,9 @@ final class RemainingRanks {
     }
 
     /**
-     * What the new group has to know of those before.
+     * Returns the earlier groups that the new group has to know.
      *
-     * @param own this rank's ports, which are shared; empty where it is for another process
+     * @param own this rank's ports, which are shared; empty if the result is for another process
      */
     List<EarlierGroup> earlierGroups(List<ReservedPort> own) {
         List<EarlierGroup> groups = new ArrayList<>();

@@ -20,10 +20,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rendezvous server of one group: sends the ranks the address of rank 0's {@link CoordinatorServer} when all have
- * come. A rank keeps its connection until the coordinator has admitted it; one that leaves before fails the group for
- * all. Ends by itself when all have met and left, or when nobody has come or gone for the initialisation time-out. One
- * thread.
+ * The rendezvous server of one group. Sends the ranks the address of rank 0's {@link CoordinatorServer} when all have
+ * come. A rank keeps its connection until the coordinator has admitted it; a rank that leaves earlier fails the group
+ * for all. The server ends by itself when all ranks have met and left, or when no rank has come or gone for as long as
+ * the initialisation time-out. Uses one thread.
  */
 final class RendezvousServer implements Closeable, Server.Service {
 
@@ -37,8 +37,8 @@ final class RendezvousServer implements Closeable, Server.Service {
     private final RankRegistration registration;
     private final LongSupplier clock;
     private final long idleLimitNanos;
-    private final ReformRendezvous reform; // null: the group comes from no other
-    private final boolean isOfRankZero; // its addresses are those of rank 0's coordinator
+    private final ReformRendezvous reform; // null if the group does not replace another
+    private final boolean isOfRankZero; // so its addresses are also the coordinator's
     private long lastLogNanos;
     private long endNanos;
     private boolean welcomed;
@@ -47,8 +47,8 @@ final class RendezvousServer implements Closeable, Server.Service {
      * Starts a rendezvous server.
      *
      * @param address the only address to listen on, or null for all
-     * @param port 0 for any
-     * @throws BootstrapException if the port cannot be had
+     * @param port 0 for any free port
+     * @throws BootstrapException if the port is not available
      */
     private RendezvousServer(
             BootstrapOptions options, InetAddress address, int port, byte[] secret, boolean isOfRankZero) {
@@ -59,17 +59,17 @@ final class RendezvousServer implements Closeable, Server.Service {
      * Starts a rendezvous server in the process of rank 0.
      *
      * @param address the only address to listen on, or null for all
-     * @throws BootstrapException if the port cannot be had
+     * @throws BootstrapException if the port is not available
      */
     static RendezvousServer ofRankZero(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
         return new RendezvousServer(options, address, port, secret, true);
     }
 
     /**
-     * Starts a rendezvous server where a communicator is reformed.
+     * Starts a rendezvous server that reforms a communicator.
      *
-     * @param acceptor listens; stays open
-     * @param reform what the server does for that
+     * @param acceptor the channel that listens; stays open when the server ends
+     * @param reform the part of the server that reforms
      */
     RendezvousServer(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ReformRendezvous reform) {
         this(options, acceptor, false, secret, reform, false);
@@ -103,7 +103,10 @@ final class RendezvousServer implements Closeable, Server.Service {
         server.start();
     }
 
-    /** An error of the JVM has interrupted the server anywhere: ranks must not wait for it. */
+    /**
+     * Fails initialisation after an error of the JVM has interrupted the server at any point: ranks must not wait for
+     * it.
+     */
     private void breakDown(Throwable error) {
         endNanos = clock.getAsLong() + LINGER_NANOS;
         registration.fail(
@@ -122,9 +125,9 @@ final class RendezvousServer implements Closeable, Server.Service {
     }
 
     /**
-     * Starts a rendezvous server on any port of the interfaces that the options choose.
+     * Starts a rendezvous server on any free port of the interfaces that the options choose.
      *
-     * @return the id by which the ranks find it
+     * @return the server, and the id by which the ranks find it
      */
     static Started open(BootstrapOptions options) {
         List<InterfaceCandidate> candidates = NetworkInterfaces.usable(options);
@@ -136,14 +139,14 @@ final class RendezvousServer implements Closeable, Server.Service {
         return new Started(server, UniqueId.of(addresses, secret));
     }
 
-    /** A rendezvous server and the id by which it is found. */
+    /** A rendezvous server and the id by which ranks find it. */
     record Started(RendezvousServer server, UniqueId id) {}
 
     int port() {
         return server.port();
     }
 
-    /** The bytes that this server has sent. */
+    /** Returns the number of bytes that this server has sent. */
     long sentBytes() {
         return server.reactor().sentBytes();
     }
@@ -182,7 +185,7 @@ final class RendezvousServer implements Closeable, Server.Service {
         }
     }
 
-    /** Called when a rank, or a process that joins, has come. */
+    /** Welcomes all ranks if all have come. Called after a rank, or a process that joins, has come. */
     void welcomeIfAllCame() {
         if (welcomed || registration.failed()) {
             return;
@@ -202,8 +205,8 @@ final class RendezvousServer implements Closeable, Server.Service {
     }
 
     /**
-     * Rank 0's offer, with the address first by which most ranks have come from other hosts: it reaches rank 0, whatever rank
-     * 0's host takes its own name for.
+     * Returns rank 0's offer with one address moved to the front: the address by which most ranks came from other
+     * hosts. That address reaches rank 0, whatever its own name means on rank 0's host.
      */
     private byte[] offerByArrival() {
         byte[] offer = registration.blob(0);
@@ -217,7 +220,10 @@ final class RendezvousServer implements Closeable, Server.Service {
                 : CoordinatorAddress.decode(offer).preferring(most.get()).encode();
     }
 
-    /** Once all have met, rank 0 forwards the failure: by then the others are connected to its coordinator. */
+    /**
+     * Fails initialisation if the rank still needed the server. Once all ranks have met, they learn of the failure from
+     * rank 0's coordinator, to which they are connected by then.
+     */
     @Override
     public void onClosed(FrameLink link, String why) {
         registration.lose(link, why);
@@ -233,18 +239,18 @@ final class RendezvousServer implements Closeable, Server.Service {
             return;
         }
         if (reform == null) {
-            server.close(); // on its own thread: ends after this poll
+            server.close(); // this is the server's own thread, which ends after this turn
         } else {
             reform.complete();
         }
     }
 
-    /** The group is initialised. Safe for use by any thread. */
+    /** Notes that the group is initialised. Safe for use by any thread. */
     void complete() {
         server.reactor().execute(reform::complete);
     }
 
-    /** Sends the failure to all ranks that are here, and to those that still come. Safe for use by any thread. */
+    /** Sends the failure to all ranks that are here, and to those that come later. Safe for use by any thread. */
     void fail(RankRegistration.Cause cause, Collection<Integer> ranks, String text) {
         server.reactor().execute(() -> {
             endNanos = clock.getAsLong() + LINGER_NANOS;
@@ -252,7 +258,7 @@ final class RendezvousServer implements Closeable, Server.Service {
         });
     }
 
-    /** Runs a task on this server's thread: for tests of errors there. */
+    /** Runs a task on this server's thread. For tests of errors on that thread. */
     void onThread(Runnable task) {
         server.reactor().execute(task);
     }
@@ -279,7 +285,10 @@ final class RendezvousServer implements Closeable, Server.Service {
         fail("the rendezvous server, in the process that created the id, cannot meet the ranks: " + why);
     }
 
-    /** Reports to the ranks that are here, and to those that come within {@value #LINGER_SECONDS} s, why there is no group; then ends. */
+    /**
+     * Tells the ranks that are here, and those that come within {@value #LINGER_SECONDS} s, why there is no group. Then
+     * the server ends.
+     */
     void refuse(String why) {
         server.reactor().execute(() -> fail(why));
     }

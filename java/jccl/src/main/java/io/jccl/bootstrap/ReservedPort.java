@@ -10,12 +10,12 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A port that a rank keeps for the rendezvous server with which a communicator is reformed. The ranks exchange these addresses during
- * initialisation, because the old network may be gone when they need them.
+ * A port that a rank reserves for the rendezvous server with which its communicator is reformed. The ranks exchange the
+ * addresses of these ports during initialisation, because the old network may be gone when they need them.
  *
- * <p>The port listens as long as the rank is in the group or in one that continues it, and nobody accepts until there is a
- * rendezvous server. If the rank has ended, the operating system refuses a connection at once; if the rank has not come yet, the connection
- * waits.
+ * <p>The port listens as long as the rank is in the group or in one that continues it. Nobody accepts its connections
+ * until there is a rendezvous server. If the rank has ended, the operating system refuses a connection at once. If the
+ * rank is only late, the connection waits.
  */
 final class ReservedPort implements Closeable {
 
@@ -23,15 +23,15 @@ final class ReservedPort implements Closeable {
 
     private final ServerSocketChannel acceptor;
     private final String encoded;
-    private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // attempts that failed, by key
-    private RendezvousServer server; // the last one
-    private int owners = 1; // that have not closed it
+    private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // failed attempts, by key
+    private RendezvousServer server; // the one that was opened last; null before the first
+    private int owners = 1; // number of owners that have not closed this
 
     /**
-     * Takes any free port.
+     * Reserves any free port.
      *
-     * @param candidates where other ranks may reach it, the best first
-     * @throws BootstrapException if there is none
+     * @param candidates the addresses at which other ranks may reach it, best first
+     * @throws BootstrapException if there is no free port
      */
     ReservedPort(List<InterfaceCandidate> candidates) {
         acceptor = Server.listening(new InetSocketAddress(NetworkInterfaces.bindAddress(candidates), 0));
@@ -40,15 +40,15 @@ final class ReservedPort implements Closeable {
         encoded = HexFormat.of().formatHex(RendezvousServer.encodeAddresses(addresses));
     }
 
-    /** This port's addresses as text for other ranks, see {@link #decode}. */
+    /** Returns this port's addresses as text for other ranks, see {@link #decode}. */
     String encoded() {
         return encoded;
     }
 
     /**
-     * The addresses of another rank's port, the best first.
+     * Returns the addresses of another rank's port, best first.
      *
-     * @throws WireException if the text is no such address
+     * @throws WireException if the text does not come from {@link #encoded}
      */
     static List<InetSocketAddress> decode(String encoded) {
         try {
@@ -58,7 +58,7 @@ final class ReservedPort implements Closeable {
         }
     }
 
-    /** Starts a rendezvous server on the port, and ends the one before. */
+    /** Starts a rendezvous server on the port, and closes the previous one. */
     synchronized RendezvousServer open(BootstrapOptions options, byte[] secret, RemainingRanks remaining) {
         closeServer();
         server = new RendezvousServer(options, acceptor, secret, new ReformRendezvous(remaining, earlier));
@@ -71,7 +71,7 @@ final class ReservedPort implements Closeable {
         }
     }
 
-    /** Another owner of the port, who closes it too. */
+    /** Adds an owner of the port, which must close it too. */
     synchronized ReservedPort share() {
         owners++;
         return this;

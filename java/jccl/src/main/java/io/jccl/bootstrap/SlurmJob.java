@@ -8,17 +8,23 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * Slurm's variables that are equal in all processes of a job, or of one step. Variables of steps differ inside a job: where
- * {@code mpirun} is started in it, {@code srun} starts daemons on the other hosts only. Immutable.
+ * The variables of Slurm that are equal in all processes of a job, or of one step. Variables of steps differ within a
+ * job: if {@code mpirun} is started in a job, {@code srun} starts daemons on the other hosts only. Immutable.
  */
 final class SlurmJob {
 
-    /** Slurm numbers from here on what is no step of srun: the batch script, the shell of an allocation, and so on. */
+    /**
+     * The first number that Slurm uses for steps that srun did not start: the batch script, the shell of an allocation,
+     * and so on.
+     */
     private static final long FIRST_RESERVED_STEP = 0xffff_fff0L;
 
     private static final List<String> STEP_IDS = List.of("SLURM_STEP_ID", "SLURM_STEPID");
 
-    /** The components of a heterogeneous job have numbers of their own. */
+    /**
+     * Names of the job's number, in order of precedence. The components of a heterogeneous job have numbers of their
+     * own, so the variables that are equal in all components come first.
+     */
     private static final List<String> JOB_IDS = List.of(
             "SLURM_HET_JOB_ID",
             "SLURM_PACK_JOB_ID",
@@ -49,23 +55,26 @@ final class SlurmJob {
         return first(JOB_IDS);
     }
 
-    /** The number of the step; of a process that {@code mpirun} started, only its own host may have one. */
+    /**
+     * Returns the number of the step. Of the processes that {@code mpirun} started, only those on its own host may have
+     * one.
+     */
     Optional<String> step() {
         return first(STEP_IDS);
     }
 
-    /** Returns true in a process that srun has started, and so in all processes that it starts. */
+    /** Returns true in a process that srun has started, and in all processes that such a process starts. */
     boolean insideStep() {
         return step().filter(step -> step.matches("[0-9]{1,10}") && Long.parseLong(step) < FIRST_RESERVED_STEP)
                 .isPresent();
     }
 
-    /** The hosts of the step in their order, then those of the job: rank 0 of a step may be on any of them. */
+    /** Returns the hosts of the step in their order, then those of the job: rank 0 of a step may be on any of them. */
     List<String> stepNodes() {
         return nodes(List.of(STEP_NODES, JOB_NODES));
     }
 
-    /** The hosts of the job in their order, then those of the step. */
+    /** Returns the hosts of the job in their order, then those of the step. */
     List<String> jobNodes() {
         return nodes(List.of(JOB_NODES, STEP_NODES));
     }
@@ -91,10 +100,11 @@ final class SlurmJob {
     }
 
     /**
-     * The hosts of a Slurm node list: {@code n[08-09,12],login} gives {@code n08}, {@code n09}, {@code n12} and {@code login}.
+     * Returns the hosts of a Slurm node list: {@code n[08-09,12],login} gives {@code n08}, {@code n09}, {@code n12} and
+     * {@code login}.
      *
-     * @param variable where the list is from, for the message
-     * @throws IllegalArgumentException if the list cannot be read
+     * @param variable the variable that contains the list, for the message
+     * @throws IllegalArgumentException if the list is invalid
      */
     static List<String> expand(String variable, String list) {
         List<String> nodes = new ArrayList<>();
@@ -111,7 +121,7 @@ final class SlurmJob {
         return nodes;
     }
 
-    /** All combinations of the ranges of an entry; the last range varies fastest. */
+    /** Returns all combinations of the ranges of an entry. The last range varies fastest. */
     private static List<String> expandOne(String variable, String list, String entry) {
         int open = entry.indexOf('[');
         if (open < 0) {

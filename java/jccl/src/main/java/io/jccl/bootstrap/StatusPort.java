@@ -9,7 +9,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Where the status server of a process listens: on the interfaces that the bootstrap uses. */
+/** Opens the port of a process's status server, on the interfaces that the bootstrap uses. */
 public final class StatusPort {
 
     private static final Logger LOG = LoggerFactory.getLogger(StatusPort.class);
@@ -18,10 +18,10 @@ public final class StatusPort {
     private StatusPort() {}
 
     /**
-     * A non-blocking channel that listens.
+     * Returns a non-blocking channel that listens.
      *
-     * @param port 0 for any; another is taken where this one is in use
-     * @throws io.jccl.BootstrapException if no port can be had
+     * @param port 0 for any free port; if another value is in use, a free port is taken instead
+     * @throws io.jccl.BootstrapException if no port is available
      */
     public static ServerSocketChannel open(BootstrapOptions options, int port) {
         InetAddress address = NetworkInterfaces.bindAddress(NetworkInterfaces.usable(options));
@@ -38,9 +38,9 @@ public final class StatusPort {
     }
 
     /**
-     * The addresses of a port as text for other ranks, the best first.
+     * Returns the addresses of a port as text for other ranks, best first.
      *
-     * @param preferred an address of this host by which others are reached
+     * @param preferred an address of this host by which it reaches others
      */
     public static String addresses(BootstrapOptions options, InetAddress preferred, int port) {
         List<InterfaceCandidate> candidates =
@@ -51,9 +51,9 @@ public final class StatusPort {
     }
 
     /**
-     * The addresses of another rank's status server, the best first.
+     * Returns the addresses of another rank's status server, best first.
      *
-     * @throws WireException if the text is no such address
+     * @throws WireException if the text does not contain addresses
      */
     public static List<InetSocketAddress> decode(String encoded) {
         return ReservedPort.decode(encoded);

@@ -17,8 +17,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Splits a group: two gathers in the parent, then a rendezvous server at the new rank 0. Exceptions count the ranks of the
- * parent, which is what remains when a split fails.
+ * Splits a group: two gathers in the parent group, then a rendezvous server at rank 0 of the new group. Exceptions name
+ * ranks by their numbers in the parent, because the parent is what remains when a split fails.
  */
 final class Subgroup {
 
@@ -26,7 +26,10 @@ final class Subgroup {
 
     private static final String PARENT_FAILED = "the communicator that is split has failed; its exception says why";
 
-    /** The leader knows first. */
+    /**
+     * The time for which a rank waits until it learns itself that the parent group has failed. The leader may learn
+     * that first.
+     */
     private static final Duration PARENT_FAILS = Duration.ofSeconds(1);
 
     private Subgroup() {}
@@ -48,7 +51,7 @@ final class Subgroup {
         boolean leads = color >= 0 && leader == parent.rank();
         RendezvousServer.Started started = leads ? RendezvousServer.open(options) : null;
         boolean[] joined = {false};
-        // Only the parent knows of a rank that is lost, or interrupted, before it reaches the rendezvous server.
+        // Only the parent group notices a rank that is lost or interrupted before it reaches the rendezvous server.
         Runnable parentFailed = () -> started.server().fail(RankRegistration.Cause.REFUSED, List.of(), PARENT_FAILED);
         if (leads) {
             parent.whenFailed(parentFailed);
@@ -78,7 +81,8 @@ final class Subgroup {
         } finally {
             parent.forget(parentFailed);
             if (started != null && !joined[0]) {
-                started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
+                // The server then ends by itself.
+                started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up");
             }
         }
     }

@@ -3,33 +3,36 @@ package io.jccl.bootstrap;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a rank knows and keeps of the groups before its own. Safe for use by any thread. */
+/**
+ * The earlier groups that still matter to a rank, and the ports that it keeps open for them. Safe for use by any
+ * thread.
+ */
 final class Succession {
 
-    private List<EarlierGroup> earlier; // that the group needs a majority of, too
-    private List<EarlierGroup> settled = List.of(); // that it does not; a rank that was left out may still ask
-    private final List<ReservedPort> ofFailedGroups = new ArrayList<>(); // that came from the group
+    private List<EarlierGroup> earlier; // the groups of which this one needs a majority, too
+    private List<EarlierGroup> settled = List.of(); // groups without this need, whose ranks may still probe this rank
+    private final List<ReservedPort> ofFailedGroups = new ArrayList<>(); // of failed groups that came from this one
     private boolean confirmed;
-    private boolean cutOff; // in a group before, until this one is confirmed
+    private boolean cutOff; // true if this rank lost an earlier group's coordinator, until this group is confirmed
 
-    /** Of a group that comes from no other. */
+    /** Creates the succession of a group that does not replace another. */
     Succession() {
         this(List.of());
     }
 
-    /** Of a process that has joined. */
+    /** Creates the succession of a process that has joined. */
     Succession(List<EarlierGroup> earlier) {
         this.earlier = earlier;
     }
 
     /**
-     * That of a group which comes from this one's.
+     * Returns the succession of a group that replaces this one.
      *
      * @param own this rank's port, which is shared
-     * @param wasCutOff whether this rank lost the coordinator while others may still have had it
+     * @param wasCutOff true if this rank lost the coordinator while others may still have been connected to it
      */
     synchronized Succession after(RemainingRanks remaining, ReservedPort own, boolean wasCutOff) {
-        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups); // what others may take for this rank
+        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups); // other ranks may probe them for this rank
         ports.add(own);
         Succession next = new Succession(remaining.earlierGroups(ports));
         next.settled = settled.stream()
@@ -39,12 +42,15 @@ final class Succession {
         return next;
     }
 
-    /** The groups that this one needs a majority of, too. */
+    /** Returns the groups of which this one needs a majority, too. */
     synchronized List<EarlierGroup> earlier() {
         return earlier;
     }
 
-    /** Whether this rank lost the coordinator of a group before, while others may still have had it. */
+    /**
+     * Returns true if this rank lost the coordinator of an earlier group, while others may still have been connected to
+     * it.
+     */
     synchronized boolean wasCutOff() {
         return cutOff;
     }
@@ -53,12 +59,18 @@ final class Succession {
         return confirmed;
     }
 
-    /** A group that came from this one failed, perhaps on this rank only: others must not take it for one that has ended. */
+    /**
+     * Keeps the port of a group that came from this one and failed, perhaps on this rank only: other ranks must not
+     * conclude that this rank has ended.
+     */
     synchronized void keep(ReservedPort port) {
         ofFailedGroups.add(port);
     }
 
-    /** All ranks are known to use the group, see {@link Bootstrap#confirm}. */
+    /**
+     * Notes that all ranks are known to use the group, see {@link Bootstrap#confirm}. Closes each earlier group whose
+     * left-out ranks have all ended.
+     */
     void confirm(PortProbe probe) {
         List<EarlierGroup> stay = new ArrayList<>();
         List<EarlierGroup> ask = new ArrayList<>();
@@ -68,7 +80,7 @@ final class Succession {
             }
             ask.addAll(settled);
         }
-        stay.removeIf(group -> isEmpty(group, probe)); // asks over the network
+        stay.removeIf(group -> isEmpty(group, probe)); // outside the lock, because it probes over the network
         ask.removeIf(group -> isEmpty(group, probe));
         synchronized (this) {
             for (List<EarlierGroup> before : List.of(earlier, settled)) {
@@ -83,7 +95,7 @@ final class Succession {
         }
     }
 
-    /** Whether no rank lives that was left out of a group. */
+    /** Returns true if all ranks of an earlier group that were left out of the current one have ended. */
     private static boolean isEmpty(EarlierGroup group, PortProbe probe) {
         return group.leftOut().stream()
                 .allMatch(rank ->
