@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which ranks and processes the rendezvous servers and coordinators of this process wait for: what somebody sees who looks
- * into the process in the middle of initialisation. Safe for use by any thread.
+ * Lists the ranks and processes for which the rendezvous servers and coordinators of this process wait. {@code jccl ps}
+ * shows this list while a communicator is initialised. Safe for use by any thread.
  */
 public final class AwaitedRanks {
 
@@ -26,14 +26,14 @@ public final class AwaitedRanks {
     private AwaitedRanks() {}
 
     /**
-     * What one server waits for.
+     * The ranks and processes for which one server waits.
      *
-     * @param communicator the short name of the communicator, empty while it has none; that of the one before if it is
-     *     reformed
-     * @param what the server waits for
+     * @param communicator the short name of the communicator, empty while it has none; while a communicator is
+     *     reformed, the name of its previous generation
+     * @param what a sentence about the wait, for example {@code the coordinator waits for ranks to connect}
      * @param size the number of ranks
-     * @param ranks those that have not come
-     * @param processes how many more processes are awaited, which join as ranks that have no number yet
+     * @param ranks the ranks that have not come
+     * @param processes the number of joining processes that have not come; they have no rank yet
      */
     public record Waiting(String communicator, String what, int size, SortedSet<Integer> ranks, int processes) {
 
@@ -48,7 +48,9 @@ public final class AwaitedRanks {
         }
     }
 
-    /** Adds a server, until its reactor is closed. The supplier is called on the reactor's thread. */
+    /**
+     * Adds a server, which stays listed until its reactor is closed. The supplier is called on the reactor's thread.
+     */
     static void add(Reactor reactor, Supplier<Waiting> waiting) {
         synchronized (SERVERS) {
             SERVERS.removeIf(server -> server.reactor().isClosed());
@@ -56,7 +58,7 @@ public final class AwaitedRanks {
         }
     }
 
-    /** Nobody's question may break down the reactor of a server. */
+    /** Answers a question. Catches every error, because a question must not break down the server's reactor. */
     private static void answer(Server server, CompletableFuture<Waiting> answer) {
         try {
             answer.complete(server.waiting().get());
@@ -65,7 +67,10 @@ public final class AwaitedRanks {
         }
     }
 
-    /** What all servers of this process wait for now; one that does not answer in time is left out. */
+    /**
+     * Returns the ranks and processes for which the servers of this process wait now. Leaves out a server that waits
+     * for nothing or does not answer within the limit.
+     */
     public static List<Waiting> now(long limitNanos) {
         long deadline = System.nanoTime() + limitNanos;
         List<CompletableFuture<Waiting>> answers = new ArrayList<>();
@@ -85,7 +90,7 @@ public final class AwaitedRanks {
                     all.add(one);
                 }
             } catch (ExecutionException | TimeoutException e) {
-                continue; // it has ended, or its thread is stuck
+                continue; // the server has ended, or its thread is stuck
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return all;

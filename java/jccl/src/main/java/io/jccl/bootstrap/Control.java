@@ -8,12 +8,14 @@ import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One rank's side of the control network: answers the coordinator, keeps the agreed failure. Safe for any thread. */
+/**
+ * One rank's side of the control network: answers the coordinator and keeps the agreed failure. Safe for any thread.
+ */
 final class Control implements ControlNetwork {
 
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
-    /** Sends frames, and takes the agreed failure beside the listener. */
+    /** This rank's connection to the coordinator. It learns the agreed failure before the listener does. */
     interface Output {
 
         void send(FrameType type, WireWriter content);
@@ -30,7 +32,7 @@ final class Control implements ControlNetwork {
     private StatusSource source = StatusSource.NOTHING;
     private FailureListener listener;
     private FailureReport agreed;
-    private boolean untold; // an error of the JVM kept the agreed failure from the output or the listener
+    private boolean untold; // true if an error of the JVM kept the agreed failure from the output or the listener
     private boolean coordinatorLeft;
     private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
@@ -60,7 +62,7 @@ final class Control implements ControlNetwork {
         output.breakDown(error);
     }
 
-    /** Ends what waits inside operations. Allocates nothing. */
+    /** Ends the waits inside operations. Allocates nothing. */
     void stopOperations() {
         FailureListener stopped;
         synchronized (this) {
@@ -71,7 +73,7 @@ final class Control implements ControlNetwork {
         }
     }
 
-    /** This rank's control network has broken down. */
+    /** Tells the listener that this rank's control network has broken down. */
     void brokenDown(String text, Throwable error) {
         FailureListener notified;
         synchronized (this) {
@@ -115,7 +117,10 @@ final class Control implements ControlNetwork {
         }
     }
 
-    /** What this rank concludes alone when rank 0 has left in good order, or null. */
+    /**
+     * Returns the failure that this rank concludes alone because rank 0 has left in good order; null if nothing has
+     * failed.
+     */
     private FailureReport withoutCoordinator(ReportKind kind, long sequence, String text) {
         long last = coordinatorLastEntered.of(sequence);
         if (sequence > last) {
@@ -158,7 +163,7 @@ final class Control implements ControlNetwork {
         return Optional.ofNullable(agreed);
     }
 
-    /** The coordinator asks. On the reactor's thread. */
+    /** Answers a question of the coordinator. Called on the reactor's thread. */
     void query(long inquiry, long sequence, boolean withNetwork) {
         WireWriter out = new WireWriter().i64(inquiry);
         Codecs.write(out, status(sequence, withNetwork));
@@ -179,7 +184,7 @@ final class Control implements ControlNetwork {
         }
     }
 
-    /** Returns true if this rank has not moved from a position. Allocates nothing. */
+    /** Returns true if this rank is still at a position. Allocates nothing. */
     boolean isAt(Position position) {
         StatusSource asked;
         synchronized (this) {
@@ -188,7 +193,7 @@ final class Control implements ControlNetwork {
         return position.isOf(asked);
     }
 
-    /** How far this rank has come now. */
+    /** Returns how far this rank has come. */
     Position position() {
         StatusSource asked;
         synchronized (this) {
@@ -207,7 +212,7 @@ final class Control implements ControlNetwork {
         coordinatorLastEntered = lastEntered;
     }
 
-    /** The connection to the coordinator is lost. */
+    /** Reports the loss of the connection to the coordinator, unless the coordinator left in good order. */
     void coordinatorLost(String why) {
         synchronized (this) {
             if (coordinatorLeft) {
@@ -218,7 +223,7 @@ final class Control implements ControlNetwork {
                 FailureReport.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
     }
 
-    /** Takes an agreed failure, unless there is one. May be called again after an error of the JVM. */
+    /** Takes the agreed failure, unless there already is one. May be called again after an error of the JVM. */
     void decide(FailureReport report) {
         FailureReport decided = report.failedRanks().contains(rank) ? leftOut(report) : report;
         FailureListener notified;
@@ -245,7 +250,7 @@ final class Control implements ControlNetwork {
         }
     }
 
-    /** The other ranks report this one as failed. */
+    /** Returns the failure as this rank sees it if the other ranks report this one as failed. */
     private FailureReport leftOut(FailureReport report) {
         String text = "the other ranks go on without this one, rank=" + rank + ": " + report.text()
                 + "; end this process, or join a new communicator";

@@ -17,38 +17,41 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Decides which ranks live and what failed, for the {@link CoordinatorServer}: without sockets, and with the time
- * passed in. Reports one agreed failure at most. For one thread.
+ * Decides which ranks live and what has failed. Works for the {@link CoordinatorServer}, without sockets and without a
+ * clock: callers pass the time. Reports at most one agreed failure. For use by one thread.
  */
 final class Coordinator {
 
-    /** What the coordinator sends. */
+    /** The messages of the coordinator to the ranks. */
     interface Output {
 
         /**
          * Asks a rank what it knows about an operation.
          *
-         * @param withNetwork whether the rank looks for connections that stall, too, which takes milliseconds
+         * @param withNetwork true if the rank also looks for connections that stall, which takes milliseconds
          */
         void query(int rank, long inquiry, long sequence, boolean withNetwork);
 
-        /** Asks a rank how far it has come. */
+        /** Asks a rank for its position. */
         void ask(int rank);
 
-        /** A rank that was leaving has left. */
+        /** Tells a rank that asked to leave that it may close. */
         void left(int rank);
 
         /** Sends the agreed failure to all ranks; called once. */
         void failure(FailureReport agreed);
     }
 
-    /** Deaths within this time are one failure, so that a lost host is one report. */
+    /** Deaths within this time count as one failure, so that a lost host leads to one report. */
     static final long GATHER_DEATHS_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    /** The maximum time that a rank which leaves waits for the others to report what they did. */
+    /** The maximum time that a leaving rank waits for the other ranks to report their operations. */
     static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** How long a mismatch waits for ranks that have not entered the operation, which show who differs. */
+    /**
+     * The time that a mismatch waits for ranks that have not entered the operation. Their calls show which ranks
+     * differ.
+     */
     static final long ENTER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -60,11 +63,11 @@ final class Coordinator {
         final long since;
         ReportKind kind;
         int reporter;
-        long waitedMillis; // 0: not known
+        long waitedMillis; // 0 if it is not known
         String text;
         boolean again;
-        boolean traced; // another inquiry has led to this operation
-        long askAgainAt; // for those that have not entered it; 0: not
+        boolean traced; // true if a mismatch found by another inquiry led to this one
+        long askAgainAt; // because ranks had not entered the operation; 0 if not planned
         final SortedMap<Integer, RankStatus> answers = new TreeMap<>();
         final SortedSet<Integer> awaited = new TreeSet<>();
 
@@ -78,7 +81,7 @@ final class Coordinator {
             this.text = text;
         }
 
-        /** The same question, asked once more. */
+        /** Returns a new inquiry with the same question. */
         Inquiry repeated(long newId, long start) {
             Inquiry next = new Inquiry(newId, sequence, start, kind, reporter, waitedMillis, text);
             next.traced = traced;
@@ -91,13 +94,13 @@ final class Coordinator {
     private final long heartbeatNanos;
     private final Output output;
     private final long[] heardAt;
-    private final SortedMap<Integer, LastEntered> departed = new TreeMap<>(); // rank to its last operation
-    private final SortedMap<Integer, String> dead = new TreeMap<>(); // rank to why
+    private final SortedMap<Integer, LastEntered> departed = new TreeMap<>(); // by rank: its last operation
+    private final SortedMap<Integer, String> dead = new TreeMap<>(); // by rank: the reason
     private final Positions positions;
-    private final Map<Long, Inquiry> inquiries = new LinkedHashMap<>(); // by sequence
+    private final Map<Long, Inquiry> inquiries = new LinkedHashMap<>(); // by sequence number
     private long deadSince;
     private long lastTick;
-    private long silentDue; // until then no rank is silent for too long, whatever is heard
+    private long silentDue; // until this time no rank can have been silent for too long
     private long nextInquiry = 1;
     private FailureReport agreed;
 
@@ -125,12 +128,12 @@ final class Coordinator {
         return departed.containsKey(rank) || dead.containsKey(rank);
     }
 
-    /** A frame of a rank has arrived. */
+    /** Notes that a frame of a rank has arrived. */
     void heard(int rank, long now) {
         heardAt[rank] = now;
     }
 
-    /** A rank's connection broke without a FIN. */
+    /** Notes that a rank's connection broke without a FIN. */
     void lost(int rank, String why, long now) {
         if (gone(rank) || agreed != null) {
             return;
@@ -146,12 +149,12 @@ final class Coordinator {
         positions.gone(rank);
     }
 
-    /** A rank's position as it is known. */
+    /** Returns the last known position of a rank. */
     Position position(int rank) {
         return positions.of(rank);
     }
 
-    /** A rank reports its position. */
+    /** Notes the position of a rank. Starts an inquiry if it contradicts the position of another rank. */
     void at(int rank, Position position, long now) {
         long difference = positions.note(rank, position);
         if (difference != 0) {
@@ -160,7 +163,7 @@ final class Coordinator {
         letGo(now);
     }
 
-    /** A rank asks to leave in good order. */
+    /** Notes that a rank asks to leave in good order. */
     void leaving(int rank, Position position, long now) {
         if (gone(rank)) {
             return;
@@ -172,7 +175,7 @@ final class Coordinator {
 
     private void letGo(long now) {
         if (!positions.isAnyLeaving() || mismatched()) {
-            return; // ranks that leave receive the failure too
+            return; // so that leaving ranks receive the failure too
         }
         for (int rank : positions.takeLeavers(now, agreed != null)) {
             fin(rank, positions.of(rank).lastEntered(), now);
@@ -184,7 +187,7 @@ final class Coordinator {
         return !inquiries.isEmpty() && inquiries.values().stream().anyMatch(one -> one.kind == ReportKind.MISMATCH);
     }
 
-    /** A rank has left in good order after its last operation. */
+    /** Notes that a rank has left in good order after its last operation. */
     void fin(int rank, LastEntered lastEntered, long now) {
         if (gone(rank)) {
             return;
@@ -199,7 +202,7 @@ final class Coordinator {
         }
     }
 
-    /** Ranks that left in good order are needed. */
+    /** Fails the communicator, because other ranks still need ranks that left in good order. */
     void needed(SortedSet<Integer> ranks, String forWhat) {
         decide(FailureReport.gone(
                 FailureReport.Kind.DEPARTED,
@@ -210,7 +213,7 @@ final class Coordinator {
                         + "; close it only when every rank has finished"));
     }
 
-    /** A rank's report without the time that it has waited. */
+    /** Handles a rank's report that does not say how long the rank has waited. */
     void report(int rank, ReportKind kind, long sequence, String text, long now) {
         report(rank, kind, sequence, 0, text, now);
     }
@@ -237,7 +240,7 @@ final class Coordinator {
             running.waitedMillis = waitedMillis;
             running.text = text;
         } else if (running.answers.containsKey(rank)) {
-            running.again = true; // its answer was from before what it reports now
+            running.again = true; // the rank answered before it saw what it reports now
         }
     }
 
@@ -262,7 +265,7 @@ final class Coordinator {
         concludeIfAnswered(inquiry, now);
     }
 
-    /** A rank's answer. */
+    /** Handles a rank's answer to an inquiry. */
     void status(int rank, long id, RankStatus status, long now) {
         for (Inquiry inquiry : inquiries.values()) {
             if (inquiry.id == id && inquiry.awaited.remove(rank)) {
@@ -285,7 +288,7 @@ final class Coordinator {
             inquiry.answers.put(rank, RankStatus.silent(rank));
         }
         if (agreed != null || !dead.isEmpty()) {
-            return; // the deaths explain it, and are reported soon
+            return; // the deaths explain the problem, and are reported soon
         }
         evaluate(inquiry, now);
         if (agreed == null && inquiry.again && !inquiries.containsKey(inquiry.sequence)) {
@@ -316,7 +319,7 @@ final class Coordinator {
             if (row.state() == RankStatus.State.DEPARTED && row.missed(inquiry.sequence)) {
                 left.add(row.rank());
             }
-            // Point-to-point transfers have no number: a wait for a rank that has left never ends.
+            // Point-to-point transfers have no sequence number. A wait for a rank that has left never ends.
             row.waits().stream()
                     .map(ChannelWait::peer)
                     .filter(departed::containsKey)
@@ -336,13 +339,17 @@ final class Coordinator {
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
             SortedSet<Integer> silent = new TreeSet<>();
             rows.stream().filter(row -> row.state() == RankStatus.State.SILENT).forEach(row -> silent.add(row.rank()));
-            // A rank that neither answers nor has a working connection is lost, before its heartbeat time-out shows it.
+            // A rank that does not answer and whose data connection has failed is lost, even before its heartbeat
+            // time-out.
             FailureReport.Kind kind = silent.isEmpty() ? FailureReport.Kind.TRANSPORT : FailureReport.Kind.PEER_FAILED;
             decide(failure(kind, inquiry, silent, missing, rows, inquiry.text));
         }
     }
 
-    /** The ranks differ since another operation than the one that was asked about: the failure names that one. */
+    /**
+     * Inquires about the first operation in which the ranks differ, so that the failure names it instead of the
+     * operation that was asked about.
+     */
     private void trace(Inquiry from, long sequence, long now) {
         Inquiry running = inquiries.get(sequence);
         if (running == null) {
@@ -355,14 +362,17 @@ final class Coordinator {
         }
     }
 
-    /** Whether ranks that have not entered an operation may do so soon, and show which of the others differs. */
+    /**
+     * Returns true if ranks that have not entered an operation may do so soon. Their calls show which of the others
+     * differ.
+     */
     private static boolean mayStillEnter(List<RankStatus> rows, Inquiry inquiry, long now) {
         return now - inquiry.since < ENTER_NANOS
                 && rows.stream()
                         .anyMatch(row -> row.state() == RankStatus.State.ANSWERED && row.missed(inquiry.sequence));
     }
 
-    /** Names the missing ranks, where the reporter waits in this operation. */
+    /** Returns a text that names the missing ranks, if the reporter waits in this operation; else empty. */
     private Optional<String> lateness(Inquiry inquiry, SortedSet<Integer> missing) {
         RankStatus reporter = inquiry.answers.get(inquiry.reporter);
         Optional<RankOperation> waiting = Optional.ofNullable(reporter)
@@ -399,9 +409,9 @@ final class Coordinator {
     }
 
     /**
-     * Does what is due.
+     * Does everything that is due.
      *
-     * @return in how many nanoseconds the next call is due
+     * @return nanoseconds until the next call is due
      */
     long tick(long now) {
         long gap = now - lastTick;
@@ -411,7 +421,7 @@ final class Coordinator {
         }
         if (gap > heartbeatNanos / 2) {
             for (int rank = 0; rank < size; rank++) {
-                heardAt[rank] += gap; // it was this process that stood still
+                heardAt[rank] += gap; // this process stood still, not the ranks
             }
         }
         loseTheSilent(now);
@@ -438,7 +448,10 @@ final class Coordinator {
         }
     }
 
-    /** A tick comes with every frame, so that looking at every rank in each would take as long as all ranks squared. */
+    /**
+     * Treats ranks as lost that have been silent for the heartbeat time-out. A tick comes with every frame, so a look
+     * at every rank in every tick would cost time in proportion to the square of the number of ranks.
+     */
     private void loseTheSilent(long now) {
         if (now - silentDue < 0) {
             return;
@@ -460,8 +473,9 @@ final class Coordinator {
     }
 
     /**
-     * When the deaths so far are reported. Heartbeats of different ranks stop at different times: where silence is all
-     * that is known, ranks that have been silent for half the time-out get the rest of theirs.
+     * Returns the time at which the deaths so far are reported. Heartbeats of different ranks stop at different times.
+     * So if silence is the only evidence, ranks that have been silent for half the time-out get the rest of it, to be
+     * in the same report.
      */
     private long deathsDue(long now) {
         long due = deadSince + GATHER_DEATHS_NANOS;
@@ -490,7 +504,7 @@ final class Coordinator {
         if (!dead.isEmpty()) {
             next = Math.min(next, deathsDue(now) - now);
         }
-        if (!inquiries.isEmpty()) { // a loop would allocate
+        if (!inquiries.isEmpty()) { // the iterator of a loop would allocate
             for (Inquiry inquiry : inquiries.values()) {
                 long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;
                 next = Math.min(next, due - now);

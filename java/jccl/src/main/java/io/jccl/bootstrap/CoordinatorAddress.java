@@ -7,16 +7,16 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * What rank 0 sends the others by the rendezvous server.
+ * The address of the coordinator, which rank 0 sends to the other ranks through the rendezvous server.
  *
  * @param salt makes the group's secret differ from that of any other group that used the same rendezvous secret
- * @param addresses of the coordinator, the best first
+ * @param addresses the addresses of the coordinator, best first
  */
 record CoordinatorAddress(byte[] salt, List<InetSocketAddress> addresses) {
 
     private static final int MAX_BYTES = 1024;
 
-    /** The same with one address first, if it is among them. */
+    /** Returns a copy that has one address first, if it is among the addresses. */
     CoordinatorAddress preferring(InetAddress first) {
         List<InetSocketAddress> sorted = new ArrayList<>(addresses);
         sorted.sort(Comparator.comparing(one -> !one.getAddress().equals(first)));

@@ -15,18 +15,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's connection to the {@link CoordinatorServer} for the life of its communicator: reads on one thread,
- * dispatches frames to {@link OutOfBandChannel} and {@link Control}, passes answers on by its {@link Relay}, sends
- * heartbeats, and notices when the coordinator's stop.
+ * One rank's connection to the {@link CoordinatorServer} for the life of its communicator. Reads on one thread,
+ * dispatches frames to {@link OutOfBandChannel} and {@link Control}, passes answers on through its {@link Relay}, sends
+ * heartbeats, and notices when the coordinator's heartbeats stop.
  */
 final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.Receiver {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
 
-    /** The others have a second to come as far, and one to report what they called. */
+    /**
+     * Time limit for the answer to a FIN. The other ranks have one second to come as far as this rank, and one to
+     * report what they called.
+     */
     private static final long FIN_MILLIS = 3000;
 
-    /** The part of the heartbeat time-out after which a rank asks for an answer that others do not pass on. */
+    /**
+     * Divisor of the heartbeat time-out: after this part of it, a rank asks the coordinator for an answer that other
+     * ranks should have passed on.
+     */
     private static final int BYPASS = 20;
 
     private final LongSupplier clock;
@@ -46,22 +52,22 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     private final String breakDownText;
     private final ErrorFrame breakDownReport;
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
-    private Position sent = Position.START; // with the last heartbeat
-    private boolean isSettled; // the last two heartbeats had it: fingerprints are complete once an operation runs
-    private volatile long heardAt; // written by the reactor's thread
+    private Position sent = Position.START; // the position in the last heartbeat
+    private boolean isSettled; // true if two heartbeats had this position; in the first, fingerprints may be incomplete
+    private volatile long heardAt; // when the last frame came; written by the reactor's thread
     private long lastHeartbeat;
-    private long lastRelayed; // the number of the last answer that was passed on
+    private long lastRelayed; // the number of the last answer that this rank passed on
     private volatile boolean closing;
     private volatile boolean cutOff;
 
     /**
-     * Connects a rank to the coordinator and waits until all have come.
+     * Connects a rank to the coordinator and waits until all ranks have come.
      *
-     * @param rendezvous the connection to the rendezvous server, which ends with that server's process and says which ranks
-     *     have left meanwhile
-     * @param isHere whether the coordinator is in this process, which uses that connection
-     * @param local this host's address that reached the rendezvous server; null if it says nothing
-     * @param shared the reactor to run on, or null for one of this rank's own
+     * @param rendezvous the connection to the rendezvous server, which breaks when that server's process ends and
+     *     reports ranks that have left meanwhile
+     * @param isHere true if the coordinator is in this process and uses that connection
+     * @param local this host's address that reached the rendezvous server; null if other hosts cannot use it
+     * @param shared a reactor to run on; null for a reactor of this rank's own
      */
     static CoordinatorConnection join(
             Connector.ServerAddress server,
@@ -79,7 +85,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
             if (shared == null) {
-                reactor.start(); // first: rank 0 can report a refused thread only until all have met
+                reactor.start(); // first: after all have met, rank 0 cannot report that a thread failed to start
             }
             RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
             Connector connector = new Connector(
@@ -112,7 +118,9 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         }
     }
 
-    /** Takes over the connection of a rank that has been welcomed; on the reactor's thread, or before it starts. */
+    /**
+     * Takes over the connection of a rank that has been welcomed. Called on the reactor's thread, or before it starts.
+     */
     private CoordinatorConnection(
             int rank,
             int size,
@@ -173,7 +181,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         reactor.onBreakDown(this::brokenDown);
     }
 
-    /** Connects this rank to the one that passes it the answers of gathers. Blocks. */
+    /** Connects this rank to the rank that passes it the answers of gathers. Blocks. */
     void joinRelays(RankRegistration.Hello hello, long deadline) {
         relay.connect(hello, above, this, deadline);
     }
@@ -186,7 +194,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         return control;
     }
 
-    /** Whether the coordinator was lost while the other ranks may still have it. */
+    /** Returns true if this rank lost the coordinator while the other ranks may still be connected to it. */
     boolean wasCutOff() {
         return cutOff;
     }
@@ -199,7 +207,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         link.send(type, content);
     }
 
-    /** Allocates nothing where this rank has not moved: a full heap must not make it silent. */
+    /** Sends a heartbeat. Allocates nothing if this rank has not moved: a full heap must not make the rank silent. */
     private void sendHeartbeat() {
         try {
             if (!isSettled || !control.isAt(sent)) {
@@ -209,7 +217,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
             }
             sent.write(heartbeat.clear().position(FrameType.HEADER_BYTES));
         } catch (OutOfMemoryError e) {
-            // The frame has the position of the heartbeat before: this rank lives.
+            // The frame keeps the position of the previous heartbeat, and still proves that this rank lives.
         }
         heartbeat.clear();
         if (!link.sendShort(heartbeat)) {
@@ -218,7 +226,8 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     }
 
     /**
-     * An error of the JVM has interrupted this rank's control anywhere. Fails the communicator: first what needs no memory.
+     * Fails the communicator after an error of the JVM has interrupted this rank's control at any point. Begins with
+     * the steps that need no memory.
      *
      * @throws Error to be called again
      */
@@ -236,7 +245,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         outOfBand.fail(() -> new JcclException(text, error));
     }
 
-    /** A frame that may wait to be sent. */
+    /** Returns a copy of a frame that can be queued. */
     private static ByteBuffer copy(ByteBuffer frame) {
         return ByteBuffer.allocate(frame.remaining()).put(frame).flip();
     }
@@ -303,7 +312,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
     private long tick(long now) {
         long gap = standstill.tick(now);
         if (gap > timeoutNanos / 2) {
-            heardAt = heardAt + gap; // it was this process that stood still
+            heardAt = heardAt + gap; // this process stood still, not the coordinator
         }
         if (now - lastHeartbeat >= intervalNanos) {
             lastHeartbeat = now;
@@ -320,7 +329,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         return intervalNanos;
     }
 
-    /** Sends a FIN, waits for the answer, which takes two seconds at most if the coordinator lives, and closes. */
+    /** Sends a FIN, waits for the answer and closes. The answer takes at most two seconds if the coordinator lives. */
     @Override
     public void close() {
         closing = true;
@@ -336,7 +345,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.R
         outOfBand.fail(() -> new BootstrapException("rank=" + outOfBand.rank() + ": this communicator is closed"));
     }
 
-    /** Ends without a FIN. */
+    /** Closes without a FIN. */
     void die() {
         closing = true;
         release();

@@ -15,14 +15,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The server in rank 0's process to which every rank, rank 0 too, keeps one connection for the life of the
- * communicator. Forwards messages and gathers ({@link OutOfBand}), and runs the {@link Coordinator}. One thread.
+ * The server in rank 0's process to which every rank, including rank 0, keeps one connection for the life of the
+ * communicator. Forwards messages, answers gathers ({@link OutOfBand}) and runs the {@link Coordinator}. Uses one
+ * thread.
  */
 final class CoordinatorServer implements Closeable, Server.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorServer.class);
 
-    /** For a thread that gets no processor for a while; only one that an error or a fault has stopped takes longer. */
+    /**
+     * Time limit for a task on the coordinator's thread. A thread that gets no CPU for a while stays below it; only a
+     * thread that an error or a fault has stopped takes longer.
+     */
     private static final long TASK_MILLIS = 1000;
 
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -32,13 +36,13 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final Server server;
     private final LongSupplier clock;
     private final BootstrapOptions options;
-    private final long intervalNanos; // between heartbeats
+    private final long heartbeatIntervalNanos;
     private final RankRegistration registration;
     private final Standstill standstill;
     private final PendingGathers gathers;
     private final GatherAnswers answers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
-    private final CountDownLatch allNotified = new CountDownLatch(1); // why there will be no group
+    private final CountDownLatch allNotified = new CountDownLatch(1); // of the reason why there will be no group
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Long.BYTES)
             .putInt(Long.BYTES)
@@ -48,20 +52,20 @@ final class CoordinatorServer implements Closeable, Server.Service {
             Codecs.abortedBeforeText(),
             "the coordinator on rank 0 cannot go on after an error of its JVM: ",
             Codecs.noRows());
-    private RankLinks links; // once all are here
-    private FrameLink rendezvous; // rank 0's, during initialisation
+    private RankLinks links; // null until all ranks are here
+    private FrameLink rendezvous; // rank 0's connection to the rendezvous server, during initialisation
     private Coordinator coordinator;
-    private boolean brokenDown; // the coordinator is not asked any more
+    private boolean brokenDown; // true if the coordinator must not be called any more
     private long lastHeartbeat;
-    private boolean lingers; // until the end
-    private volatile boolean failed; // the ranks were sent an agreed failure
+    private boolean lingers; // true if the server closes at endNanos
+    private volatile boolean failed; // true if the ranks were sent an agreed failure
     private long endNanos;
 
-    /** Starts a coordinator for a group of a size, on an address or, if null, on all. */
+    /** Starts a coordinator for a group of the given size. Listens on one address or, if it is null, on all. */
     CoordinatorServer(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
         this.size = size;
         this.options = options;
-        this.intervalNanos = options.heartbeatInterval(size).toNanos();
+        this.heartbeatIntervalNanos = options.heartbeatInterval(size).toNanos();
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
         this.registration = new RankRegistration(options.version(), size);
@@ -94,14 +98,14 @@ final class CoordinatorServer implements Closeable, Server.Service {
         return server.port();
     }
 
-    /** The bytes that this server has sent. */
+    /** Returns the number of bytes that this server has sent. */
     long sentBytes() {
         return server.reactor().sentBytes();
     }
 
     /**
-     * An error of the JVM has interrupted the coordinator anywhere. Fails the communicator on all ranks; after all have met,
-     * this needs no memory.
+     * Fails the communicator on all ranks after an error of the JVM has interrupted the coordinator at any point. Needs
+     * no memory once all ranks have met.
      */
     private void breakDown(Throwable error) {
         if (coordinator == null) {
@@ -118,10 +122,10 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** After a breakdown ranks only leave. */
+    /** Handles a frame after a breakdown, when ranks can only leave. */
     private void letLeave(FrameLink link, FrameType type, int rank) {
         if (type == FrameType.FIN) {
-            links.remove(rank); // first: what follows may throw, and is not repeated
+            links.remove(rank); // first: the calls below may throw, and are not repeated
             link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
             link.closeWhenSent();
             endIfAllLeft();
@@ -171,7 +175,10 @@ final class CoordinatorServer implements Closeable, Server.Service {
         server.reactor().tickSoon();
     }
 
-    /** Cannot be repeated, other than the rest of what a heartbeat does. */
+    /**
+     * Notes a rank's position. Unlike the rest of a heartbeat's handling, this cannot be repeated, so an error breaks
+     * the server down.
+     */
     private void at(int rank, Position position, long now) {
         try {
             coordinator.at(rank, position, now);
@@ -180,7 +187,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** Takes over rank 0's connection to the rendezvous server, until all ranks are here. */
+    /** Takes over rank 0's connection to the rendezvous server until all ranks are here. */
     void listenTo(FrameStream toServer) {
         server.reactor().execute(() -> {
             try {
@@ -189,7 +196,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
                     leaveRendezvous();
                 }
             } catch (IOException e) {
-                // the server only reported ranks that leave
+                // The connection was only needed to learn of ranks that leave.
                 LOG.debug("the rendezvous server is gone: {}", e.toString());
             }
         });
@@ -227,11 +234,14 @@ final class CoordinatorServer implements Closeable, Server.Service {
         refuse("the coordinator, in the process of rank 0, cannot meet the ranks: " + why);
     }
 
-    /** Reports to the ranks that come, unless all have come, why there will be no group. */
+    /**
+     * Tells the ranks that have come, and those that come later, why there will be no group. Does nothing once all have
+     * come.
+     */
     void refuse(String why) {
         execute(() -> {
             if (coordinator == null) {
-                server.releaseSpareDescriptor(); // accepts them, if that is the last one
+                server.releaseSpareDescriptor(); // frees a descriptor to accept them, if none is left
                 registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
                 countDownIfAllNotified();
             }
@@ -244,7 +254,10 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** Waits until the other ranks have come and were sent what {@link #refuse} reports. Returns false if the time is over. */
+    /**
+     * Waits until all other ranks have come and were sent the reason given to {@link #refuse}. Returns false if the
+     * time is over.
+     */
     boolean awaitAllNotified(long millis) {
         return await(allNotified, millis);
     }
@@ -300,10 +313,10 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** A gather that waits for a rank which has left would wait for ever. */
+    /** Fails the communicator if a gather waits for a rank that has left: the gather would wait for ever. */
     private void checkNeeded() {
         if (coordinator.departed().isEmpty()) {
-            return; // as nearly always: every part of every gather comes by here
+            return; // almost always; this runs for every part of every gather
         }
         SortedSet<Integer> gone = new TreeSet<>(gathers.awaited());
         gone.retainAll(coordinator.departed().keySet());
@@ -378,7 +391,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
         long now = clock.getAsLong();
         long millis = standstill.millis(now);
-        if (millis > 0) { // the rank has not failed, it has given this one up
+        if (millis > 0) { // this process stood still, so the rank did not fail but gave rank 0 up
             coordinator.report(0, ReportKind.GAVE_UP, 0, Standstill.text(0, millis), now);
         }
         coordinator.lost(rank, why, now);
@@ -392,13 +405,13 @@ final class CoordinatorServer implements Closeable, Server.Service {
             server.close();
         }
         if (coordinator == null) {
-            return intervalNanos;
+            return heartbeatIntervalNanos;
         }
-        if (now - lastHeartbeat >= intervalNanos) {
+        if (now - lastHeartbeat >= heartbeatIntervalNanos) {
             lastHeartbeat = now;
             links.broadcastShort(heartbeat.clear().putLong(FrameType.HEADER_BYTES, answers.relayedNumber()));
         }
-        return brokenDown ? intervalNanos : Math.min(coordinator.tick(now), intervalNanos);
+        return brokenDown ? heartbeatIntervalNanos : Math.min(coordinator.tick(now), heartbeatIntervalNanos);
     }
 
     private final class FrameOutput implements Coordinator.Output {
@@ -436,9 +449,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     /**
-     * Closes when every rank has left, or the time is up. In the second case it sends the ranks that are still there
-     * the last operation of rank 0. Ranks of a failed communicator need the coordinator only until they have received
-     * the cause: it waits a second at most.
+     * Closes when every rank has left, or the time is up. If the time is up, the ranks that are still here first
+     * receive the last operation of rank 0. After a failure the ranks need the coordinator only until they have
+     * received the cause, so the coordinator waits at most a second.
      */
     void closeAfter(Duration timeout, LastEntered lastEntered) {
         boolean interrupted = false;
@@ -467,7 +480,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         });
     }
 
-    /** Reports to all ranks that rank 0 gives up, before this coordinator is closed. */
+    /** Reports to all ranks that rank 0 gives up. Called before this coordinator is closed. */
     void giveUp(String text) {
         execute(() -> {
             if (coordinator != null && !brokenDown) {
@@ -476,7 +489,9 @@ final class CoordinatorServer implements Closeable, Server.Service {
         });
     }
 
-    /** Runs a task on the coordinator's thread and waits for it, shortly, also if this thread is interrupted. */
+    /**
+     * Runs a task on the coordinator's thread and waits for it, at most a second, even if this thread is interrupted.
+     */
     private void execute(Runnable task) {
         CountDownLatch done = new CountDownLatch(1);
         server.reactor().execute(() -> {
@@ -488,7 +503,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** Returns false if the time is over, or this thread is interrupted again. */
+    /** Returns false if the time is over, or this thread is interrupted again during the wait. */
     private static boolean await(CountDownLatch latch, long millis) {
         boolean interrupted = Thread.interrupted();
         try {
@@ -508,12 +523,15 @@ final class CoordinatorServer implements Closeable, Server.Service {
         server.close();
     }
 
-    /** Runs a task on this coordinator's thread: for tests of errors there. */
+    /** Runs a task on this coordinator's thread. For tests of errors on that thread. */
     void onThread(Runnable task) {
         server.reactor().execute(task);
     }
 
-    /** Closes; where initialisation failed, only in a while, so that late ranks receive the reason. */
+    /**
+     * Closes the server: at once, or after five seconds if initialisation failed, so that late ranks receive the
+     * reason.
+     */
     void closeSoon() {
         execute(() -> {
             if (registration.failed()) {

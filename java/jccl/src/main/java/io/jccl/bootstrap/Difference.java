@@ -19,9 +19,10 @@ import java.util.stream.Collectors;
 /**
  * The first operation that ranks called differently, as far as their fingerprints show.
  *
- * @param sequence its number, see {@link LastEntered}
- * @param isFirst whether they are known to have agreed before it; otherwise it may have been an earlier one
- * @param groups the ranks that called the same, the fewest first
+ * @param sequence the operation's number, see {@link LastEntered}
+ * @param isFirst true if these ranks are known to agree on the previous operation; otherwise they may differ since an
+ *     earlier one
+ * @param groups the groups of ranks that made the same call, smallest first
  */
 public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> groups) {
 
@@ -35,7 +36,9 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
             "type",
             call -> call.type() == null ? "none" : call.type().label()));
 
-    /** The difference that the answers to a question about an operation show. */
+    /**
+     * Returns the difference that the ranks' answers to an inquiry about an operation show; empty if they show none.
+     */
     public static Optional<Difference> in(List<RankStatus> rows, long asked) {
         SortedMap<Long, Map<Long, SortedSet<Integer>>> bySequence = new TreeMap<>();
         for (RankStatus row : rows) {
@@ -72,17 +75,20 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
         }
     }
 
-    /** Whether all these ranks are known to have entered the operation before, which none has called differently. */
+    /**
+     * Returns true if all these ranks are known to have entered the previous operation, which no rank called
+     * differently.
+     */
     private static boolean agreed(Map<Long, SortedSet<Integer>> before, List<SortedSet<Integer>> groups) {
         Set<Integer> ranks = groups.stream().flatMap(Set::stream).collect(Collectors.toSet());
         return before != null && before.values().stream().allMatch(same -> same.containsAll(ranks));
     }
 
     /**
-     * The different calls: {@code rank 1 called count=5, ranks 0 and 2 count=4 in all_reduce at sequence=7}, and the
-     * remedy.
+     * Describes the different calls, for example
+     * {@code rank 1 called count=5, ranks 0 and 2 count=4 in all_reduce at sequence=7}, and the remedy.
      *
-     * @param rows the answers to a question about this operation
+     * @param rows the ranks' answers to an inquiry about this operation
      */
     public String describe(List<RankStatus> rows) {
         Map<Integer, RankOperation> byRank = new TreeMap<>();
@@ -120,7 +126,10 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
         return text.toString();
     }
 
-    /** By call what others have called differently; empty if no row shows it, as with a list of counts. */
+    /**
+     * Returns for each call the part that differs from the other calls. Returns an empty list if no row shows the
+     * difference, as with a list of counts.
+     */
     private static List<String> whatDiffers(List<RankOperation> calls) {
         if (differing(calls, RankOperation::collective) > 1) {
             return calls.stream().map(RankOperation::call).toList();

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * A frame that names an error of the JVM, made before there is one: {@link #of} and sending the frame allocate nothing, so that
- * other ranks learn of a full heap while it is full. For one thread.
+ * A frame that names an error of the JVM. Its memory is allocated before there is an error: {@link #of} and sending the
+ * frame allocate nothing, so other ranks learn of a full heap while it is full. For use by one thread.
  */
 final class ErrorFrame {
 
@@ -21,11 +21,11 @@ final class ErrorFrame {
     private final ByteBuffer frame;
 
     /**
-     * A frame whose text ends with the error.
+     * Allocates a frame whose text ends with the error.
      *
-     * @param before the body up to the length of the text
-     * @param text what the error follows, in ASCII
-     * @param after the body behind the text
+     * @param before the part of the body before the length of the text
+     * @param text the text before the error, in ASCII
+     * @param after the part of the body after the text
      */
     ErrorFrame(FrameType type, byte[] before, String text, byte[] after) {
         this.text = text.getBytes(StandardCharsets.US_ASCII);
@@ -35,11 +35,11 @@ final class ErrorFrame {
                 ByteBuffer.allocateDirect(textAt + LENGTH_BYTES + this.text.length + MAX_ERROR_BYTES + after.length);
         frame.putInt(0).put((byte) type.ordinal()).put(before);
         for (Error error : COMMON) {
-            of(error); // the JVM makes the name of a class when it is first asked for
+            of(error); // the JVM allocates the name of a class at the first call
         }
     }
 
-    /** The frame for an error; valid until the next call. */
+    /** Returns the frame for an error. It is valid until the next call. */
     ByteBuffer of(Throwable error) {
         int begin = textAt + LENGTH_BYTES;
         frame.clear().position(begin).put(text);

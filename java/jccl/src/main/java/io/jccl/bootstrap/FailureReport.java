@@ -17,14 +17,14 @@ import java.util.stream.Collectors;
 /**
  * The agreed failure of a communicator.
  *
- * @param kind what
+ * @param kind the kind of failure
  * @param sequence the operation in question, see {@link LastEntered}; 0 if none
- * @param reporter the rank whose report led to it, or -1 if the control network itself noticed
+ * @param reporter the rank whose report led to the failure, or -1 if the control network itself noticed it
  * @param failedRanks ranks that died, or left while others needed them; ascending
- * @param missingRanks ranks that never entered the operation, or did not answer; without those that only wait for
- *     another of them; ascending
- * @param rows what each rank reported, in rank order; empty if no rank was asked
- * @param text what was seen
+ * @param missingRanks ranks that never entered the operation or did not answer, except those that only wait for another
+ *     such rank; ascending
+ * @param rows the status of each rank, in rank order; empty if no rank was asked
+ * @param text the description of the failure
  */
 public record FailureReport(
         Kind kind,
@@ -39,7 +39,7 @@ public record FailureReport(
     public enum Kind {
         /** An operation was not finished in time. */
         TIMEOUT,
-        /** Ranks called different operations at the same place. */
+        /** Ranks called different operations at the same place of the sequence. */
         MISMATCH,
         /** The data network failed between living ranks. */
         TRANSPORT,
@@ -58,12 +58,12 @@ public record FailureReport(
         rows = List.copyOf(rows);
     }
 
-    /** A failure by ranks that are gone. */
+    /** Returns a failure whose reason is that ranks are gone. */
     static FailureReport gone(Kind kind, Set<Integer> ranks, long sequence, String text) {
         return new FailureReport(kind, sequence, -1, new TreeSet<>(ranks), new TreeSet<>(), List.of(), text);
     }
 
-    /** What every rank reported about the operation, as rows for {@link MismatchedCollectiveException}. */
+    /** Returns what every rank reported about the operation, as rows for {@link MismatchedCollectiveException}. */
     public List<RankOperation> operations() {
         return rows.stream()
                 .map(row -> row.operation()
@@ -72,7 +72,10 @@ public record FailureReport(
                 .toList();
     }
 
-    /** The failure as text of several lines: what happened, the ranks to blame, then a line per rank and wait. */
+    /**
+     * Returns the failure as text of several lines: the description, the ranks to blame, then lines for each rank and
+     * wait.
+     */
     public String describe() {
         StringBuilder text = new StringBuilder(256);
         text.append(text());
@@ -95,7 +98,7 @@ public record FailureReport(
         return text.toString();
     }
 
-    /** The exception for a caller; a fresh one on every call. */
+    /** Returns the exception for a caller, a new one on every call. */
     public JcclException toException() {
         String message = describe();
         return switch (kind) {

@@ -7,19 +7,23 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How the coordinator answers gathers. A short answer goes to every rank. A long one goes to rank 0 and the first ranks
- * of the tree of {@link Relay}s, which pass it on: the coordinator sends the same number of answers to any number of
- * ranks. It keeps the last one for ranks that it has not reached, because a rank above is slow. For one thread.
+ * Decides how the coordinator answers gathers. A short answer goes to every rank. A long one goes to rank 0 and the
+ * first ranks of the tree of {@link Relay}s, which pass it on. So the number of long answers that the coordinator sends
+ * does not depend on the number of ranks. Keeps the last answer for ranks that it has not reached because a rank above
+ * them is slow. For use by one thread.
  */
 final class GatherAnswers {
 
-    /** All answers of this length together are as long as one that grows with the number of ranks. */
+    /**
+     * The maximum length of a short answer in bytes. Short answers to all ranks are together about as long as one
+     * answer that grows with the number of ranks.
+     */
     private static final int SHORT_BYTES = 256;
 
     private final int size;
-    private final Set<Integer> unrelayed = new HashSet<>(); // ranks without a connection to the rank above
-    private final Map<Integer, Integer> asked = new HashMap<>(); // how often each rank has, for the last answer
-    private long number; // of the last answer
+    private final Set<Integer> unrelayed = new HashSet<>(); // by rank: number of requests for the last answer
+    private final Map<Integer, Integer> asked = new HashMap<>(); // by rank: its requests for the last answer
+    private long number; // of the gather that was answered last
     private boolean relayed;
     private ByteBuffer frame;
 
@@ -27,7 +31,7 @@ final class GatherAnswers {
         this.size = size;
     }
 
-    /** A gather is complete. */
+    /** Makes the answer of a complete gather. */
     void answer(long ofNumber, byte[][] parts) {
         WireWriter table = new WireWriter();
         GatherTable.write(table, parts);
@@ -40,37 +44,38 @@ final class GatherAnswers {
         asked.clear();
     }
 
-    /** The last answer. */
+    /** Returns the frame of the last answer. */
     ByteBuffer frame() {
         return frame;
     }
 
-    /** Whether the coordinator sends the last answer to a rank. */
+    /** Returns true if the coordinator itself sends the last answer to a rank. */
     boolean isDirectTo(int rank) {
         return !relayed || rank <= Relay.FAN_OUT || unrelayed.contains(rank);
     }
 
-    /** The number of the last answer that other ranks pass on. */
+    /** Returns the number of the last answer if ranks pass it on, else 0. */
     long relayedNumber() {
         return relayed ? number : 0;
     }
 
     /**
-     * A rank has no connection to the rank above it.
+     * Notes that a rank has no connection to the rank above it.
      *
-     * @param last the last answer that it has got by it
-     * @return whether it misses the last answer
+     * @param last the number of the last answer that the rank has received from the rank above
+     * @return true if the rank has missed the last answer
      */
     boolean unrelayed(int rank, long last) {
         return unrelayed.add(rank) && relayed && last < number;
     }
 
     /**
-     * A rank misses the answer of a gather. Where the rank above asks too, it passes on what it gets; so the first time
-     * only shows who asks.
+     * Notes that a rank asks for the answer of a gather. The first request only shows who asks. At the second, the rank
+     * is sent the answer unless the rank above it asks too and can pass the answer on. At the third, the rank is sent
+     * the answer in any case.
      *
-     * @param last whether the rank waits no longer
-     * @return whether it is sent the last answer
+     * @param last true if the rank's time is over
+     * @return true if the rank must be sent the last answer now
      */
     boolean asks(int rank, long ofNumber, boolean last) {
         if (frame == null || ofNumber != number) {

@@ -1,50 +1,53 @@
 package io.jccl.bootstrap;
 
 /**
- * How far a rank has come in the two sequences of a communicator: the operations on memory of the host, and those on a
- * device, each numbered from 1. Where one number stands for either, those of the device have bit 62 set.
+ * The progress of a rank in the two sequences of a communicator: operations on host memory and operations on a device,
+ * each numbered from 1. In a number that may belong to either sequence, bit 62 marks the device's sequence.
  *
- * @param host the last operation that it entered on memory of the host, 0 before the first
- * @param device the same on a device, without the bit
+ * @param host the last operation on host memory that the rank entered, 0 before the first
+ * @param device the last operation on a device that the rank entered, without bit 62, 0 before the first
  */
 public record LastEntered(long host, long device) {
 
-    /** Nothing was entered. */
+    /** A rank that has entered nothing. */
     public static final LastEntered NOTHING = new LastEntered(0, 0);
 
     private static final long DEVICE = 1L << 62;
 
-    /** The number that stands for an operation on a device. */
+    /** Returns the number that stands for an operation on a device. */
     public static long onDevice(long sequence) {
         return sequence | DEVICE;
     }
 
-    /** Whether a number stands for an operation on a device. */
+    /** Returns true if a number stands for an operation on a device. */
     public static boolean isOnDevice(long sequence) {
         return (sequence & DEVICE) != 0;
     }
 
-    /** The number in its own sequence. */
+    /** Returns the number within its own sequence. */
     public static long plain(long sequence) {
         return sequence & ~DEVICE;
     }
 
-    /** The number in its own sequence, and which that is, for messages: {@code 7}, {@code 7 (device)}. */
+    /**
+     * Returns the number within its own sequence and the name of that sequence, for messages: {@code 7},
+     * {@code 7 (device)}.
+     */
     public static String text(long sequence) {
         return plain(sequence) + (isOnDevice(sequence) ? " (device)" : "");
     }
 
-    /** The last of the sequence that an operation belongs to, as a number of that sequence. */
+    /** Returns the last operation of the sequence to which an operation belongs, as a number of that sequence. */
     public long of(long sequence) {
         return isOnDevice(sequence) ? onDevice(device) : host;
     }
 
-    /** Whether all that another had entered was entered. */
+    /** Returns true if all operations were entered that another rank has entered. */
     boolean hasReached(LastEntered other) {
         return host >= other.host && device >= other.device;
     }
 
-    /** What both have entered. */
+    /** Returns the operations that both ranks have entered. */
     LastEntered min(LastEntered other) {
         return new LastEntered(Math.min(host, other.host), Math.min(device, other.device));
     }

@@ -3,9 +3,9 @@ package io.jccl.bootstrap;
 import io.jccl.RankOperation;
 
 /**
- * What one rank did at one place of its sequence.
+ * The operation of one rank at one place of its sequence.
  *
- * @param fingerprint a number that is equal on all ranks if they called the same operation; 0 if this operation is not
+ * @param fingerprint a number that is equal on all ranks if they called the same operation; 0 if the operation is not
  *     compared, as with point-to-point transfers, which differ by rank
  * @param operation the operation, for messages
  */

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
-/** One rank's side of the out-of-band network: received messages, and the calls that wait for them. */
+/** One rank's side of the out-of-band network: keeps received messages, and implements the calls that wait for them. */
 final class OutOfBandChannel implements OutOfBand {
 
     /** Sends frames. */
@@ -40,18 +40,22 @@ final class OutOfBandChannel implements OutOfBand {
     private final Output output;
     private final AtomicBoolean collective = new AtomicBoolean();
 
-    // guarded by this
+    // The fields below are guarded by this.
     private final Map<MessageKey, Deque<byte[]>> messages = new HashMap<>();
     private long number;
-    private boolean answered = true; // the last gather
-    private long sentNumber; // of a gather whose answer the coordinator has sent
-    private long sentAt; // when this rank heard so, or asked for it
+    private boolean answered = true; // true if the last gather has its answer
+    private long sentNumber; // the gather whose answer the coordinator is known to have sent
+    private long sentAt; // when this rank learned that, or last asked for the answer
     private WireReader gathered;
     private SortedSet<Integer> missing;
     private Supplier<JcclException> failure;
     private final Set<Runnable> onFailure = new HashSet<>();
 
-    /** @param bypassNanos after which time the coordinator is asked for an answer that other ranks should pass on */
+    /**
+     * Creates the channel of a rank.
+     *
+     * @param bypassNanos time after which this rank asks the coordinator for an answer that other ranks should pass on
+     */
     OutOfBandChannel(int rank, int size, long bypassNanos, Output output) {
         this.rank = rank;
         this.size = size;
@@ -83,7 +87,7 @@ final class OutOfBandChannel implements OutOfBand {
             return GatherTable.read(gather(mine, timeout.toNanos()), size);
         } catch (WireException e) {
             throw new BootstrapException(
-                    "rank=" + rank + ": the answer of a gather makes no sense: " + e.getMessage(), e);
+                    "rank=" + rank + ": the answer of a gather is invalid: " + e.getMessage(), e);
         } finally {
             collective.set(false);
         }
@@ -123,7 +127,7 @@ final class OutOfBandChannel implements OutOfBand {
         return result;
     }
 
-    /** Waits under the lock; whether the condition came true. */
+    /** Waits until a condition is true. The caller holds the lock. Returns false if the deadline passes first. */
     private boolean await(Supplier<Boolean> condition, long deadlineNanos) {
         while (!condition.get()) {
             checkHealthy();
@@ -207,7 +211,7 @@ final class OutOfBandChannel implements OutOfBand {
         notifyAll();
     }
 
-    /** The answer of a gather; the table is what is left of its body. */
+    /** Takes the answer of a gather. The rest of the frame's body is the table. */
     synchronized void onGathered(long ofNumber, WireReader table) {
         if (ofNumber == number && !answered) {
             answered = true;
@@ -216,7 +220,10 @@ final class OutOfBandChannel implements OutOfBand {
         }
     }
 
-    /** The coordinator has sent an answer that other ranks pass on. Asks for it where these take long. */
+    /**
+     * Notes that the coordinator has sent an answer that other ranks pass on. Asks the coordinator for it if they take
+     * long.
+     */
     synchronized void onSent(long ofNumber, long now) {
         if (ofNumber != number || answered) {
             return;
@@ -240,7 +247,7 @@ final class OutOfBandChannel implements OutOfBand {
         }
     }
 
-    /** From now on every call throws what the supplier gives. */
+    /** Makes every call from now on throw the supplier's exception. */
     void fail(Supplier<JcclException> cause) {
         List<Runnable> tasks;
         synchronized (this) {
@@ -254,7 +261,7 @@ final class OutOfBandChannel implements OutOfBand {
         tasks.forEach(Runnable::run);
     }
 
-    /** Runs a task when this network fails, at once if it has; the task must not wait. */
+    /** Runs a task when this network fails, or at once if it has failed. The task must not wait. */
     void whenFailed(Runnable task) {
         boolean now;
         synchronized (this) {
@@ -266,12 +273,12 @@ final class OutOfBandChannel implements OutOfBand {
         }
     }
 
-    /** Takes back {@link #whenFailed}. */
+    /** Cancels {@link #whenFailed} for a task. */
     synchronized void forget(Runnable task) {
         onFailure.remove(task);
     }
 
-    /** Waits until this network fails, or the time is over, and returns why it failed. */
+    /** Waits until this network fails, or the time-out has passed. Returns the failure, or empty after the time-out. */
     synchronized Optional<JcclException> awaitFailure(Duration timeout) {
         try {
             await(() -> false, System.nanoTime() + timeout.toNanos());

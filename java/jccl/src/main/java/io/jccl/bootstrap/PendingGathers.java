@@ -5,10 +5,16 @@ import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** The gathers in progress at the {@link CoordinatorServer}: which rank has given what. For one thread. */
+/**
+ * The gathers in progress at the {@link CoordinatorServer}, with the parts that ranks have sent so far. For use by one
+ * thread.
+ */
 final class PendingGathers {
 
-    /** More than the number that can be open when all ranks keep the order: a rank waits for one before the next. */
+    /**
+     * The maximum number of open gathers. Fewer are open if all ranks keep the order: a rank waits for one gather
+     * before the next.
+     */
     private static final int MAX_OPEN = 4;
 
     private final int size;
@@ -20,7 +26,7 @@ final class PendingGathers {
     }
 
     /**
-     * Takes a rank's part.
+     * Adds a rank's part.
      *
      * @return the parts of all ranks if this was the last one, else null
      */
@@ -30,7 +36,7 @@ final class PendingGathers {
         }
         byte[][] parts = open.computeIfAbsent(number, n -> new byte[size][]);
         if (parts[rank] != null) {
-            throw new WireException("gather=" + number + " rank=" + rank + ": came twice");
+            throw new WireException("gather=" + number + " rank=" + rank + ": this rank has already sent its part");
         }
         parts[rank] = part;
         if (counts.merge(number, 1, Integer::sum) < size) {
@@ -41,7 +47,7 @@ final class PendingGathers {
         return parts;
     }
 
-    /** The ranks that have not given their part; empty if the gather is done or has not begun. */
+    /** Returns the ranks that have not sent their part; empty if the gather is complete or has not begun. */
     SortedSet<Integer> missing(long number) {
         SortedSet<Integer> missing = new TreeSet<>();
         byte[][] parts = open.get(number);
@@ -53,7 +59,7 @@ final class PendingGathers {
         return missing;
     }
 
-    /** The ranks that any open gather waits for. */
+    /** Returns the ranks for which any open gather waits. */
     SortedSet<Integer> awaited() {
         SortedSet<Integer> awaited = new TreeSet<>();
         open.keySet().forEach(number -> awaited.addAll(missing(number)));

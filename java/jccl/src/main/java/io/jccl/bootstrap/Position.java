@@ -3,22 +3,22 @@ package io.jccl.bootstrap;
 import java.nio.ByteBuffer;
 
 /**
- * How far a rank has come, and what it has done so far: ranks that entered the same operations have the same
- * fingerprints.
+ * The progress of a rank, with fingerprints of its operations so far: ranks that entered the same operations have the
+ * same fingerprints.
  *
- * @param lastEntered the last operations that it entered
- * @param host the fingerprint of its operations on memory of the host; 0 if it is not known
- * @param device the same on a device
+ * @param lastEntered the last operations that the rank entered
+ * @param host the fingerprint of its operations on host memory; 0 if it is not known
+ * @param device the fingerprint of its operations on a device; 0 if it is not known
  */
 record Position(LastEntered lastEntered, long host, long device) {
 
-    /** The bytes of a position on the wire. */
+    /** The length of a position on the wire in bytes. */
     static final int BYTES = 4 * Long.BYTES;
 
-    /** Nothing was entered. */
+    /** The position of a rank that has entered nothing. */
     static final Position START = new Position(LastEntered.NOTHING, 0, 0);
 
-    /** Returns true if a source has not moved from here. Allocates nothing. */
+    /** Returns true if a source is still at this position. Allocates nothing. */
     boolean isOf(StatusSource source) {
         return source.hasEntered(lastEntered.host(), lastEntered.device());
     }
@@ -35,17 +35,20 @@ record Position(LastEntered lastEntered, long host, long device) {
         return source.recordAt(sequence).map(OperationRecord::fingerprint).orElse(0L);
     }
 
-    /** Whether this rank has entered all that another had entered. */
+    /** Returns true if this rank has entered all operations that another rank has entered. */
     boolean hasReached(Position other) {
         return lastEntered.hasReached(other.lastEntered);
     }
 
-    /** What is known of the sequence that an operation belongs to. */
+    /** Returns what is known of the sequence to which an operation belongs. */
     Trail trail(long sequence) {
         return new Trail(LastEntered.plain(lastEntered.of(sequence)), LastEntered.isOnDevice(sequence) ? device : host);
     }
 
-    /** An operation that this rank and another have called differently, see {@link LastEntered}; 0 if none is known. */
+    /**
+     * Returns an operation that this rank and another have called differently, see {@link LastEntered}; 0 if none is
+     * known.
+     */
     long differenceFrom(Position other) {
         if (lastEntered.host() == other.lastEntered.host() && Trail.differ(host, other.host)) {
             return lastEntered.host();
@@ -61,7 +64,7 @@ record Position(LastEntered lastEntered, long host, long device) {
         return out.i64(host).i64(device);
     }
 
-    /** Allocates nothing. */
+    /** Writes this position. Allocates nothing. */
     void write(ByteBuffer out) {
         out.putLong(lastEntered.host())
                 .putLong(lastEntered.device())
@@ -73,7 +76,7 @@ record Position(LastEntered lastEntered, long host, long device) {
         return read(in, START);
     }
 
-    /** As {@link #read(WireReader)}, but returns a position that is known where it is the same, and allocates nothing then. */
+    /** Reads a position. If it equals a position that is already known, returns that one and allocates nothing. */
     static Position read(WireReader in, Position known) {
         long hostEntered = in.i64();
         long deviceEntered = in.i64();

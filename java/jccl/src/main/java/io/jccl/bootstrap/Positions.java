@@ -10,26 +10,26 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * The last known position of each rank, and which ranks wait to leave. A rank that has sent its FIN may leave when all
- * others have come as far, so that its operations have been compared; or after a time limit. Most ranks are at the same
- * position, so what is asked of all ranks is asked of each position. For one thread.
+ * The last known position of each rank, and the ranks that wait to leave. A rank that has sent its FIN may leave when
+ * all others have come as far, so that its operations have been compared, or after a time limit. Most ranks are at the
+ * same position, so questions about all ranks are answered by a look at each position. For use by one thread.
  */
 final class Positions {
 
     private final long leaveNanos;
     private final Position[] known;
     private final boolean[] gone;
-    private final Map<Position, Integer> ranksAt = new HashMap<>(); // also of those that are gone
+    private final Map<Position, Integer> ranksAt = new HashMap<>(); // number of ranks, including those that are gone
     private final Map<Position, Integer> hereAt = new HashMap<>();
-    private final Map<Integer, Long> leavingSince = new LinkedHashMap<>(); // the longest first
-    private final List<Integer> unchecked = new ArrayList<>(); // of these, those that came since the last check
-    private LastEntered checked = LastEntered.NOTHING; // what all had reached then
+    private final Map<Integer, Long> leavingSince = new LinkedHashMap<>(); // longest wait first
+    private final List<Integer> unchecked = new ArrayList<>(); // leaving ranks that came since the last check
+    private LastEntered checked = LastEntered.NOTHING; // the operations that all ranks had entered at that check
     private Position asked = Position.START;
 
     /**
-     * Positions of ranks that have entered nothing.
+     * Creates the positions of ranks that have entered nothing.
      *
-     * @param leaveNanos how long a rank waits at most
+     * @param leaveNanos the maximum time that a rank waits to leave
      */
     Positions(int size, long leaveNanos) {
         this.leaveNanos = leaveNanos;
@@ -45,9 +45,10 @@ final class Positions {
     }
 
     /**
-     * Takes a rank's position.
+     * Notes a rank's position.
      *
-     * @return an operation that it and another have called differently, see {@link LastEntered}; 0 if none is known
+     * @return an operation that this rank and another have called differently, see {@link LastEntered}; 0 if none is
+     *     known
      */
     long note(int rank, Position position) {
         if (position == known[rank] || position.equals(known[rank])) {
@@ -76,7 +77,7 @@ final class Positions {
         counts.computeIfPresent(from, (position, ranks) -> ranks == 1 ? null : ranks - 1);
     }
 
-    /** A rank has left or failed: nobody waits for it. */
+    /** Notes that a rank has left or failed, so that no rank waits for it. */
     void gone(int rank) {
         if (!gone[rank]) {
             gone[rank] = true;
@@ -85,9 +86,9 @@ final class Positions {
     }
 
     /**
-     * A rank asks to leave.
+     * Notes that a rank asks to leave.
      *
-     * @return the ranks to ask how far they are
+     * @return the ranks that must be asked for their positions
      */
     List<Integer> leave(int rank, long now) {
         if (leavingSince.putIfAbsent(rank, now) == null) {
@@ -113,7 +114,10 @@ final class Positions {
         return leavingSince.containsKey(rank);
     }
 
-    /** Takes the ranks that may leave now: those that all others have reached, and those that have waited. */
+    /**
+     * Removes and returns the ranks that may leave now: those that all others have reached, and those whose time limit
+     * has passed. If {@code all} is true, all leaving ranks may leave.
+     */
     List<Integer> takeLeavers(long now, boolean all) {
         if (leavingSince.isEmpty()) {
             return List.of();
@@ -121,7 +125,7 @@ final class Positions {
         LastEntered slowest = hereAt.keySet().stream()
                 .map(Position::lastEntered)
                 .reduce(new LastEntered(Long.MAX_VALUE, Long.MAX_VALUE), LastEntered::min);
-        // Those that were checked before wait for the same as then.
+        // Ranks that were checked before still wait if the slowest rank has not moved since.
         Collection<Integer> candidates =
                 all || next(now) <= 0 || !slowest.equals(checked) ? leavingSince.keySet() : unchecked;
         List<Integer> leavers = candidates.stream()
@@ -136,7 +140,10 @@ final class Positions {
         return leavers;
     }
 
-    /** In how many nanoseconds a rank has waited long enough. */
+    /**
+     * Returns the nanoseconds until the time limit of a leaving rank passes; {@link Long#MAX_VALUE} if no rank is
+     * leaving.
+     */
     long next(long now) {
         return leavingSince.isEmpty()
                 ? Long.MAX_VALUE

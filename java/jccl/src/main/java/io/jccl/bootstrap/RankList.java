@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.StringJoiner;
 import java.util.TreeSet;
 
-/** Ranks as text, short however many they are. */
+/** Writes sets of ranks as text that stays short for any number of ranks. */
 public final class RankList {
 
     private static final int MAX_PARTS = 32;
 
     private RankList() {}
 
-    /** For example {@code {3,7,10-500}}; from the 33rd part on {@code and 80 more}. */
+    /** Returns for example {@code {3,7,10-500}}; after 32 parts, {@code and 80 more} replaces the rest. */
     public static String text(Collection<Integer> ranks) {
         TreeSet<Integer> left = new TreeSet<>(ranks);
         StringJoiner text = new StringJoiner(",", "{", "}");
@@ -24,7 +24,7 @@ public final class RankList {
             }
             int first = left.first();
             int last = endOfRun(left);
-            // Two in a row are no run: {2,3} is what people write.
+            // Two in a row are not a range: {2,3} is what people write.
             if (last - first >= 2) {
                 text.add(first + "-" + last);
                 left.headSet(last, true).clear();
@@ -36,7 +36,9 @@ public final class RankList {
         return text.toString();
     }
 
-    /** As the subject of a sentence: {@code rank 1}, {@code ranks 0 and 2}, {@code ranks {3,7,10-500}}. */
+    /**
+     * Returns ranks as the subject of a sentence: {@code rank 1}, {@code ranks 0 and 2}, {@code ranks {3,7,10-500}}.
+     */
     public static String subject(Collection<Integer> ranks) {
         List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
         return switch (sorted.size()) {
@@ -46,14 +48,17 @@ public final class RankList {
         };
     }
 
-    /** The missing ranks: {@code rank 1 did not join all_reduce(…) within 5 s (2 of 3 arrived)}; no time if empty. */
+    /**
+     * Returns a text that names missing ranks: {@code rank 1 did not join all_reduce(…) within 5 s (2 of 3 arrived)}.
+     * If {@code time} is empty, the text says {@code in time} instead.
+     */
     static String late(Collection<Integer> ranks, int size, String what, String time) {
         return subject(ranks) + " did not join" + (what.isEmpty() ? "" : " " + what)
                 + (time.isEmpty() ? " in time" : " within " + time) + " (" + (size - ranks.size()) + " of " + size
                 + " arrived)";
     }
 
-    /** For example {@code 5 s}, {@code 1.5 s} or {@code 250 ms}. */
+    /** Returns a time as text, for example {@code 5 s}, {@code 1.5 s} or {@code 250 ms}. */
     public static String duration(long millis) {
         return millis < 1000
                 ? millis + " ms"

@@ -8,15 +8,16 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What one rank said when the coordinator asked, or why it said nothing.
+ * The answer of one rank to an inquiry of the coordinator, or the reason why there is no answer.
  *
  * @param rank the rank
- * @param state how it answered
- * @param lastEntered the last operations it entered, none if none are known
- * @param operation what it did at the sequence number in question; empty if it never entered it or did not say
- * @param waits where its channels stand still
- * @param trail the fingerprints of its last operations in the sequence in question
- * @param network its TCP connection that stalls most; empty if none does
+ * @param state how the rank answered
+ * @param lastEntered the last operations that the rank entered; {@link LastEntered#NOTHING} if none are known
+ * @param operation the operation of the rank at the sequence number in question; empty if the rank never entered it or
+ *     did not say
+ * @param waits the places where the rank's channels wait
+ * @param trail the fingerprints of the rank's last operations in the sequence in question
+ * @param network the rank's TCP connection that stalls most; empty if none does
  */
 public record RankStatus(
         int rank,
@@ -27,13 +28,13 @@ public record RankStatus(
         Trail trail,
         String network) {
 
-    /** How a rank answered. The order of the constants is part of the wire format. */
+    /** The ways in which a rank answers. The order of the constants is part of the wire format. */
     public enum State {
-        /** It answered. */
+        /** The rank answered. */
         ANSWERED,
-        /** It did not answer in time, though its connection stands. */
+        /** The rank did not answer in time, although its connection is open. */
         SILENT,
-        /** It closed its communicator in good order; what it said then is known. */
+        /** The rank closed its communicator in good order; its last report is known. */
         DEPARTED
     }
 
@@ -42,7 +43,7 @@ public record RankStatus(
         waits = List.copyOf(waits);
     }
 
-    /** A status of a rank whose connections do not stall. */
+    /** Creates a status of a rank whose connections do not stall. */
     public RankStatus(
             int rank,
             State state,
@@ -53,7 +54,7 @@ public record RankStatus(
         this(rank, state, lastEntered, operation, waits, trail, "");
     }
 
-    /** A status that says nothing of earlier operations. */
+    /** Creates a status without earlier operations. */
     RankStatus(
             int rank,
             State state,
@@ -63,30 +64,30 @@ public record RankStatus(
         this(rank, state, lastEntered, operation, waits, Trail.NONE);
     }
 
-    /** A rank that did not answer. */
+    /** Returns the status of a rank that did not answer. */
     static RankStatus silent(int rank) {
         return new RankStatus(rank, State.SILENT, LastEntered.NOTHING, Optional.empty(), List.of());
     }
 
-    /** A rank that closed its communicator after a last operation. */
+    /** Returns the status of a rank that closed its communicator after a last operation. */
     static RankStatus departed(int rank, LastEntered lastEntered) {
         return new RankStatus(rank, State.DEPARTED, lastEntered, Optional.empty(), List.of());
     }
 
-    /** The same with, or without, the fingerprints of earlier operations. */
+    /** Returns a copy with other fingerprints of earlier operations. */
     RankStatus with(Trail other) {
         return new RankStatus(rank, state, lastEntered, operation, waits, other, network);
     }
 
-    /** The same with the TCP connection that stalls most; empty if none does. */
+    /** Returns a copy with the TCP connection that stalls most; empty if none does. */
     RankStatus withNetwork(String stalled) {
         return new RankStatus(rank, state, lastEntered, operation, waits, trail, stalled);
     }
 
     /**
-     * What a rank says of itself now.
+     * Returns the present status of a rank, as its own source describes it.
      *
-     * @param waits where its channels stand still
+     * @param waits the places where the rank's channels wait
      * @param sequence the operation in question, see {@link LastEntered}
      */
     public static RankStatus of(int rank, StatusSource source, List<ChannelWait> waits, long sequence) {
@@ -100,8 +101,8 @@ public record RankStatus(
     }
 
     /**
-     * The ranks that the others wait for in an operation. Ranks may be an operation apart: a late rank that waits for a peer
-     * itself is not to blame, unless all late ones wait.
+     * Returns the ranks for which the others wait in an operation. Ranks may be one operation apart: a late rank that
+     * itself waits for a peer is not to blame, unless all late ranks wait.
      */
     public static SortedSet<Integer> missing(List<RankStatus> rows, long sequence) {
         List<RankStatus> late =
@@ -112,12 +113,12 @@ public record RankStatus(
                 .stream().map(RankStatus::rank).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** Whether this rank, as far as is known, has not entered the operation. */
+    /** Returns true if this rank, as far as is known, has not entered the operation. */
     public boolean missed(long sequence) {
         return operation.isEmpty() && lastEntered.of(sequence) < sequence;
     }
 
-    /** One line for the rank, one for each of its waits, and one where its network stalls. */
+    /** Returns a line for the rank, a line for each of its waits, and a line for its network if that stalls. */
     String describe(long sequence) {
         long last = LastEntered.plain(lastEntered.of(sequence));
         String number = LastEntered.text(sequence);

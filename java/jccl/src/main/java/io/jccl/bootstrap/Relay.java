@@ -15,22 +15,26 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A rank's place in the tree through which long answers of gathers reach all ranks: the rank above passes them to this
- * one, and this one to the ranks below. Nothing else uses the tree, so that no failure is found later by it, and a rank
- * that loses its place is served by the coordinator. Runs on the reactor of the rank's connection to the coordinator.
+ * one, and this one to the ranks below. Only these answers use the tree. So the tree does not delay the detection of
+ * failures, and the coordinator can serve a rank that loses its place. Runs on the reactor of the rank's connection to
+ * the coordinator.
  */
 final class Relay implements Server.Service {
 
-    /** What a rank does with what comes from the rank above. Called on the reactor's thread. */
+    /** Receives the answers from the rank above. Called on the reactor's thread. */
     interface Receiver {
 
-        /** The answer of a gather. */
+        /** Receives the answer of a gather. */
         void gathered(WireReader body);
 
-        /** Nothing comes from there any more. */
+        /** Called when the rank above sends no more answers. */
         void unrelayed();
     }
 
-    /** How many ranks get an answer from each: few bytes to send for each, few steps to the last. */
+    /**
+     * The number of ranks to which each rank passes an answer. Fewer ranks mean fewer bytes to send, more ranks mean
+     * fewer steps to the last rank.
+     */
     static final int FAN_OUT = 4;
 
     private static final Logger LOG = LoggerFactory.getLogger(Relay.class);
@@ -44,10 +48,10 @@ final class Relay implements Server.Service {
     private final byte[] secret;
     private final int generation;
     private final List<FrameLink> below = new ArrayList<>();
-    private Server server; // null: no ranks below
-    private FrameLink above; // null: none
+    private Server server; // null if there are no ranks below
+    private FrameLink above; // null if there is no connection
 
-    /** A rank's place, where nobody is connected yet. */
+    /** Creates a rank's place, to which no rank is connected yet. */
     Relay(int rank, int size, Reactor reactor, byte[] secret, int generation) {
         this.rank = rank;
         this.size = size;
@@ -56,12 +60,12 @@ final class Relay implements Server.Service {
         this.generation = generation;
     }
 
-    /** Whether there are ranks that the coordinator does not serve itself. */
+    /** Returns true if there are ranks that the coordinator does not serve itself. */
     static boolean isUsed(int size) {
         return size > FAN_OUT + 1;
     }
 
-    /** The rank that passes answers to a rank. */
+    /** Returns the rank that passes answers to the given rank. */
     static int above(int rank) {
         return (rank - 1) / FAN_OUT;
     }
@@ -73,8 +77,8 @@ final class Relay implements Server.Service {
     /**
      * Listens for the ranks below until all have come.
      *
-     * @param local this host's best address; null if none is known to be better
-     * @return where, for these; empty if there are none
+     * @param local this host's best address; null if none is known to be better than the others
+     * @return the addresses at which the ranks below reach this rank; empty if there are no ranks below
      */
     byte[] listen(InetAddress local, BootstrapOptions options) {
         if (ranksBelow() == 0) {
@@ -91,7 +95,7 @@ final class Relay implements Server.Service {
         return RendezvousServer.encodeAddresses(NetworkInterfaces.withPort(candidates, server.port(), MAX_ADDRESSES));
     }
 
-    /** Reaches the rank above, if the coordinator does not serve this one anyway. Blocks. */
+    /** Connects to the rank above, unless the coordinator serves this rank itself. Blocks. */
     void connect(RankRegistration.Hello hello, byte[] addresses, Receiver receiver, long deadline) {
         if (rank <= FAN_OUT) {
             return;
@@ -153,7 +157,7 @@ final class Relay implements Server.Service {
         }
     }
 
-    /** A rank below comes. */
+    /** Admits a rank below. */
     @Override
     public void onFrame(FrameLink link, FrameType type, WireReader body) {
         if (type != FrameType.HELLO) {
@@ -182,7 +186,7 @@ final class Relay implements Server.Service {
         return TICK_NANOS;
     }
 
-    /** Passes the body of an answer to the ranks below. On the reactor's thread. */
+    /** Passes the body of an answer to the ranks below. Called on the reactor's thread. */
     void passOn(WireReader answer) {
         if (!below.isEmpty()) {
             ByteBuffer frame = FrameLink.encode(FrameType.GATHERED, answer.rest());
@@ -190,7 +194,7 @@ final class Relay implements Server.Service {
         }
     }
 
-    /** On the reactor's thread. */
+    /** Closes the connections to the ranks above and below. Called on the reactor's thread. */
     void close() {
         if (server != null) {
             server.close();

@@ -1,12 +1,12 @@
 package io.jccl.bootstrap;
 
-/** What a rank can report. The order of the constants is part of the wire format. */
+/** The kinds of problems that a rank can report. The order of the constants is part of the wire format. */
 public enum ReportKind {
     /** An operation was not finished before its deadline. */
     TIMEOUT,
     /** The data that arrived belongs to another operation. */
     MISMATCH,
-    /** An operation takes long; perhaps all is well. */
+    /** An operation takes long, but may be healthy. */
     STALLED,
     /** A connection of the data network failed although the peer seems to live. */
     TRANSPORT,

@@ -16,21 +16,21 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The TCP connections of this process whose data the kernel has sent again and again without an answer, as {@code /proc} shows
- * them: those of the bootstrap and those of native code alike. Where such a connection has carried small messages before,
- * a path that drops full-sized packets is the usual reason (an MTU black hole): no call fails, and nothing arrives.
+ * Finds the TCP connections of this process whose data the kernel has sent again and again without an answer, as
+ * {@code /proc} shows. Includes the connections of native code. If such a connection has carried small messages before,
+ * the usual reason is a path that drops full-sized packets (an MTU black hole): no call fails, and nothing arrives.
  */
 final class StalledConnections {
 
     private static final String ESTABLISHED = "01";
-    private static final String RETRANSMITS = "01"; // the timer that runs
-    private static final int MIN_REPETITIONS = 3; // a lost packet is sent again once or twice
-    private static final int MIN_BYTES = 500; // less is no full-sized packet of any path
-    private static final int MAX_LINES = 50_000; // of a host with many connections, in a tenth of a second
+    private static final String RETRANSMITS = "01"; // code of the retransmission timer
+    private static final int MIN_REPETITIONS = 3; // a lost packet is sent again only once or twice
+    private static final int MIN_BYTES = 500; // full-sized packets of any path are longer
+    private static final int MAX_LINES = 50_000; // takes a tenth of a second on a host with many connections
     private static final long MAX_AGE_NANOS = 500_000_000; // many ranks of a process are asked at once
     private static final HexFormat HEX = HexFormat.of();
 
-    private static String found; // null: nobody has looked; guarded by the class, as foundNanos
+    private static String found; // null before the first look; guarded by the class, like foundNanos
     private static long foundNanos;
 
     private record Stalled(String remote, long bytes, long repetitions) {}
@@ -43,15 +43,18 @@ final class StalledConnections {
                     + " switches one MTU, or lower that of the interface (ip link set DEVICE mtu 1400), or let ICMP \"fragmentation"
                     + " needed\" through firewalls; jccl doctor --peers tries it";
 
-    /** The end of a message of this process: the connection that stalls most, and the remedy; empty if none stalls. */
+    /**
+     * Returns text for the end of a message: the connection of this process that stalls most, and the remedy. Empty if
+     * none stalls.
+     */
     static String hint() {
         String worst = brief();
         return worst.isEmpty() ? "" : "; unacknowledged: " + worst + ". " + REMEDY;
     }
 
     /**
-     * The connection of this process that stalls most, and how many do; empty if none does. Short, because a message that is as
-     * long as a packet would stall too.
+     * Returns the connection of this process that stalls most, and the number of stalled ones; empty if none stalls.
+     * Short, because a message that is as long as a packet would stall too.
      */
     static synchronized String brief() {
         long now = System.nanoTime();
@@ -62,7 +65,11 @@ final class StalledConnections {
         return found;
     }
 
-    /** @param process the directory of a process in {@code /proc} */
+    /**
+     * Returns the connection of a process that stalls most.
+     *
+     * @param process the directory of the process in {@code /proc}
+     */
     static String brief(Path process) {
         Set<String> own = sockets(process.resolve("fd"));
         List<Stalled> stalled = new ArrayList<>();
@@ -86,7 +93,7 @@ final class StalledConnections {
                 }
             }
         } catch (IOException | DirectoryIteratorException e) {
-            return inodes; // not Linux, or no descriptor is left to look with
+            return inodes; // not Linux, or no descriptor is left to read the directory
         }
         return inodes;
     }
@@ -95,7 +102,7 @@ final class StalledConnections {
         try {
             return Files.readSymbolicLink(file).toString();
         } catch (IOException e) {
-            return ""; // closed meanwhile
+            return ""; // the descriptor was closed meanwhile
         }
     }
 
@@ -109,11 +116,14 @@ final class StalledConnections {
                 }
             }
         } catch (IOException e) {
-            return; // there is no such family
+            return; // the address family does not exist
         }
     }
 
-    /** Columns: slot, local, remote, state, queues, timer and its time, repetitions, user, probes, inode. */
+    /**
+     * Adds the connection of a row if it is stalled. Columns: slot, local, remote, state, queues, timer and its time,
+     * repetitions, user, probes, inode.
+     */
     private static void addIfStalled(String[] columns, Set<String> own, List<Stalled> stalled) {
         boolean retransmits = columns.length > 9
                 && columns[3].equals(ESTABLISHED)
@@ -129,7 +139,10 @@ final class StalledConnections {
         }
     }
 
-    /** The kernel prints an address as words of 32 bits, each in the order of the processor's bytes, here little-endian. */
+    /**
+     * Converts an address. The kernel prints it as words of 32 bits, each in the CPU's byte order, which is
+     * little-endian here.
+     */
     private static String address(String text) {
         int colon = text.indexOf(':');
         byte[] printed = HEX.parseHex(text.substring(0, colon));

@@ -2,7 +2,10 @@ package io.jccl.bootstrap;
 
 import java.util.concurrent.TimeUnit;
 
-/** Whether this process has just stood still for so long that other ranks report it as failed. For one thread. */
+/**
+ * Detects that this process has just stood still for so long that other ranks report it as failed. For use by one
+ * thread.
+ */
 final class Standstill {
 
     /** A connection lost within this time after a standstill was lost because of it. */
@@ -10,16 +13,20 @@ final class Standstill {
 
     private final long limitNanos;
     private long lastTick;
-    private long gapNanos; // the last one above the limit
+    private long gapNanos; // the last gap above the limit; 0 if there was none
     private long gapEnd;
 
-    /** @param limitNanos the heartbeat time-out */
+    /**
+     * Starts to watch the process.
+     *
+     * @param limitNanos the heartbeat time-out
+     */
     Standstill(long limitNanos, long now) {
         this.limitNanos = limitNanos;
         this.lastTick = now;
     }
 
-    /** Called regularly; returns the time since the call before. */
+    /** Called regularly. Returns the time since the previous call. */
     long tick(long now) {
         long gap = now - lastTick;
         lastTick = now;
@@ -30,14 +37,14 @@ final class Standstill {
         return gap;
     }
 
-    /** For how many milliseconds it stood still, or 0 if it has not lately. */
+    /** Returns for how many milliseconds this process stood still recently; 0 if it did not. */
     long millis(long now) {
         boolean recent = gapNanos != 0 && now - gapEnd < RECENT_NANOS;
         long gap = Math.max(now - lastTick, recent ? gapNanos : 0);
         return gap >= limitNanos ? TimeUnit.NANOSECONDS.toMillis(gap) : 0;
     }
 
-    /** The same as a text for other ranks. */
+    /** Returns a standstill as text for other ranks. */
     static String text(int rank, long millis) {
         return "rank " + rank + " stood still for " + millis + " ms, longer than the heartbeat time-out";
     }

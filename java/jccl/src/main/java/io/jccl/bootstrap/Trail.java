@@ -5,15 +5,17 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The fingerprints of a rank's last operations in one sequence. A fingerprint is that of an operation together with all
- * before it: from the first operation on that two ranks called differently, theirs differ.
+ * The fingerprints of a rank's last operations in one sequence. A fingerprint covers an operation and all operations
+ * before it. So the fingerprints of two ranks differ from the first operation on that they called differently.
  *
  * @param last the number of the last operation in its own sequence
- * @param fingerprints of the operations up to the last, in their order; 0 where it is not known
+ * @param fingerprints the fingerprints of the operations up to the last, in their order; 0 for one that is not known
  */
 public record Trail(long last, List<Long> fingerprints) {
 
-    /** The maximum number of fingerprints. Ranks that differ stop within a few operations: their slots fill up. */
+    /**
+     * The maximum number of fingerprints. Ranks that differ stop within a few operations, because their slots fill up.
+     */
     static final int MAX = 64;
 
     static final Trail NONE = new Trail(0, List.of());
@@ -23,12 +25,12 @@ public record Trail(long last, List<Long> fingerprints) {
         fingerprints = List.copyOf(fingerprints);
     }
 
-    /** Only the last operation is known. */
+    /** Creates a trail of which only the last operation is known. */
     Trail(long last, long fingerprint) {
         this(last, List.of(fingerprint));
     }
 
-    /** The trail of the sequence that an operation belongs to. */
+    /** Returns the trail of the sequence to which an operation belongs. */
     static Trail of(StatusSource source, long sequence) {
         long last = source.lastEntered().of(sequence);
         List<Long> fingerprints = new ArrayList<>();
@@ -48,7 +50,7 @@ public record Trail(long last, List<Long> fingerprints) {
         return one != 0 && other != 0 && one != other;
     }
 
-    /** The number of the first operation whose fingerprint is included. */
+    /** Returns the number of the first operation whose fingerprint is included. */
     long first() {
         return last - fingerprints.size() + 1;
     }
