@@ -14,10 +14,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 
-/** The wire format of status and failure. Reading throws {@link WireException} for bytes that cannot be right. */
+/** The wire format of statuses and failures. Methods that read throw {@link WireException} for invalid bytes. */
 public final class Codecs {
 
-    /** The maximum number of waits that a rank reports. */
+    /** The maximum number of waits in the status of a rank. */
     static final int MAX_WAITS = 64;
 
     /** The maximum number of characters of a text. */
@@ -32,12 +32,15 @@ public final class Codecs {
 
     private Codecs() {}
 
-    /** Writes a status. */
+    /** Writes the status of a rank. */
     public static void write(WireWriter out, RankStatus status) {
         write(out, status, 0);
     }
 
-    /** Other ranks are written as distances from this one, so that rows of ranks that do the same have the same bytes. */
+    /**
+     * Writes a status. The rank is written as its difference from {@code before}, and all other ranks as differences
+     * from this rank. So ranks that do the same have rows with the same bytes.
+     */
     private static void write(WireWriter out, RankStatus status, int before) {
         int rank = status.rank();
         out.i32(rank - before).u8(status.state().ordinal());
@@ -66,7 +69,7 @@ public final class Codecs {
         return constant == null ? NONE : constant.ordinal();
     }
 
-    /** Reads a status of a rank of {@code size}. */
+    /** Reads the status of a rank in a communicator of {@code size} ranks. */
     public static RankStatus readStatus(WireReader in, int size) {
         return readStatus(in, size, 0);
     }
@@ -87,7 +90,7 @@ public final class Codecs {
         return new RankStatus(rank, state, lastEntered, operation, waits, Trail.read(in), in.text(MAX_NETWORK));
     }
 
-    /** A rank that was written as the distance from another. */
+    /** Reads a rank that was written as its difference from another. */
     private static int readRank(WireReader in, String name, int from, int min, int size) {
         return from + in.i32In(name + " from " + from, min - from, size - 1 - from);
     }
@@ -115,7 +118,10 @@ public final class Codecs {
                 fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root));
     }
 
-    /** Every rank gets the rows of all, so those that are alike are written once, as in {@link GatherTable}. */
+    /**
+     * Encodes a failure. Every rank receives the rows of all ranks, so equal rows are written once, as in
+     * {@link GatherTable}.
+     */
     static byte[] encode(FailureReport report) {
         WireWriter out = head(report).text(report.text(), MAX_TEXT);
         byte[][] rows = new byte[report.rows().size()][];
@@ -131,13 +137,13 @@ public final class Codecs {
         return out.toBytes();
     }
 
-    /** The bytes of a failure of kind ABORTED, which no report led to, before its text. */
+    /** Returns the bytes before the text of a failure of kind ABORTED that no rank has reported. */
     static byte[] abortedBeforeText() {
         return head(FailureReport.gone(FailureReport.Kind.ABORTED, Set.of(), 0, ""))
                 .toBytes();
     }
 
-    /** The bytes of a failure behind its text if there are no rows. */
+    /** Returns the bytes after the text of a failure without rows. */
     static byte[] noRows() {
         return new WireWriter().i32(0).toBytes();
     }

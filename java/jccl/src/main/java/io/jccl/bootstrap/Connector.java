@@ -24,37 +24,42 @@ import java.util.stream.Collectors;
 
 /**
  * Connects a rank to a {@link Server}: tries the server's addresses in turn until one of them answers and proves the
- * secret, or the time is up; then the error shows the outcome of every address. For one thread, which may be
+ * secret. If time runs out, the exception shows the outcome of every address. For use by one thread, which may be
  * interrupted.
  */
 final class Connector {
 
-    /** The address of a server; may change while a rank connects. */
+    /** Locates a server, whose addresses may change while a rank connects. */
     @FunctionalInterface
     interface Target {
 
         /**
-         * The server's addresses, best first, and the secret.
+         * Returns the server's addresses, best first, and the secret.
          *
-         * @throws IOException if they are not known yet
+         * @throws IOException if the addresses are not known yet
          */
         ServerAddress locate() throws IOException;
     }
 
-    /** A server's addresses and secret. */
+    /** The addresses of a server and its secret. */
     record ServerAddress(List<InetSocketAddress> addresses, byte[] secret) {}
 
-    /** What it means that all of a server's addresses refuse a connection. */
+    /** The conclusion from refused connections at a server's addresses. */
     enum IfRefused {
-        /** The server may open later. */
+        /** None: the server may open later. */
         NOT_OPEN_YET,
-        /** The server was open, in rank 0, which has ended, if a witness says so or there is none. */
+        /**
+         * Rank 0, in whose process the server was open, has ended, provided that the refusal is proof, that a witness
+         * confirms it, or that there is no witness.
+         */
         RANK_ZERO_ENDED,
-        /** The server was open, and has ended, if the refusal is one of its own network stack. */
+        /**
+         * The server has ended, provided that the refusal is proof: that it comes from the server's own network stack.
+         */
         SERVER_ENDED
     }
 
-    /** Knows more of the server than a refusal says. */
+    /** Knows whether the server's process has ended from another source than refused connections. */
     @FunctionalInterface
     interface Witness {
 
@@ -66,14 +71,17 @@ final class Connector {
         boolean hasEnded();
     }
 
-    /** Where a connection helps but is not needed, addresses that answer nothing are given up after this time. */
+    /** Time after which a relay connection, which helps but is not needed, is given up if no address answers. */
     private static final long MAX_UNANSWERED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int MAX_REFUSALS = 5;
     private static final int MAX_DEAD_ROUNDS = 3;
 
-    /** Half a second, with the pauses between them. */
+    /**
+     * The number of rounds in a row that may exhaust a resource of this process or host before the connector gives up.
+     * With the pauses between them they take half a second.
+     */
     private static final int MAX_EXHAUSTED_ROUNDS = 6;
 
     private static final long MIN_BACKOFF_MILLIS = 10;
@@ -89,21 +97,22 @@ final class Connector {
     private final Map<String, String> outcomes = new LinkedHashMap<>();
     private int refusals;
     private int refusedProofs;
-    private int deadRounds; // in a row
-    private int exhaustedRounds; // in a row in which something here was used up
-    private boolean exhausted; // in this round
-    private boolean answered; // an address, in this round
-    private boolean asked; // an address that leads to the server's host, in this round
-    private NetworkStack.Evidence refusedFirst = NetworkStack.Evidence.NONE; // by the first such address
-    private Witness witness; // null: none
+    private int deadRounds; // dead rounds in a row
+    private int exhaustedRounds; // rounds in a row in which a resource of this process or host was exhausted
+    private boolean exhausted; // true if a resource was exhausted in this round
+    private boolean answered; // true if an address accepted a connection in this round
+    private boolean asked; // true if an address that leads to the server's host was tried in this round
+    private NetworkStack.Evidence refusedFirst = NetworkStack.Evidence.NONE; // of the first address of that host
+    private Witness witness; // null if there is none
 
     /**
-     * A connector.
+     * Creates a connector.
      *
      * @param who this rank, for messages
-     * @param retriesRefusals whether another server may have the address for now, so that a refusal is retried
-     * @param ifRefused what it means that nobody listens there
-     * @param generation of the group
+     * @param retriesRefusals true to try again after a refused proof, because another server may use the address for a
+     *     while
+     * @param ifRefused the conclusion if nobody listens at the server's addresses
+     * @param generation the generation of the group
      */
     Connector(Handshake.Purpose purpose, String who, boolean retriesRefusals, IfRefused ifRefused, int generation) {
         this.purpose = purpose;
@@ -113,7 +122,7 @@ final class Connector {
         this.generation = generation;
     }
 
-    /** Believes refusals that are no proof only if a witness says the same. */
+    /** Sets a witness that must confirm each refusal that is not proof. */
     Connector withWitness(Witness of) {
         witness = of;
         return this;
@@ -123,7 +132,7 @@ final class Connector {
      * Connects by a deadline of {@link System#nanoTime}.
      *
      * @throws BootstrapException if the server refuses this rank, or has ended
-     * @throws PeerFailedException if rank 0, where the server was, has ended
+     * @throws PeerFailedException if rank 0, whose process had the server, has ended
      * @throws CommunicationTimeoutException if the server was not reached in time
      * @throws InterruptedCommunicationException if this thread is interrupted
      */
@@ -209,8 +218,8 @@ final class Connector {
     }
 
     /**
-     * One attempt at each address. A round is dead if the best address that leads to the server's host refuses, and no
-     * other answers.
+     * Tries each address once. Returns null if none led to a connection. A round is dead if the best address that leads
+     * to the server's host refuses and no other address accepts a connection.
      */
     private FrameStream round(Target target, long connectMillis, long deadlineNanos) {
         ServerAddress server;
@@ -236,14 +245,14 @@ final class Connector {
                 return stream;
             }
         }
-        if (asked) { // with no time left, none is
+        if (asked) { // false if no address of the server's host was tried
             deadRounds = refusedFirst != NetworkStack.Evidence.NONE && !answered ? deadRounds + 1 : 0;
         }
         exhaustedRounds = exhausted ? exhaustedRounds + 1 : 0;
         return null;
     }
 
-    /** One attempt at an address; null if it failed, which {@link #table} shows. */
+    /** Tries one address. Returns null if the attempt failed; {@link #table} shows why. */
     FrameStream attempt(InetSocketAddress address, byte[] secret, long connectMillis, long handshakeEnd) {
         String step = "connect";
         SocketChannel channel = null;
@@ -276,7 +285,8 @@ final class Connector {
             exhausted |= ResourceLimits.isReached(e);
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
             refusedProofs += refused ? 1 : 0;
-            refusals += refused || refusals > 0 ? 1 : 0; // a server that refused this rank and is gone never admits it
+            // After a refusal other failures count too: a server that refused this rank and is gone never admits it.
+            refusals += refused || refusals > 0 ? 1 : 0;
             outcomes.put(address.toString(), outcome(step, e, refused) + whose(address, e));
             return null;
         }
@@ -312,22 +322,22 @@ final class Connector {
         };
     }
 
-    /** Notes what an address has answered. */
+    /** Notes the answer of an address. */
     void note(Object address, String outcome) {
         outcomes.put(address.toString(), outcome);
     }
 
-    /** How many proofs of the secret were refused. */
+    /** Returns how many proofs of the secret were refused. */
     int refusedProofs() {
         return refusedProofs;
     }
 
-    /** The outcome of every address. */
+    /** Returns the last outcome of every address. */
     Map<String, String> outcomes() {
         return new LinkedHashMap<>(outcomes);
     }
 
-    /** The outcome of every address, a line for each. */
+    /** Returns the last outcome of every address, one per line. */
     String table() {
         return outcomes.entrySet().stream()
                 .map(row -> "\n  " + row.getKey() + "  " + row.getValue())

@@ -8,12 +8,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A server's shortage of what it accepts connections with, such as file descriptors of the process or host: pauses
- * between attempts, logs rarely, and knows when the shortage has lasted. For the server's thread.
+ * A server's shortage of resources that it needs to accept connections, such as file descriptors of the process or
+ * host. Pauses between attempts, logs rarely, and detects when the shortage lasts. Used by the server's thread.
  */
 public final class Exhaustion {
 
-    /** Between attempts to accept. */
+    /** The pause between attempts to accept. */
     public static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private static final Logger LOG = LoggerFactory.getLogger(Exhaustion.class);
@@ -21,25 +21,28 @@ public final class Exhaustion {
     private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    private SocketChannel spare; // or null
-    private boolean refused; // the last attempt
-    private boolean lasts; // reported
+    private SocketChannel spare; // null if there is none
+    private boolean refused; // true if the last attempt failed
+    private boolean lasts; // true once a lasting shortage was reported
     private boolean logged;
     private long sinceNanos;
     private long lastNanos;
     private long loggedNanos;
     private String why = "";
 
-    /** Keeps a descriptor with which those who wait are accepted, one after the other, to report to them that the shortage lasts. */
+    /**
+     * Reserves a descriptor. If a shortage lasts, this descriptor is used to accept waiting peers one after the other
+     * and to report the shortage to them.
+     */
     synchronized void keepSpare() {
         try {
             spare = SocketChannel.open();
         } catch (IOException e) {
-            spare = null; // nothing to spare
+            spare = null; // no descriptor is left to reserve
         }
     }
 
-    /** Gives the spare descriptor up. */
+    /** Closes the reserved descriptor. */
     synchronized void releaseSpare() {
         if (spare != null) {
             Reactor.closeQuietly(spare);
@@ -47,16 +50,16 @@ public final class Exhaustion {
         }
     }
 
-    /** Notes that accepting succeeds, or that nobody waits. */
+    /** Notes that accepting succeeds, or that no connection waits. */
     public void accepted() {
         refused = false;
     }
 
     /**
-     * Notes that accepting failed. Linux fails without a free descriptor even if nobody waits, so that one failure shows nothing
-     * yet; after the pause only a connection that waits leads to another.
+     * Notes that accepting failed. Linux fails without a free descriptor even if no connection waits, so a single
+     * failure proves nothing. After the pause, only a waiting connection leads to another attempt.
      *
-     * @return whether that has now lasted so long that it does not pass by itself; true once
+     * @return true if the shortage has now lasted so long that it will not pass by itself; only once
      */
     public boolean refused(long now, int port, Throwable cause) {
         boolean again = refused && now - lastNanos < RECENT_NANOS;
@@ -80,7 +83,7 @@ public final class Exhaustion {
         return first;
     }
 
-    /** Why accepting failed. */
+    /** Returns the reason why accepting failed. */
     String why() {
         return why;
     }

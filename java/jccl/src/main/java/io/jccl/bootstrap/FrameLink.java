@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An authenticated connection on a {@link Reactor}: frames in both directions. {@link #send} may be called by any
- * thread and never waits; all callbacks come on the reactor's thread.
+ * An authenticated connection on a {@link Reactor} that carries frames in both directions. {@link #send} may be called
+ * by any thread and never waits; all callbacks come on the reactor's thread.
  */
 final class FrameLink implements Reactor.Handler {
 
@@ -25,15 +25,15 @@ final class FrameLink implements Reactor.Handler {
     interface Owner {
 
         /**
-         * A whole frame; may throw {@link WireException}, which closes the link. Called again with the same frame after an error
-         * of the JVM, if that is harmless for the type ({@link FrameType#isRepeatable}).
+         * Receives a whole frame. May throw {@link WireException}, which closes the link. After an error of the JVM,
+         * called again with the same frame if its type permits that ({@link FrameType#isRepeatable}).
          */
         void onFrame(FrameLink link, FrameType type, WireReader body);
 
-        /** Called before each {@link #onFrame}; allocates nothing. */
+        /** Called before each {@link #onFrame}. Must allocate nothing. */
         default void onAlive(FrameLink link) {}
 
-        /** The link is closed, once; not called when the owner closed it. */
+        /** Called once when the link has closed, unless the owner closed it. */
         void onClosed(FrameLink link, String why);
     }
 
@@ -41,10 +41,10 @@ final class FrameLink implements Reactor.Handler {
     private static final int FIRST_BODY_BYTES = 64 << 10;
     private static final long MAX_QUEUED_BYTES = 512L << 20;
 
-    /** Bodies that are read without allocation: those of heartbeats. */
+    /** The longest body that is read without allocation. A heartbeat's body is shorter. */
     private static final int MAX_SHORT_BODY_BYTES = 64;
 
-    /** The longest frame for {@link #sendShort}. */
+    /** The longest frame for {@link #sendShort}, in bytes. */
     static final int MAX_SHORT_BYTES = 1024;
 
     private final Reactor reactor;
@@ -55,22 +55,22 @@ final class FrameLink implements Reactor.Handler {
     private final boolean insideHost;
     private final SelectionKey key;
     private final ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES);
-    private final ByteBuffer shortBody = ByteBuffer.allocate(MAX_SHORT_BODY_BYTES); // of a frame that may be repeated
+    private final ByteBuffer shortBody = ByteBuffer.allocate(MAX_SHORT_BODY_BYTES); // of a short, repeatable frame
     private final WireReader shortReader = WireReader.over(shortBody);
-    private byte[] body; // null: in shortBody
+    private byte[] body; // null while shortBody is used
     private int bodyLength = -1;
     private int bodyRead;
     private int maxBody = FrameType.MAX_HELLO_BYTES;
     private volatile boolean closed;
-    private boolean mayRepeat = true; // what the reactor's thread does in ready()
+    private boolean mayRepeat = true; // true if the reactor may call ready() again after an error of the JVM
 
     private final Queue<ByteBuffer> queue =
-            new ConcurrentLinkedQueue<>(); // whole again if memory for an entry is missing
-    private final ByteBuffer rest = ByteBuffer.allocate(MAX_SHORT_BYTES).limit(0); // of a short frame; before the queue
-    private long queuedBytes; // guarded by the queue, as the two above and the next
+            new ConcurrentLinkedQueue<>(); // stays intact if there is no memory for an entry
+    private final ByteBuffer rest = ByteBuffer.allocate(MAX_SHORT_BYTES).limit(0); // the unsent end of a short frame
+    private long queuedBytes; // guarded by the queue, like the two fields above and the one below
     private boolean closeWhenSent;
 
-    /** Takes over a non-blocking channel; on the reactor's thread or before it starts. */
+    /** Takes over a non-blocking channel. Called on the reactor's thread, or before it starts. */
     FrameLink(Reactor reactor, SocketChannel channel, Owner owner) throws IOException {
         this.reactor = reactor;
         this.channel = channel;
@@ -79,26 +79,29 @@ final class FrameLink implements Reactor.Handler {
         this.localAddress = channel.socket().getLocalAddress();
         this.insideHost = localAddress.isLoopbackAddress()
                 || localAddress.equals(channel.socket().getInetAddress());
-        NativeSockets.boundRepetitions(channel); // a network that comes back before the heartbeat's time-out is noticed
+        NativeSockets.boundRepetitions(channel); // to notice a network that returns before the heartbeat time-out
         this.key = reactor.register(channel, SelectionKey.OP_READ, this);
     }
 
-    /** Lets the peer send frames of any length that the protocol knows. */
+    /** Permits the peer to send frames up to the protocol's limit. */
     void allowLongFrames() {
         maxBody = FrameType.MAX_BODY_BYTES;
     }
 
-    /** The address of the other end, for messages. */
+    /** Returns the address of the other end, for messages. */
     String remote() {
         return remote;
     }
 
-    /** The address of this end. */
+    /** Returns the address of this end. */
     InetAddress localAddress() {
         return localAddress;
     }
 
-    /** Returns true if the peer is on this host, so that the address says nothing about how other hosts reach it. */
+    /**
+     * Returns true if the peer is on this host. Then {@link #localAddress} does not show how other hosts reach this
+     * host.
+     */
     boolean isInsideHost() {
         return insideHost;
     }
@@ -107,7 +110,7 @@ final class FrameLink implements Reactor.Handler {
         send(encode(type, content.toBytes()));
     }
 
-    /** The bytes of a frame, which several links may send. */
+    /** Returns the bytes of a frame, which several links may send. */
     static ByteBuffer encode(FrameType type, byte[] content) {
         ByteBuffer frame = ByteBuffer.allocate(FrameType.HEADER_BYTES + content.length);
         return frame.putInt(content.length)
@@ -116,7 +119,7 @@ final class FrameLink implements Reactor.Handler {
                 .flip();
     }
 
-    /** Queues a frame made by {@link #encode}; it is not changed. */
+    /** Queues a frame made by {@link #encode}. Does not change the buffer. */
     void send(ByteBuffer frame) {
         Exception failure = null;
         synchronized (queue) {
@@ -130,7 +133,7 @@ final class FrameLink implements Reactor.Handler {
                 queue.add(frame.duplicate());
                 queuedBytes += frame.remaining();
                 if (!isFirst) {
-                    return; // a writer is active or the reactor waits for space in the socket
+                    return; // the reactor already waits for space in the socket
                 }
                 try {
                     if (!writeQueued()) {
@@ -171,10 +174,10 @@ final class FrameLink implements Reactor.Handler {
     }
 
     /**
-     * Sends a short frame from a direct buffer and allocates nothing; on the reactor's thread. The caller may use the buffer
-     * again.
+     * Sends a short frame from a direct buffer and allocates nothing. Called on the reactor's thread. The caller may
+     * reuse the buffer afterwards.
      *
-     * @return false if earlier frames wait to be sent, so that this one was not sent
+     * @return false if the frame was not sent because earlier frames wait to be sent
      */
     boolean sendShort(ByteBuffer frame) {
         try {
@@ -197,7 +200,10 @@ final class FrameLink implements Reactor.Handler {
         return true;
     }
 
-    /** On any thread; allocates nothing, so that what is queued is sent. */
+    /**
+     * Makes the reactor send the queued frames. May be called by any thread. Allocates nothing, so that frames are sent
+     * even if the heap is full.
+     */
     private void requestWrite() {
         try {
             key.interestOpsOr(SelectionKey.OP_WRITE);
@@ -207,7 +213,7 @@ final class FrameLink implements Reactor.Handler {
         }
     }
 
-    /** Closes once what is queued has been sent; does not call the owner. */
+    /** Closes the link once the queued frames have been sent. Does not call the owner. */
     void closeWhenSent() {
         boolean now;
         synchronized (queue) {
@@ -282,7 +288,7 @@ final class FrameLink implements Reactor.Handler {
         boolean isRepeatable = FrameType.of(header.get(4)).isRepeatable();
         int length = FrameType.checkLength(header.getInt(0), maxBody);
         boolean isShort = isRepeatable && length <= MAX_SHORT_BODY_BYTES;
-        body = isShort ? null : new byte[Math.min(length, FIRST_BODY_BYTES)]; // first: the heap may be full
+        body = isShort ? null : new byte[Math.min(length, FIRST_BODY_BYTES)]; // first, because the heap may be full
         bodyLength = length;
         bodyRead = 0;
         return true;
@@ -334,7 +340,10 @@ final class FrameLink implements Reactor.Handler {
         return !header.hasRemaining();
     }
 
-    /** An error of the JVM is none of the connection: it stays open, for what this process has to say. */
+    /**
+     * Handles a failure of {@link #ready}. An error of the JVM is no fault of the connection, which stays open so that
+     * this process can report the error. Any other failure closes the link.
+     */
     @Override
     public void failed(Throwable cause) {
         if (cause instanceof Error) {
@@ -346,7 +355,7 @@ final class FrameLink implements Reactor.Handler {
         }
     }
 
-    /** Closes at once; does not call the owner. */
+    /** Closes the link at once. Does not call the owner. */
     void close() {
         closed = true;
         Reactor.closeQuietly(channel);

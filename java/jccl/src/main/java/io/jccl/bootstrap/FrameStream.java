@@ -17,7 +17,10 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
 
-/** A rank's side of a connection until it is admitted: blocking, every read with a deadline. For one thread. */
+/**
+ * A rank's side of a connection until the server admits the rank. Blocks; every read has a deadline. For use by one
+ * thread.
+ */
 final class FrameStream implements AutoCloseable {
 
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -59,15 +62,18 @@ final class FrameStream implements AutoCloseable {
         return bytes;
     }
 
-    /** A message. */
+    /** A frame that was read. */
     record Frame(FrameType type, WireReader body) {}
 
-    /** A frame that has begun by the deadline is read to its end, so that a late one is never cut in two. */
+    /**
+     * Reads a frame. A frame that has begun by the deadline is read to its end, so that a late frame is never cut in
+     * two.
+     */
     Frame readFrame(long deadlineNanos) throws IOException {
         return readFrame(deadlineNanos, Codecs.MAX_RANKS * 4 + Codecs.MAX_TEXT * 8);
     }
 
-    /** The same with another limit of the length. */
+    /** Reads a frame whose body is at most {@code maxLength} bytes long. */
     Frame readFrame(long deadlineNanos, int maxLength) throws IOException {
         byte[] first = read(1, deadlineNanos);
         long restNanos = Math.max(deadlineNanos, System.nanoTime() + GRACE_NANOS);
@@ -85,11 +91,11 @@ final class FrameStream implements AutoCloseable {
      *
      * @param who this rank, for messages
      * @param hello the first frame
-     * @param atRankZero whether the server is in the process of rank 0
-     * @return what the server says when all are there
+     * @param atRankZero true if the server is in the process of rank 0
+     * @return the blob that the server sends when all ranks are there
      * @throws BootstrapException if this rank is refused, or the connection breaks
      * @throws PeerFailedException if ranks left meanwhile; names them
-     * @throws CommunicationTimeoutException if not all came in time; names the ranks that did not
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks
      * @throws InterruptedCommunicationException if this thread is interrupted; the server sees this rank leave
      */
     byte[] awaitWelcome(
@@ -115,8 +121,8 @@ final class FrameStream implements AutoCloseable {
     }
 
     /**
-     * Returns true if the connection, which the server keeps until this rank leaves, is closed or broken. Waits at most a
-     * millisecond.
+     * Returns true if the connection is closed or broken; the server keeps it open until this rank leaves. Waits at
+     * most a millisecond.
      *
      * @throws JcclException the failure, if the server has sent one
      */
@@ -131,7 +137,7 @@ final class FrameStream implements AutoCloseable {
         }
     }
 
-    /** Whether the server closed the connection, or it broke. */
+    /** Returns true if {@link #awaitWelcome} failed because the connection was closed or broken. */
     boolean isBroken() {
         return broken;
     }
@@ -150,7 +156,7 @@ final class FrameStream implements AutoCloseable {
                 : new BootstrapException(text + "; look into its log", e);
     }
 
-    /** Sends the rendezvous server a FIN: this rank needs it no more. */
+    /** Sends the rendezvous server a FIN, because this rank does not need it any more. */
     void leave() {
         try {
             writeFrame(FrameType.FIN, new WireWriter());
@@ -163,7 +169,7 @@ final class FrameStream implements AutoCloseable {
         write(FrameLink.encode(type, content.toBytes()).array());
     }
 
-    /** What a server says when all are there, or the exception that it reports. */
+    /** Returns the blob of a server's welcome, or throws the failure that the server reports. */
     static byte[] welcome(String who, Frame frame, int size) {
         WireReader body = frame.body();
         switch (frame.type()) {
@@ -193,7 +199,7 @@ final class FrameStream implements AutoCloseable {
         return channel.socket().getLocalAddress();
     }
 
-    /** The channel, non-blocking; this stream must not be used any more. */
+    /** Returns the channel in non-blocking mode. This stream must not be used any more. */
     SocketChannel release() throws IOException {
         channel.socket().setSoTimeout(0);
         channel.configureBlocking(false);

@@ -1,47 +1,60 @@
 package io.jccl.bootstrap;
 
 /**
- * The messages of an authenticated connection. On the wire a frame is its body's length (4 bytes, big endian), the
- * ordinal of its type (1 byte), then the body. The order of the constants is part of the wire format.
+ * The types of frames on an authenticated connection. On the wire a frame is the length of its body (4 bytes, big
+ * endian), the ordinal of its type (1 byte), then the body. The order of the constants is part of the wire format.
  *
- * <p>{@code >} goes from a rank to the server, {@code <} from the server to a rank.
+ * <p>{@code >} marks a frame from a rank to the server, {@code <} a frame from the server to a rank.
  */
 enum FrameType {
     /**
-     * {@code >} version text, rank, size, old rank, key, blob: the first frame. Where a communicator is shrunk, the old
-     * rank is that of the communicator and the key says whom this rank excludes. At the rendezvous server, rank 0's
-     * blob holds its coordinator addresses; at the coordinator, those of the rank's {@link Relay}.
+     * {@code >} version text, rank, size, old rank, last entered operations, key, blob: the first frame. If a
+     * communicator is reformed, the old rank and the operations are those of the previous group, and the key says which
+     * ranks this rank excludes. At the rendezvous server, rank 0's blob contains the addresses of its coordinator; at
+     * the coordinator, a rank's blob contains the addresses of its {@link Relay}.
      */
     HELLO,
     /** {@code <} text: this rank is refused. */
     REFUSED,
-    /** {@code >} text: this rank's initialisation time-out, which has passed. */
+    /** {@code >} text: this rank's initialisation time-out has passed; the text is the time-out. */
     GIVE_UP,
     /** {@code <} cause, ranks to blame, text: initialisation failed. */
     FAILED,
-    /** {@code <} blob: all ranks are here. At the coordinator, the addresses of the relay above. */
+    /** {@code <} blob: all ranks are here. At the coordinator, the blob contains the addresses of the relay above. */
     WELCOME,
     /** {@code >} number, blob: this rank's part of a gather. */
     GATHER,
-    /** {@code <} number, whether the rank passes this on to those below, the {@link GatherTable}. */
+    /**
+     * {@code <} number, flag, {@link GatherTable}: the answer of a gather. The flag asks the rank to pass the frame on
+     * to the ranks below.
+     */
     GATHERED,
-    /** {@code >} number, whether the rank's time is over: asks for the answer, or the missing ranks. */
+    /**
+     * {@code >} number, flag: asks for the answer of a gather. The flag says that the rank's time is over, so that it
+     * needs the missing ranks if there is no answer.
+     */
     GATHER_LATE,
-    /** {@code <} number, ranks. */
+    /** {@code <} number, ranks: the ranks that have not sent their part of a gather. */
     GATHER_MISSING,
     /** {@code >} receiver, tag, blob; {@code <} sender, tag, blob. */
     MESSAGE,
-    /** {@code >} position; {@code <} number of the last gather whose answer ranks pass on. */
+    /** {@code >} position; {@code <} number of the last gather if ranks pass on its answer, else 0. */
     HEARTBEAT,
-    /** {@code >} position: this rank leaves in good order. Empty at the rendezvous server: no longer needed. */
+    /**
+     * {@code >} position: this rank leaves in good order. Empty at the rendezvous server: this rank does not need it
+     * any more.
+     */
     FIN,
-    /** {@code <} empty: the server has received the FIN, and closes. */
+    /** {@code <} empty: the server has received the FIN and closes the connection. */
     FIN_ACK,
-    /** {@code <} last entered sequence of rank 0: the coordinator leaves in good order. */
+    /** {@code <} last entered operations of rank 0: the coordinator leaves in good order. */
     LEFT,
-    /** {@code >} kind, sequence, milliseconds waited or 0, text. At the rendezvous server, text: why this rank leaves. */
+    /**
+     * {@code >} kind, sequence, milliseconds waited or 0, text: a problem. At the rendezvous server only text: why this
+     * rank leaves.
+     */
     REPORT,
-    /** {@code <} inquiry, sequence, whether stalled connections are asked for. */
+    /** {@code <} inquiry, sequence, flag: asks for a status. The flag asks for stalled connections too. */
     QUERY,
     /** {@code >} inquiry, status. */
     STATUS,
@@ -49,25 +62,28 @@ enum FrameType {
     FAILURE,
     /** {@code <} empty: requests a heartbeat now. */
     ASK,
-    /** {@code >} number of the last answer from the relay above, from which no more come. */
+    /**
+     * {@code >} number: the relay above sends this rank no more answers. The number is that of the last answer that
+     * came.
+     */
     UNRELAYED,
     /**
-     * {@code <} generation, rank, size, secret of the rendezvous: a process that joins has a place. Its {@code HELLO}
-     * has its preferred place as its rank, and 0 for the size; {@link #WELCOME} follows.
+     * {@code <} generation, rank, size, secret of the rendezvous, earlier groups: a process that joins has a place. Its
+     * {@code HELLO} contains its preferred place as its rank, and 0 as the size. {@link #WELCOME} follows.
      */
     ADMITTED,
-    /** {@code <} addresses: the rank that leads, where a process that joins shall ask. */
+    /** {@code <} addresses of the rank that leads, which a process that joins must ask. */
     LEADER,
-    /** {@code <} text: why a process that joins has no place now. */
+    /** {@code <} text: why there is no place for a process that joins at the moment. */
     LATER;
 
-    /** Bytes before a body. */
+    /** The number of bytes before a body. */
     static final int HEADER_BYTES = 5;
 
-    /** The longest body before a rank is admitted. */
+    /** The longest body in bytes before a rank is admitted. */
     static final int MAX_HELLO_BYTES = 4096;
 
-    /** The longest body. */
+    /** The longest body in bytes. */
     static final int MAX_BODY_BYTES = 256 << 20;
 
     private static final FrameType[] ALL = values();

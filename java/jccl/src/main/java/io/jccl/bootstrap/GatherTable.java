@@ -6,13 +6,15 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The parts of a gather as bytes. Most ranks send nearly what the rank before sends, so the table has what differs:
+ * The parts of a gather as bytes. Most ranks send nearly the same part as the previous rank, so the table contains the
+ * differences:
  *
  * <pre>
  *   ranks in a row that sent this part │ prefix │ suffix │ length │ middle
  * </pre>
  *
- * <p>A part consists of so many first bytes of the part before, the middle, and so many last bytes of the part before.
+ * <p>A part consists of the first {@code prefix} bytes of the previous part, the middle of {@code length} bytes, and
+ * the last {@code suffix} bytes of the previous part.
  */
 final class GatherTable {
 
@@ -42,9 +44,9 @@ final class GatherTable {
     }
 
     /**
-     * Reads what {@link #write} wrote.
+     * Reads a table that {@link #write} wrote.
      *
-     * @return the parts by rank; equal parts of neighbours are one array
+     * @return the parts by rank; equal parts of successive ranks are the same array
      */
     static List<byte[]> read(WireReader in, int size) {
         List<byte[]> parts = new ArrayList<>(size);

@@ -7,7 +7,7 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
- * How both ends of a connection prove that they know the secret, without showing it:
+ * The handshake by which both ends of a connection prove that they know the secret, without revealing it:
  *
  * <pre>
  *   rank   > server   greeting(12) nonceC(32)
@@ -16,44 +16,45 @@ import java.util.Arrays;
  *   server > rank     HMAC(secret, "server" | purpose | nonceC | nonceS)
  * </pre>
  *
- * <p>The rank proves first, so that an unauthenticated peer gets no proof to work on. A recorded handshake is worth
- * nothing, because both nonces are fresh. A proof for the rendezvous server does not serve for the coordinator, as its
- * purpose differs. The greeting is six letters, the version of this handshake, and the generation of the group, which
- * names the reason where an older rank is refused; nothing relies on it. Stateless; safe for use by any
- * thread.
+ * <p>The rank proves first, so that an unauthenticated peer gets no proof to work on. A recorded handshake is
+ * worthless, because both nonces are fresh. A proof for the rendezvous server is invalid at the coordinator, because
+ * their purposes differ. The greeting is six letters, the version of this handshake, and the generation of the group.
+ * The generation only serves to name the reason when an older rank is refused; nothing relies on it. Stateless; safe
+ * for use by any thread.
  */
 public final class Handshake {
 
-    /** What a connection is for. */
+    /** The purpose of a connection. */
     public enum Purpose {
-        /** Ranks meet. */
+        /** A rank registers at the rendezvous server. */
         RENDEZVOUS,
         /** A rank's control connection. */
         COORDINATOR,
-        /** Long answers of the coordinator are passed on. */
+        /** A rank passes long answers of the coordinator on to another. */
         RELAY,
-        /** A process joins a job that runs. */
+        /** A process joins a running job. */
         JOIN,
-        /** Somebody looks into the process. */
+        /** A client such as {@code jccl ps} reads the state of the process. */
         STATUS
     }
 
     /**
-     * What a server asks for.
+     * The proof that a server demands.
      *
-     * @param generation of the group, which its greeting says; {@link #ANY_GENERATION} if all may connect
+     * @param generation the generation of the group, which the server's greeting contains; {@link #ANY_GENERATION} if
+     *     peers of any generation may connect
      */
     record Key(Purpose purpose, byte[] secret, int generation) {}
 
-    /** Says a process that joins, and does not know which generation there is. */
+    /** The generation in the greeting of a peer that does not know the group's, such as a process that joins. */
     static final int ANY_GENERATION = -1;
 
     static final int VERSION = 2;
-    /** The bytes of a nonce. */
+    /** The length of a nonce in bytes. */
     public static final int NONCE_BYTES = 32;
-    /** The bytes of a proof. */
+    /** The length of a proof in bytes. */
     public static final int PROOF_BYTES = 32;
-    /** The bytes of a greeting. */
+    /** The length of a greeting with its nonce in bytes. */
     public static final int GREETING_BYTES = 12 + NONCE_BYTES;
 
     private static final byte[] MAGIC = "JCCLBS".getBytes(StandardCharsets.US_ASCII);
@@ -61,14 +62,14 @@ public final class Handshake {
 
     private Handshake() {}
 
-    /** Random bytes that nobody can guess. */
+    /** Returns random bytes that nobody can guess. */
     public static byte[] randomBytes(int n) {
         byte[] bytes = new byte[n];
         RANDOM.nextBytes(bytes);
         return bytes;
     }
 
-    /** What each side says first, where the generation does not matter. */
+    /** Returns the first message of each side, for connections whose generation does not matter. */
     public static byte[] greeting(byte[] nonce) {
         return greeting(nonce, ANY_GENERATION);
     }
@@ -83,9 +84,9 @@ public final class Handshake {
     }
 
     /**
-     * The nonce of a greeting.
+     * Returns the nonce of a greeting.
      *
-     * @throws WireException if this is no greeting, or one of another version
+     * @throws WireException if the bytes are not a greeting, or one of another version
      */
     public static byte[] nonceOf(byte[] greeting) {
         if (!Arrays.equals(greeting, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
@@ -100,9 +101,10 @@ public final class Handshake {
     }
 
     /**
-     * The nonce of a greeting of a group's generation. Each generation has its own secret: this only names the reason.
+     * Returns the nonce of a greeting, after a check of its generation. Each generation has its own secret, so the
+     * check only serves to name the reason of a refusal.
      *
-     * @throws WireException if this is no greeting, or one of another version or generation
+     * @throws WireException if the bytes are not a greeting, or one of another version or generation
      */
     static byte[] nonceOf(byte[] greeting, int generation) {
         byte[] nonce = nonceOf(greeting);
@@ -114,12 +116,12 @@ public final class Handshake {
         return nonce;
     }
 
-    /** The proof of the side that connects. */
+    /** Returns the proof of the side that connects. */
     public static byte[] rankProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
         return proof(secret, "rank", purpose, rankNonce, serverNonce);
     }
 
-    /** The proof of the side that listens. */
+    /** Returns the proof of the side that listens. */
     public static byte[] serverProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
         return proof(secret, "server", purpose, rankNonce, serverNonce);
     }
@@ -129,12 +131,12 @@ public final class Handshake {
         return HmacSha256.of(secret, label, rankNonce, serverNonce);
     }
 
-    /** A secret of 16 bytes made from another and a label. */
+    /** Derives a secret of 16 bytes from another secret and a label. */
     public static byte[] derive(byte[] key, String label) {
         return derive(key, label.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** A secret of 16 bytes made from another and a salt. */
+    /** Derives a secret of 16 bytes from another secret and a salt. */
     static byte[] derive(byte[] key, byte[] salt) {
         return Arrays.copyOf(HmacSha256.of(key, salt), 16);
     }

@@ -5,8 +5,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * HMAC (RFC 2104) with the JDK's SHA-256. The JDK's own HMAC is a part of {@code javax.crypto}, whose first use costs a new JVM
- * 30 ms of processor time.
+ * HMAC (RFC 2104) with the JDK's SHA-256. The JDK's own HMAC is part of {@code javax.crypto}, whose first use costs a
+ * new JVM 30 ms of CPU time.
  */
 final class HmacSha256 {
 

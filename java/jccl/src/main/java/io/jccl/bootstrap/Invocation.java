@@ -5,7 +5,10 @@ import io.jccl.internal.Rethrown;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A task for which another thread waits. Its end allocates nothing, so that a full heap leaves nobody waiting. */
+/**
+ * A task that runs on one thread while another waits for it. Its end allocates nothing, so that a full heap does not
+ * leave the other thread waiting.
+ */
 final class Invocation implements Runnable {
 
     private static final long LOOK_MILLIS = 100;
@@ -25,7 +28,7 @@ final class Invocation implements Runnable {
         } catch (Throwable e) {
             thrown = e;
             if (e instanceof Error error) {
-                throw error; // also concerns the thread
+                throw error; // the thread that runs the task handles it too
             }
         } finally {
             done.countDown();
@@ -33,10 +36,10 @@ final class Invocation implements Runnable {
     }
 
     /**
-     * Waits, through interrupts, until a thread has run the task.
+     * Waits until the given thread has run the task. Interrupts do not end the wait.
      *
-     * @throws RuntimeException that the task has thrown, with the stack of this caller
-     * @throws BootstrapException if the thread has ended before
+     * @throws RuntimeException the exception that the task has thrown, with the stack of this caller
+     * @throws BootstrapException if the thread has ended without running the task
      */
     void await(Thread thread) {
         boolean interrupted = false;

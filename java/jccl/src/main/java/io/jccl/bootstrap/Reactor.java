@@ -25,35 +25,41 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One daemon thread that serves channels, tasks and tickers; everything it calls, it calls on that thread, one at a
+ * One daemon thread that serves channels, tasks and tickers. All of their code is called on that thread, one call at a
  * time. {@link #execute}, {@link #invoke}, {@link #breakDown} and {@link #close} may be called by any thread.
  *
- * <p>An error of the JVM, such as a full heap, can interrupt a handler, task or ticker anywhere and leave its state half
- * updated. What can be repeated is repeated after a pause ({@link Handler#mayRepeat}). Otherwise the reactor breaks down: those
- * that use it learn of the error ({@link #onBreakDown}), and it continues to serve them. A turn without work allocates nothing.
+ * <p>An error of the JVM, such as a full heap, can interrupt a handler, task or ticker anywhere and leave its state
+ * half updated. A call that can be repeated is repeated after a pause ({@link Handler#mayRepeat}). Otherwise the
+ * reactor breaks down: it reports the error to its users ({@link #onBreakDown}) and continues to serve them. A turn
+ * without work allocates nothing.
  */
 public final class Reactor implements Closeable {
 
-    /** What a registered channel calls when it is ready. */
+    /** Serves a registered channel. */
     public interface Handler {
 
-        /** Does what the ready set of the key allows. */
+        /** Performs the operations for which the key is ready. */
         void ready(SelectionKey key) throws IOException;
 
-        /** The channel failed in {@link #ready} and must be closed. An error of the JVM may have left state half updated. */
+        /**
+         * Handles a failure of {@link #ready}, after which the channel usually must be closed. An error of the JVM may
+         * have left state half updated.
+         */
         void failed(Throwable cause);
 
-        /** Returns true if an error of the JVM in {@link #ready} changed nothing, so that it may be called again. */
+        /** Returns true if {@link #ready} may be called again because an error of the JVM in it has changed nothing. */
         default boolean mayRepeat() {
             return false;
         }
 
-        /** Returns true if {@link #ready} is to be called although nothing more comes; asked after an error of the JVM. */
+        /**
+         * Returns true if {@link #ready} must be called even if no more data comes. Asked after an error of the JVM.
+         */
         default boolean isUnfinished() {
             return false;
         }
 
-        /** Whether the channel stays open when the reactor is closed. */
+        /** Returns true if the channel stays open when the reactor is closed. */
         default boolean outlivesReactor() {
             return false;
         }
@@ -69,16 +75,16 @@ public final class Reactor implements Closeable {
     private final LongSupplier clock;
     private final List<Ticker> tickers = new ArrayList<>();
     private final LongAdder sentBytes = new LongAdder();
-    private final Consumer<SelectionKey> serving = this::serve; // made once: a turn allocates nothing
+    private final Consumer<SelectionKey> serving = this::serve; // made once, so that a turn allocates nothing
     private final ServiceThread thread;
     private volatile boolean closing;
 
     private final List<Consumer<Throwable>> onBreakDown = new ArrayList<>();
-    private int notified; // how many of these know of the breakdown
-    private volatile Throwable broken; // the error by which this broke down, or null
-    private Throwable repeated; // an error of this turn after which something is repeated, or null
+    private int notified; // number of listeners that know of the breakdown
+    private volatile Throwable broken; // the error by which the reactor broke down, or null
+    private Throwable repeated; // an error of this turn after which something must be repeated, or null
 
-    /** What is called regularly. */
+    /** A task that is called regularly. */
     public final class Ticker {
 
         private final LongUnaryOperator task;
@@ -88,17 +94,17 @@ public final class Reactor implements Closeable {
             this.task = task;
         }
 
-        /** No more calls; on the reactor's thread. */
+        /** Ends the calls. Called on the reactor's thread. */
         public void end() {
             tickers.remove(this);
         }
     }
 
     /**
-     * A thread that is not started.
+     * Creates a reactor whose thread is not started.
      *
      * @param name the thread's name
-     * @param clock nanoseconds
+     * @param clock a clock in nanoseconds
      */
     public Reactor(String name, LongSupplier clock) {
         this(name, clock, false);
@@ -119,7 +125,7 @@ public final class Reactor implements Closeable {
         return ServiceThread.repeating(name, this::turn);
     }
 
-    /** A reactor that serves all communicators of the process; see {@link SharedThreads}. */
+    /** Creates a reactor that serves all communicators of the process; see {@link SharedThreads}. */
     public static Reactor ofProcess(String name) {
         return new Reactor(name, System::nanoTime, true);
     }
@@ -134,9 +140,9 @@ public final class Reactor implements Closeable {
     }
 
     /**
-     * Adds a ticker; on this reactor's thread, or before {@link #start}.
+     * Adds a ticker. Called on this reactor's thread, or before {@link #start}.
      *
-     * @param task called with the time, returns in how many nanoseconds the next call is due
+     * @param task receives the time and returns the nanoseconds until its next call
      */
     public Ticker every(LongUnaryOperator task) {
         Ticker ticker = new Ticker(task);
@@ -144,19 +150,19 @@ public final class Reactor implements Closeable {
         return ticker;
     }
 
-    /** Registers a non-blocking channel; on this reactor's thread, or before {@link #start}. */
+    /** Registers a non-blocking channel. Called on this reactor's thread, or before {@link #start}. */
     public SelectionKey register(SelectableChannel channel, int operations, Handler handler) throws IOException {
         return channel.register(selector, operations, handler);
     }
 
-    /** Runs a task on the thread soon; never after {@link #close} has returned. */
+    /** Runs a task on the thread soon, but never after {@link #close} has returned. */
     public void execute(Runnable task) {
         tasks.add(task);
         selector.wakeup();
     }
 
     /**
-     * Runs a task on the thread and returns when it is done; on this thread before {@link #start}.
+     * Runs a task on the thread and returns when it is done. Before {@link #start}, runs it on the caller's thread.
      *
      * @throws BootstrapException if the reactor was closed before
      */
@@ -171,14 +177,15 @@ public final class Reactor implements Closeable {
     }
 
     /**
-     * Takes a listener for the error by which the reactor breaks down; on this reactor's thread, or before {@link #start}. The
-     * listener is called on the thread, at most once with success: what it throws is kept, and it is called again.
+     * Adds a listener for the error by which the reactor breaks down. Called on this reactor's thread, or before
+     * {@link #start}. The thread calls the listener; if the listener throws, the thread calls it again until it
+     * succeeds.
      */
     void onBreakDown(Consumer<Throwable> listener) {
         onBreakDown.add(listener);
     }
 
-    /** Breaks down, at the next turn at the latest. Allocates nothing. */
+    /** Breaks the reactor down, at the latest at its next turn. Allocates nothing. */
     void breakDown(Throwable error) {
         if (broken == null) {
             broken = error;
@@ -201,17 +208,17 @@ public final class Reactor implements Closeable {
         }
     }
 
-    /** Ends the wait of the thread, which then sees changes of the interest in channels. Allocates nothing. */
+    /** Wakes the thread, which then sees changes of the interest in channels. Allocates nothing. */
     void wake() {
         selector.wakeup();
     }
 
-    /** So many bytes were written to a channel. */
+    /** Counts bytes that were written to a channel. */
     void countSent(long bytes) {
         sentBytes.add(bytes);
     }
 
-    /** The bytes that were written to all channels. */
+    /** Returns the number of bytes that were written to all channels. */
     long sentBytes() {
         return sentBytes.sum();
     }
@@ -224,13 +231,13 @@ public final class Reactor implements Closeable {
         return Thread.currentThread() == thread;
     }
 
-    /** One turn; false ends the thread. */
+    /** Does one turn. Returns false to end the thread. */
     private boolean turn() throws IOException {
         if (closing) {
             closeChannels();
             return false;
         }
-        boolean again = repeated != null; // after the pause of an error
+        boolean again = repeated != null; // true in the turn after an error and its pause
         repeated = null;
         try {
             select(again);
@@ -278,7 +285,7 @@ public final class Reactor implements Closeable {
         }
     }
 
-    /** After the pause of an error of the JVM. */
+    /** Serves channels with unfinished data, in the turn after an error of the JVM. */
     private void serveUnfinished() {
         for (SelectionKey key : selector.keys()) {
             if (key.isValid() && ((Handler) key.attachment()).isUnfinished()) {
@@ -298,7 +305,7 @@ public final class Reactor implements Closeable {
             if (e instanceof Error) {
                 repeated = e;
                 if (handler.mayRepeat()) {
-                    return; // it is ready at the next turn, too, or unfinished
+                    return; // the next turn calls it again, because it is ready or unfinished
                 }
             }
             fail(handler, e);
@@ -317,7 +324,7 @@ public final class Reactor implements Closeable {
     private void tick() {
         long now = clock.getAsLong();
         for (int i = 0; i < tickers.size() && !closing; i++) {
-            Ticker ticker = tickers.get(i); // which may end itself
+            Ticker ticker = tickers.get(i); // it may end itself when called
             if (now - ticker.due >= 0) {
                 long next = 0;
                 try {
@@ -340,18 +347,18 @@ public final class Reactor implements Closeable {
         closeQuietly(selector);
     }
 
-    /** Asks for a tick at once. */
+    /** Makes all tickers due at once. */
     public void tickSoon() {
         if (onThread()) {
             for (int i = 0; i < tickers.size(); i++) {
-                tickers.get(i).due = clock.getAsLong(); // this turn ends with it
+                tickers.get(i).due = clock.getAsLong(); // at the end of this turn
             }
         } else {
             execute(this::tickSoon);
         }
     }
 
-    /** Ends the thread and closes every channel, then returns; waits two seconds at most. */
+    /** Ends the thread and closes every channel that does not outlive the reactor. Waits at most two seconds. */
     @Override
     public void close() {
         closing = true;
@@ -378,7 +385,7 @@ public final class Reactor implements Closeable {
         }
     }
 
-    /** Closes; what that throws is logged only. */
+    /** Closes a resource. An exception is only logged. */
     public static void closeQuietly(Closeable closeable) {
         try {
             closeable.close();

@@ -27,19 +27,19 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens, and turns connections that prove the secret into {@link FrameLink}s. Unauthenticated peers cost at most
- * {@value #MAX_UNAUTHENTICATED} sockets with a small buffer each, for at most five seconds, and a log line a second.
- * When there are more, the server closes the oldest once it is a second old; until then the others wait in the kernel's
- * queue, so that the server refuses none of thousands of ranks that connect at once. One thread.
+ * {@value #MAX_UNAUTHENTICATED} sockets with a small buffer each, for at most five seconds, and one log line a second.
+ * If there are more peers, the server closes the oldest once it is a second old. Until then the others wait in the
+ * kernel's queue, so that the server refuses none of thousands of ranks that connect at once. Uses one thread.
  */
 final class Server implements Closeable {
 
-    /** What runs on a server. Called on the server's thread. */
+    /** The service that a server provides. Called on the server's thread. */
     interface Service extends FrameLink.Owner {
 
-        /** Called regularly; returns in how many nanoseconds the next call is due. */
+        /** Called regularly. Returns the nanoseconds until the next call is due. */
         long onTick(long now);
 
-        /** For a second nobody could be accepted, for a reason of this process or host. Called once. */
+        /** Called once if no connection could be accepted for a second, for a reason in this process or host. */
         default void onExhausted(String why) {}
     }
 
@@ -51,10 +51,10 @@ final class Server implements Closeable {
     private static final long MIN_HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-    /** How many connections the kernel keeps until they are accepted. */
+    /** The number of connections that the kernel keeps until they are accepted. */
     static final int BACKLOG = 1024;
 
-    /** A connection that proves this key belongs to this owner. */
+    /** A key, and the owner of the connections that prove it. */
     private record Entrance(Handshake.Key key, FrameLink.Owner owner) {}
 
     private final List<Entrance> entrances = new ArrayList<>();
@@ -66,7 +66,7 @@ final class Server implements Closeable {
     private final boolean ownsReactor;
     private final Reactor.Ticker ticker;
     private final Set<UnauthenticatedPeer> unauthenticated = new LinkedHashSet<>(); // oldest first
-    private final SelectionKey accepting; // interested in nothing while no slot is free
+    private final SelectionKey accepting; // no interest while no slot is free, or in a pause
     private final Exhaustion exhaustion = new Exhaustion();
     private final UnauthenticatedPeerLog peerLog = new UnauthenticatedPeerLog(LOG::info);
     private final int port;
@@ -75,17 +75,17 @@ final class Server implements Closeable {
      * Starts to listen.
      *
      * @param address null for all addresses of this host
-     * @param port 0 for any
-     * @throws BootstrapException if the port cannot be had
+     * @param port 0 for any free port
+     * @throws BootstrapException if the port is not available
      */
     Server(Handshake.Key key, InetAddress address, int port, LongSupplier clock, Service service) {
         this(key, listening(new InetSocketAddress(address, port)), true, clock, service);
     }
 
     /**
-     * Starts to serve a non-blocking channel that listens.
+     * Starts to serve a non-blocking channel that already listens.
      *
-     * @param ownsAcceptor whether the channel is closed in the end
+     * @param ownsAcceptor true if the channel is closed with the server
      */
     Server(Handshake.Key key, ServerSocketChannel acceptor, boolean ownsAcceptor, LongSupplier clock, Service service) {
         this(
@@ -98,7 +98,10 @@ final class Server implements Closeable {
                 service);
     }
 
-    /** Serves a channel that listens by somebody else's reactor, on its thread or before it starts. */
+    /**
+     * Uses a reactor that the server does not own to serve a channel that already listens. Called on that reactor's
+     * thread, or before it starts.
+     */
     Server(Handshake.Key key, Reactor reactor, ServerSocketChannel acceptor, LongSupplier clock, Service service) {
         this(key, reactor, false, acceptor, true, clock, service);
     }
@@ -132,7 +135,7 @@ final class Server implements Closeable {
         this.ticker = reactor.every(this::tick);
     }
 
-    /** Closes what is owned, which may be null, where there can be none. */
+    /** Creates a reactor. If that fails, closes the channel that the server owns, which may be null. */
     private static Reactor newReactor(Handshake.Purpose purpose, LongSupplier clock, ServerSocketChannel owned) {
         try {
             return new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock);
@@ -145,9 +148,9 @@ final class Server implements Closeable {
     }
 
     /**
-     * A non-blocking channel that listens.
+     * Opens a non-blocking channel that listens.
      *
-     * @throws BootstrapException if the port cannot be had
+     * @throws BootstrapException if the port is not available
      */
     static ServerSocketChannel listening(InetSocketAddress local) {
         ServerSocketChannel opened = null;
@@ -166,7 +169,10 @@ final class Server implements Closeable {
         }
     }
 
-    /** Names the setting of a port only if the port is the reason and somebody chose it; the kernel chooses for port 0. */
+    /**
+     * Returns the remedy for a refused port, as the end of a message. Names the port's setting only if the port is the
+     * reason and a user chose it; the kernel chooses for port 0.
+     */
     static String remedy(InetSocketAddress local, IOException refused) {
         String choose =
                 "; choose another port for the rendezvous of this job (JCCL_RENDEZVOUS, or its launcher's setting such"
@@ -187,7 +193,7 @@ final class Server implements Closeable {
         return "; is another job using the port? ss -ltnp shows who listens" + choose;
     }
 
-    /** Takes connections for another purpose too; before {@link #start}. */
+    /** Also accepts connections for another purpose. Called before {@link #start}. */
     void alsoServe(Handshake.Key key, FrameLink.Owner owner) {
         entrances.add(new Entrance(key, owner));
     }
@@ -196,12 +202,15 @@ final class Server implements Closeable {
         reactor.start();
     }
 
-    /** Lets {@link Service#onExhausted} report to those who cannot be accepted; before {@link #start}. */
+    /**
+     * Reserves a descriptor, with which {@link Service#onExhausted} can report to peers that could otherwise not be
+     * accepted. Called before {@link #start}.
+     */
     void keepSpareDescriptor() {
         exhaustion.keepSpare();
     }
 
-    /** All have come. */
+    /** Closes the reserved descriptor. */
     void releaseSpareDescriptor() {
         exhaustion.releaseSpare();
     }
@@ -214,7 +223,10 @@ final class Server implements Closeable {
         return reactor;
     }
 
-    /** Ends the reactor; where that is somebody else's, on its thread, listens no more and keeps the links. */
+    /**
+     * Closes the reactor if this server owns it. Otherwise stops listening and keeps the links; the caller must then be
+     * on the reactor's thread.
+     */
     @Override
     public void close() {
         exhaustion.releaseSpare();
@@ -230,7 +242,7 @@ final class Server implements Closeable {
         }
     }
 
-    /** Allocates nothing where nobody connects. */
+    /** Does the regular work. Allocates nothing while nobody connects. */
     private long tick(long now) {
         if (!unauthenticated.isEmpty()) {
             sweep(now);
@@ -315,18 +327,18 @@ final class Server implements Closeable {
             if (exhaustion.refused(now, port, cause)) {
                 service.onExhausted(exhaustion.why());
             }
-            // Whoever began the handshake just now would take its end for a refusal.
+            // A peer that began the handshake just now would take a closed connection for a refusal.
             for (UnauthenticatedPeer peer : new ArrayList<>(unauthenticated)) {
                 if (now - peer.since >= MIN_HANDSHAKE_NANOS) {
                     peer.drop("accept failed: " + Causes.describe(cause));
                 }
             }
             accepting.interestOps(0); // the others wait in the kernel's queue
-            reactor.tickSoon(); // which ends the pause in time
+            reactor.tickSoon(); // so that a tick ends the pause in time
         }
     }
 
-    /** A connection that has not proved the secret yet. Reads exactly the handshake and not a byte more. */
+    /** A connection that has not proved the secret yet. Reads exactly the bytes of the handshake and no more. */
     private final class UnauthenticatedPeer implements Reactor.Handler {
 
         private final SocketChannel channel;
@@ -378,7 +390,7 @@ final class Server implements Closeable {
             try {
                 rankNonce = Handshake.nonceOf(expected.array(), generation());
             } finally {
-                write(greeting()); // also to another version or generation, which can then name this one
+                write(greeting()); // also if version or generation differ, so that the peer can name ours
             }
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
@@ -399,7 +411,7 @@ final class Server implements Closeable {
             new FrameLink(reactor, channel, proved.owner()); // takes over the selection key
         }
 
-        /** A few bytes into an empty send buffer always fit. */
+        /** Writes a few bytes, which always fit into an empty send buffer. */
         private void write(byte[] bytes) throws IOException {
             if (channel.write(ByteBuffer.wrap(bytes)) != bytes.length) {
                 throw new IOException("its receive window is closed");

@@ -3,7 +3,10 @@ package io.jccl.bootstrap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** Logs unauthenticated peers, once a second at most, with a count of those it left out. For one thread. */
+/**
+ * Logs unauthenticated peers: at most one line a second, with the number of peers that it left out. For use by one
+ * thread.
+ */
 final class UnauthenticatedPeerLog {
 
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);

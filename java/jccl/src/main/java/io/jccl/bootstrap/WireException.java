@@ -1,11 +1,11 @@
 package io.jccl.bootstrap;
 
-/** Bytes from the wire that cannot be right. The reader names the rank that sent them. */
+/** Invalid bytes from the wire. The code that catches the exception names the rank that sent them. */
 public final class WireException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    /** Says what is wrong. */
+    /** Creates an exception whose message says what is wrong. */
     public WireException(String message) {
         super(message);
     }

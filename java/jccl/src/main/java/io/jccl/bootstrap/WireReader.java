@@ -7,16 +7,16 @@ import java.util.TreeSet;
 
 /**
  * Reads values from untrusted bytes: every length and range is checked before anything is allocated. All methods throw
- * {@link WireException} for bytes that cannot be right. For one thread.
+ * {@link WireException} for invalid bytes. For use by one thread.
  */
 public final class WireReader {
 
-    /** Of one char in UTF-8; a pair of surrogates takes four. */
+    /** The maximum number of bytes of one char in UTF-8. A pair of surrogates, which is two chars, takes four. */
     private static final int MAX_CHAR_BYTES = 3;
 
     private final ByteBuffer in;
 
-    /** Reads what is left of a buffer, whose position stays. */
+    /** Reads the remaining bytes of a buffer, whose position does not change. */
     public WireReader(ByteBuffer in) {
         this(in, false);
     }
@@ -25,7 +25,7 @@ public final class WireReader {
         this.in = isShared ? in : in.slice();
     }
 
-    /** Reads a buffer from where its position is at each call, and moves that. */
+    /** Returns a reader that reads at the position of a buffer and advances that position. */
     static WireReader over(ByteBuffer buffer) {
         return new WireReader(buffer, true);
     }
@@ -42,30 +42,30 @@ public final class WireReader {
         }
     }
 
-    /** A number from 0 to 255. */
+    /** Reads a number from 0 to 255. */
     public int u8() {
         need(1);
         return in.get() & 0xff;
     }
 
-    /** A number of 32 bits. */
+    /** Reads a number of 32 bits. */
     public int i32() {
         need(4);
         return in.getInt();
     }
 
-    /** A number of 64 bits. */
+    /** Reads a number of 64 bits. */
     public long i64() {
         need(8);
         return in.getLong();
     }
 
-    /** A floating-point number; may be none, or infinite. */
+    /** Reads a floating-point number, which may be NaN or infinite. */
     public double f64() {
         return Double.longBitsToDouble(i64());
     }
 
-    /** A number from {@code min} to {@code max}, both included. */
+    /** Reads a number from {@code min} to {@code max}, both included. */
     public int i32In(String name, int min, int max) {
         int value = i32();
         if (value < min || value > max) {
@@ -74,7 +74,7 @@ public final class WireReader {
         return value;
     }
 
-    /** A number of {@link WireWriter#count} from {@code min} to {@code max}, both included. */
+    /** Reads a number that {@link WireWriter#count} wrote, from {@code min} to {@code max}, both included. */
     public int countIn(String name, int min, int max) {
         long value = 0;
         int next = 0x80;
@@ -88,7 +88,7 @@ public final class WireReader {
         return (int) value;
     }
 
-    /** A constant of an enum, or null for 255. */
+    /** Reads a constant of an enum. Returns null for 255. */
     public <E extends Enum<E>> E constantOrNull(Class<E> type) {
         int ordinal = u8();
         E[] constants = type.getEnumConstants();
@@ -101,7 +101,7 @@ public final class WireReader {
         return constants[ordinal];
     }
 
-    /** A constant of an enum. */
+    /** Reads a constant of an enum. */
     public <E extends Enum<E>> E constant(Class<E> type) {
         E value = constantOrNull(type);
         if (value == null) {
@@ -110,7 +110,7 @@ public final class WireReader {
         return value;
     }
 
-    /** A truth value. */
+    /** Reads a boolean. */
     public boolean flag() {
         int value = u8();
         if (value > 1) {
@@ -119,7 +119,7 @@ public final class WireReader {
         return value == 1;
     }
 
-    /** So many bytes. */
+    /** Reads the given number of bytes. */
     public byte[] raw(int bytes) {
         need(bytes);
         byte[] value = new byte[bytes];
@@ -127,18 +127,18 @@ public final class WireReader {
         return value;
     }
 
-    /** So many bytes, into an array from a place on. */
+    /** Reads the given number of bytes into an array, beginning at index {@code at}. */
     void raw(byte[] to, int at, int bytes) {
         need(bytes);
         in.get(to, at, bytes);
     }
 
-    /** Bytes with their length before them. */
+    /** Reads bytes that follow their length. */
     public byte[] blob(int maxBytes) {
         return raw(i32In("length", 0, maxBytes));
     }
 
-    /** Text of {@link WireWriter#text}. */
+    /** Reads text that {@link WireWriter#text} wrote. */
     public String text(int maxChars) {
         String text = new String(blob(maxChars * MAX_CHAR_BYTES), StandardCharsets.UTF_8);
         if (text.length() > maxChars) {
@@ -147,7 +147,7 @@ public final class WireReader {
         return text;
     }
 
-    /** Ranks below {@code size}. */
+    /** Reads ranks below {@code size}. */
     public SortedSet<Integer> ranks(int size) {
         int n = i32In("ranks", 0, size);
         need((int) Math.min(Integer.MAX_VALUE, n * 4L));
@@ -158,24 +158,24 @@ public final class WireReader {
         return ranks;
     }
 
-    /** Another reader of what is left. */
+    /** Returns another reader of the remaining bytes. */
     WireReader copy() {
         return new WireReader(in);
     }
 
-    /** What is left, which stays. */
+    /** Returns the remaining bytes, which stay unread. */
     byte[] rest() {
         byte[] rest = new byte[in.remaining()];
         in.get(in.position(), rest);
         return rest;
     }
 
-    /** How many bytes are left. */
+    /** Returns the number of remaining bytes. */
     public int remaining() {
         return in.remaining();
     }
 
-    /** Checks that nothing is left over. */
+    /** Checks that no bytes remain. */
     public void end() {
         if (in.hasRemaining()) {
             throw new WireException("a message is too long: remaining=" + in.remaining() + " bytes nobody expects");
