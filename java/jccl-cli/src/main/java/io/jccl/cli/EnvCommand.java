@@ -19,17 +19,17 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code jccl env}. */
+/** The subcommand {@code jccl env}. */
 @Command(
         name = "env",
         description = {
-            "Lists every setting: its value here and now, where that came from, and what it does.",
+            "Lists every setting with its current value, the source of that value, and its meaning.",
             "",
-            "Settings come from the environment as JCCL_X, else as NCCL_X where the meaning is the same, else from system "
-                    + "properties of the same name.",
+            "A setting comes from the environment variable JCCL_X, else from NCCL_X if the meaning is the same, else "
+                    + "from the system property of the same name.",
             ""
         },
-        footer = {"", "docs/environment.md has the same list with all that is allowed."},
+        footer = {"", "docs/environment.md lists all settings with the values that are allowed."},
         sortOptions = false)
 final class EnvCommand implements Callable<Integer> {
 
@@ -111,13 +111,13 @@ final class EnvCommand implements Callable<Integer> {
         json.writeEndObject();
     }
 
-    /** Numbers and booleans as such, what is not set as null, and everything else as people write it. */
+    /** Writes a number or boolean as such, an unset value as null, and any other value in its readable form. */
     private static void writeValue(JsonGenerator json, Object value, String text) throws IOException {
         Object plain = value instanceof Optional<?> optional ? optional.orElse(null) : value;
         json.writeFieldName("value");
         if (plain == null || text.isEmpty()) {
             json.writeNull();
-        } else if (plain instanceof Number number && !(plain instanceof BigInteger)) { // which is a set of processors
+        } else if (plain instanceof Number number && !(plain instanceof BigInteger)) { // CPU sets are BigIntegers
             json.writeNumber(number.longValue());
         } else if (plain instanceof Boolean flag) {
             json.writeBoolean(flag);

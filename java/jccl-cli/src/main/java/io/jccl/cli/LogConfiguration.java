@@ -12,21 +12,21 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Configures logback without a file, which is faster: everything goes to standard error, from the level that
- * {@code --log-level} or JCCL_DEBUG names. Found by logback through ServiceLoader.
+ * Configures logback without a configuration file, which is faster: all messages from the level of {@code --log-level}
+ * or JCCL_DEBUG on go to standard error. Logback finds this class through ServiceLoader.
  */
 public final class LogConfiguration extends ContextAwareBase implements Configurator {
 
-    /** The system property that carries the level. */
+    /** Name of the system property that holds the level. */
     static final String LEVEL = "jccl.log.level";
 
     private static final List<String> LEVELS = List.of("error", "warn", "info", "debug", "trace");
 
-    /** Made by logback. */
+    /** Called by logback. */
     public LogConfiguration() {}
 
     /**
-     * Checks the name of a level.
+     * Returns the name of a level in lower case.
      *
      * @throws IllegalArgumentException if there is no such level
      */
@@ -38,7 +38,7 @@ public final class LogConfiguration extends ContextAwareBase implements Configur
         return name;
     }
 
-    /** Whether stack traces are wanted. */
+    /** Returns true if errors are to be printed with stack traces. */
     static boolean isDebug() {
         return LEVELS.indexOf(level()) >= LEVELS.indexOf("debug");
     }
@@ -49,7 +49,7 @@ public final class LogConfiguration extends ContextAwareBase implements Configur
             return property;
         }
         String setting = System.getenv().getOrDefault("JCCL_DEBUG", "warn").toLowerCase(Locale.ROOT);
-        return LEVELS.contains(setting) ? setting : "warn"; // a bad value is reported by the registry of settings
+        return LEVELS.contains(setting) ? setting : "warn"; // the registry of settings reports a bad value
     }
 
     @Override

@@ -58,9 +58,8 @@ public final class Main {
             paramLabel = "LEVEL",
             scope = ScopeType.INHERIT,
             converter = LogLevel.class,
-            description =
-                    "what is logged on standard error: error, warn, info, debug or trace (default: as JCCL_DEBUG says, "
-                            + "else warn)")
+            description = "least level of messages on standard error: error, warn, info, debug or trace "
+                    + "(default: JCCL_DEBUG, else warn)")
     private void setLogLevel(String level) {
         if (level != null) { // null when picocli resets options that are not given
             System.setProperty(LogConfiguration.LEVEL, level);
@@ -100,10 +99,11 @@ public final class Main {
     public static void main(String[] arguments) {
         System.setOut(utf8(FileDescriptor.out));
         System.setErr(utf8(FileDescriptor.err));
-        Locale.setDefault(Locale.ROOT); // programs read the numbers as well
+        Locale.setDefault(Locale.ROOT); // programs also read the numbers
         int status = execute(arguments);
         if (System.out.checkError()) {
-            if (!Terminal.isPipe(Terminal.Stream.OUT)) { // whose reader ended, as head does when it has seen enough
+            // A pipe whose reader has ended, such as head, needs no message.
+            if (!Terminal.isPipe(Terminal.Stream.OUT)) {
                 System.err.println(whoAmI("jccl") + ": standard output cannot be written: no space is left");
             }
             status = Math.max(status, ExitCode.FAILURE);
@@ -112,7 +112,7 @@ public final class Main {
         System.exit(status);
     }
 
-    /** Whatever the charset of the locale is: an SVG names its own. */
+    /** Returns a UTF-8 stream whatever the locale's charset is, because an SVG declares its own charset. */
     private static PrintStream utf8(FileDescriptor file) {
         return new PrintStream(new BufferedOutputStream(new FileOutputStream(file)), true, StandardCharsets.UTF_8);
     }
@@ -120,7 +120,7 @@ public final class Main {
     private static int execute(String[] arguments) {
         try {
             return commandLine().execute(arguments);
-        } catch (Error e) { // a native library or a class that cannot be loaded, memory that is not there
+        } catch (Error e) { // for example a class or native library that cannot be loaded, or out of memory
             System.err.println(whoAmI("jccl") + ": " + described(e));
             if (LogConfiguration.isDebug()) {
                 e.printStackTrace();
@@ -129,19 +129,22 @@ public final class Main {
         }
     }
 
-    /** The text of an exception, with the name of its class in front where that is one of JCCL's, which pages explain. */
+    /**
+     * Returns the text of an exception, with the name of its class in front if it is one of JCCL's, which pages
+     * explain.
+     */
     private static String described(Throwable thrown) {
         String name = thrown instanceof JcclException ? thrown.getClass().getSimpleName() + ": " : "";
         return name + Causes.describe(thrown);
     }
 
-    /** The name of a command, and the rank of this process if it is one. */
+    /** Returns the name of a command, followed by the rank of this process if it is one. */
     private static String whoAmI(String command) {
         String rank = System.getenv("JCCL_RANK");
         return rank == null ? command : command + ": rank " + rank;
     }
 
-    /** The command line, ready to execute. */
+    /** Returns the command line, ready to execute. */
     static CommandLine commandLine() {
         CommandLine line = new CommandLine(new Main());
         line.getSubcommands().values().forEach(Main::addHelp);
@@ -157,7 +160,10 @@ public final class Main {
         return line;
     }
 
-    /** An inherited option would clash with the one that picocli's own commands have. */
+    /**
+     * Adds {@code --help} to a subcommand without it. An inherited option would clash with that of picocli's own
+     * commands.
+     */
     private static void addHelp(CommandLine subcommand) {
         CommandSpec spec = subcommand.getCommandSpec();
         if (spec.findOption(HELP) == null) {

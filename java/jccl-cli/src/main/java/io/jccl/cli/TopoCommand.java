@@ -26,12 +26,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code jccl topo}. */
+/** The subcommand {@code jccl topo}. */
 @Command(
         name = "topo",
         description = {
             "Shows this host, or one described by a file, as JCCL sees it: nodes, links, paths, channels, the plan over "
-                    + "several such hosts, and what is chosen for each size.",
+                    + "several such hosts, and the algorithm and protocol for each size.",
             ""
         },
         sortOptions = false)
@@ -46,8 +46,8 @@ final class TopoCommand implements Callable<Integer> {
             names = "--file",
             paramLabel = "TOPO.xml",
             description = {
-                "a description instead of this host",
-                "given several times: the plan over these hosts, which need not be alike, in this order"
+                "describe the host in this file instead of this one",
+                "if given several times: plan over these hosts, which may differ, in this order"
             })
     private List<Path> files = List.of();
 
@@ -55,23 +55,23 @@ final class TopoCommand implements Callable<Integer> {
             names = {"-n", "--ranks"},
             paramLabel = "N",
             defaultValue = "0",
-            description = "ranks on this host (default: as many as there are cores)")
+            description = "number of ranks on this host (default: the number of cores)")
     private int ranks;
 
     @Option(
             names = "--machines",
             paramLabel = "N",
-            description = "the plan for N such hosts (default: as many as there are files, or 1)")
+            description = "plan for N such hosts (default: the number of files, or 1)")
     private Integer hosts;
 
-    @Option(names = "--local-only", description = "networks play no part")
+    @Option(names = "--local-only", description = "ignore networks")
     private boolean localOnly;
 
     @Option(
             names = "--format",
             paramLabel = "FORMAT",
             defaultValue = "text",
-            description = "text, json, xml, svg, or graph: the channels as JCCL_GRAPH_FILE reads them "
+            description = "text, json, xml, svg, or graph, which is the channels in the format of JCCL_GRAPH_FILE "
                     + "(default: ${DEFAULT-VALUE})")
     private String format;
 
@@ -81,7 +81,7 @@ final class TopoCommand implements Callable<Integer> {
     @Option(
             names = "--rank",
             paramLabel = "R",
-            description = "with json: of paths and plan only what concerns this rank of all hosts")
+            description = "with json: print only the paths and the plan of this rank, numbered over all hosts")
     private Integer rank;
 
     private TopoCommand() {}
@@ -160,7 +160,7 @@ final class TopoCommand implements Callable<Integer> {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    /** One for each file; one if there is none. */
+    /** Returns a request for each file, or one for this host if there is no file. */
     private List<TopologyReporter.Request> requests() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
         PlanningOptions options = PlanningOptions.of(settings, HostCosts.of(settings));

@@ -5,7 +5,10 @@ import io.jccl.nativelib.NativeLoader;
 import java.util.stream.Collectors;
 import picocli.CommandLine.IVersionProvider;
 
-/** What {@code jccl --version} prints: the version that the build wrote into the jar, the natives in it, and the Java. */
+/**
+ * Prints {@code jccl --version}: the version that the build wrote into the jar, the native libraries in it, and the
+ * Java version.
+ */
 final class Version implements IVersionProvider {
 
     @Override

@@ -1,2 +1,2 @@
-/** The {@code jccl} command: measuring, launching and questioning JCCL from a shell. */
+/** The {@code jccl} command: measures JCCL, launches ranks and inspects running jobs from a shell. */
 package io.jccl.cli;

@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** The version that the build wrote into the jar of the command. */
+/** Reads the version that the build wrote into the jar of the command. */
 public final class BuildVersion {
 
     private static final String RESOURCE = "/io/jccl/cli/version.properties";
@@ -13,9 +13,9 @@ public final class BuildVersion {
     private BuildVersion() {}
 
     /**
-     * The version, for example {@code 1.2.0}.
+     * Returns the version, for example {@code 1.2.0}.
      *
-     * @throws IllegalStateException if the build wrote none
+     * @throws IllegalStateException if the jar contains no version
      */
     public static String get() {
         Properties properties = new Properties();

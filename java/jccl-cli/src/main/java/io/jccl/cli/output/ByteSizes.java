@@ -4,7 +4,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Sizes in bytes as people write them: {@code 8}, {@code 64K}, {@code 1.5M}, {@code 2G}; suffixes are powers of 1024. */
+/** Reads and writes sizes in bytes such as {@code 8}, {@code 64K} or {@code 1.5M}; suffixes are powers of 1024. */
 public final class ByteSizes {
 
     private static final Pattern SIZE =
@@ -14,9 +14,9 @@ public final class ByteSizes {
     private ByteSizes() {}
 
     /**
-     * Reads a size.
+     * Parses a size.
      *
-     * @throws IllegalArgumentException if the text is no size, or not a whole number of bytes
+     * @throws IllegalArgumentException if the text is not a size, or not a whole number of bytes
      */
     public static long parse(String text) {
         Matcher matcher = SIZE.matcher(text.trim());
@@ -36,7 +36,7 @@ public final class ByteSizes {
         return (long) bytes;
     }
 
-    /** Writes a size in the largest unit that keeps it readable, for example {@code 64 MiB} or {@code 1.5 GiB}. */
+    /** Formats a size in the largest unit that keeps it readable, for example {@code 64 MiB} or {@code 1.5 GiB}. */
     public static String format(long bytes) {
         double value = bytes;
         int power = 0;

@@ -1,6 +1,6 @@
 package io.jccl.cli.output;
 
-/** The few colours in use, as terminals understand them. */
+/** The colours that the command uses, with their terminal codes. */
 public enum Colour {
     /** Something failed. */
     RED(31),
@@ -20,7 +20,7 @@ public enum Colour {
     /**
      * Wraps text in this colour.
      *
-     * @param enabled whether colours are wanted; if not, the text is returned as it is
+     * @param enabled true to add the colour, false to return the text unchanged
      */
     public String paint(String text, boolean enabled) {
         return enabled ? "\u001b[" + code + "m" + text + "\u001b[0m" : text;

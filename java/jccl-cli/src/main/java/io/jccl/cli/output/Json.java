@@ -12,7 +12,7 @@ import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 
-/** Writes JSON with jackson's streaming half only, which starts several times faster than its object mapper. */
+/** Writes JSON by jackson's streaming API only, which starts several times faster than its object mapper. */
 public final class Json {
 
     private static final JsonFactory FACTORY = new JsonFactory();
@@ -26,7 +26,7 @@ public final class Json {
 
     private Json() {}
 
-    /** One value on one line, without the line's end. */
+    /** Returns one value on one line, without a line end. */
     public static String line(Body body) {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = FACTORY.createGenerator(out)) {
@@ -37,14 +37,14 @@ public final class Json {
         return out.toString();
     }
 
-    /** One value over several indented lines, without the last line's end. */
+    /** Returns one value on several indented lines, without a line end after the last. */
     public static String pretty(Body body) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         pretty(out, body);
         return out.toString(StandardCharsets.UTF_8).stripTrailing();
     }
 
-    /** One value over several indented lines, with a line's end; the stream is flushed and not closed. */
+    /** Writes one value on several indented lines, each with a line end; flushes the stream and leaves it open. */
     public static void pretty(OutputStream out, Body body) {
         Writer writer = new OutputStreamWriter(out, StandardCharsets.UTF_8);
         try {
@@ -60,7 +60,7 @@ public final class Json {
         }
     }
 
-    /** A number field rounded to four decimals, or null if there is no number. */
+    /** Writes a number field rounded to four decimals, or a null field if the value is null or not finite. */
     public static void number(JsonGenerator json, String name, Double value) throws IOException {
         if (value == null || !Double.isFinite(value)) {
             json.writeNullField(name);

@@ -6,12 +6,15 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Which label one that is unknown is nearest to. */
+/** Finds the known label that is most similar to an unknown one. */
 public final class NearestLabel {
 
     private NearestLabel() {}
 
-    /** The end of a message; empty where none is near. Underscores do not count: MPI and Java have none. */
+    /**
+     * Returns a "did you mean" as the end of a message; empty if no label is similar. Underscores and hyphens are
+     * ignored, because users write the names of MPI and Java, which have none.
+     */
     public static String suggestion(String given, List<String> known) {
         Map<String, String> labels = new LinkedHashMap<>();
         known.forEach(label -> labels.put(plain(label), label));

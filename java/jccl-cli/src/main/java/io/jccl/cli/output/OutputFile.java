@@ -6,23 +6,23 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Files that commands write their results to. */
+/** Checks the files to which commands write their results. */
 public final class OutputFile {
 
-    /** What names standard output in the place of a file. */
+    /** File name that stands for standard output. */
     public static final String STANDARD_OUTPUT = "-";
 
     private OutputFile() {}
 
-    /** Whether this names a file, and not standard output. */
+    /** Returns true if the name is that of a file, false if it stands for standard output. */
     public static boolean isFile(String name) {
         return !name.equals(STANDARD_OUTPUT);
     }
 
     /**
-     * Checks before anything is measured that the result can be written. A file that is there stays as it is.
+     * Checks, before a measurement begins, that its result can be written. An existing file stays unchanged.
      *
-     * @param option that names the file, without dashes
+     * @param option name of the option that names the file, without dashes
      * @throws IllegalArgumentException if the file cannot be written
      */
     public static void requireWritable(String option, Path file) {
@@ -38,7 +38,7 @@ public final class OutputFile {
         }
     }
 
-    /** What to throw when writing failed. */
+    /** Returns the exception to throw after writing failed. */
     public static UncheckedIOException unwritable(String option, String file, IOException cause) {
         return new UncheckedIOException(
                 option + "=" + file + ": cannot be written (" + Causes.describe(cause) + "); name another with --"

@@ -2,7 +2,7 @@ package io.jccl.cli.output;
 
 import java.io.PrintStream;
 
-/** One line on a terminal that shows how far a long run is, and that disappears before anything else is printed. */
+/** A line on a terminal that shows the progress of a long run; it must be cleared before other output. */
 public final class Progress {
 
     private static final String ERASE_LINE = "\r\u001b[K";
@@ -14,15 +14,15 @@ public final class Progress {
     private int step;
 
     /**
-     * @param terminal where the line appears
-     * @param enabled false to print nothing at all
+     * @param terminal stream on which the line appears
+     * @param enabled false to print nothing
      */
     public Progress(PrintStream terminal, boolean enabled) {
         this.terminal = terminal;
         this.enabled = enabled;
     }
 
-    /** Begins a run of known length. */
+    /** Begins a run of {@code steps} steps. */
     public void begin(String title, int steps) {
         this.title = title;
         this.steps = steps;
@@ -35,7 +35,7 @@ public final class Progress {
         show(title + " " + what + " (" + step + " of " + steps + ")");
     }
 
-    /** Shows a line in the place of the one before. */
+    /** Replaces the line shown before. */
     public void show(String line) {
         if (enabled) {
             terminal.print(ERASE_LINE + line);
@@ -43,7 +43,7 @@ public final class Progress {
         }
     }
 
-    /** Takes the line away. */
+    /** Erases the line. */
     public void clear() {
         if (enabled) {
             terminal.print(ERASE_LINE);

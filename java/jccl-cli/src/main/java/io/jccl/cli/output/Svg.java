@@ -2,33 +2,33 @@ package io.jccl.cli.output;
 
 import java.util.Locale;
 
-/** Writes SVG elements. Every value is escaped; numbers have at most one decimal, so that equal input gives equal text. */
+/** Writes SVG elements. Values are escaped; numbers have at most one decimal, so that equal input gives equal text. */
 public final class Svg {
 
     private final StringBuilder out = new StringBuilder();
     private int depth;
 
-    /** Opens an element; names and values of its attributes alternate. */
+    /** Opens an element. {@code attributes} alternates names and values. */
     public Svg open(String element, Object... attributes) {
         begin(element, attributes).append(">\n");
         depth++;
         return this;
     }
 
-    /** Closes the element opened last. */
+    /** Closes the element that was opened last. */
     public Svg close(String element) {
         depth--;
         indent().append("</").append(element).append(">\n");
         return this;
     }
 
-    /** An element without content. */
+    /** Writes an element without content. */
     public Svg empty(String element, Object... attributes) {
         begin(element, attributes).append("/>\n");
         return this;
     }
 
-    /** An element with text only. */
+    /** Writes an element that contains only text. */
     public Svg leaf(String element, String text, Object... attributes) {
         begin(element, attributes).append('>').append(escape(text));
         out.append("</").append(element).append(">\n");
@@ -50,7 +50,7 @@ public final class Svg {
         return out.append("  ".repeat(depth));
     }
 
-    /** A number with at most one decimal. */
+    /** Formats a number with at most one decimal. */
     public static String number(double value) {
         long tenths = Math.round(value * 10);
         return tenths % 10 == 0 ? Long.toString(tenths / 10) : String.format(Locale.ROOT, "%.1f", tenths / 10.0);
@@ -70,7 +70,7 @@ public final class Svg {
         return safe.toString();
     }
 
-    /** What XML 1.0 allows. */
+    /** Returns true if XML 1.0 allows the character. */
     private static boolean allowed(int point) {
         return point >= 0x20 && !(point >= 0xd800 && point <= 0xdfff) && point != 0xfffe && point != 0xffff
                 || point == '\t'

@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.OptionalInt;
 
-/** What is known about the streams of this process: whether they are terminals, and whether colours are wanted. */
+/** Tells whether the standard streams are terminals or pipes, how wide they are, and whether to use colours. */
 public final class Terminal {
 
-    /** The standard streams by their descriptors. */
+    /** The standard streams; the ordinal of each is its file descriptor. */
     public enum Stream {
         /** Standard input. */
         IN,
@@ -23,19 +23,19 @@ public final class Terminal {
 
     private Terminal() {}
 
-    /** Returns true if a stream of this process is a terminal; false where that cannot be known. */
+    /** Returns true if a stream of this process is a terminal; false if not, or if /proc is not readable. */
     public static boolean isTerminal(Stream stream) {
         String target = target(stream);
         return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty") || target.equals("/dev/console");
     }
 
-    /** Returns true if a stream of this process is a pipe or a socket; false where that cannot be known. */
+    /** Returns true if a stream of this process is a pipe or a socket; false if not, or if /proc is not readable. */
     public static boolean isPipe(Stream stream) {
         String target = target(stream);
         return target.startsWith("pipe:") || target.startsWith("socket:");
     }
 
-    /** The file behind a stream; empty where that cannot be known. */
+    /** Returns the name of the file to which a stream leads; empty if /proc is not readable. */
     private static String target(Stream stream) {
         try {
             return Files.readSymbolicLink(Path.of("/proc/self/fd/" + stream.ordinal()))
@@ -45,7 +45,7 @@ public final class Terminal {
         }
     }
 
-    /** The width of the terminal that standard output is, in characters; empty if it is none or does not say. */
+    /** Returns the width of standard output in characters; empty if it is not a terminal or its width is unknown. */
     public static OptionalInt width() {
         if (!isTerminal(Stream.OUT)) {
             return OptionalInt.empty();
@@ -60,12 +60,12 @@ public final class Terminal {
                     .split(" ");
             int columns = size.length == 2 ? Integer.parseInt(size[1]) : 0;
             return columns > 0 ? OptionalInt.of(columns) : OptionalInt.empty();
-        } catch (IOException | NumberFormatException e) { // no such program, as in a small image
+        } catch (IOException | NumberFormatException e) { // small container images have no stty
             return OptionalInt.empty();
         }
     }
 
-    /** Whether to write colours to a stream: it is a terminal, and neither NO_COLOR nor TERM=dumb speaks against it. */
+    /** Returns true if a stream is to have colours: it is a terminal, NO_COLOR is not set, and TERM is not "dumb". */
     public static boolean colours(Stream stream) {
         return colours(isTerminal(stream), System.getenv());
     }

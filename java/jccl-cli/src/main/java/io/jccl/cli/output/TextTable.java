@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** A table of left-aligned columns as wide as their widest cell; the last column is not padded. */
+/** A text table with left-aligned columns, each as wide as its widest cell; the last column is not padded. */
 public final class TextTable {
 
     private static final int GAP = 2;
@@ -14,13 +14,13 @@ public final class TextTable {
     private final List<String[]> rows = new ArrayList<>();
     private final int columns;
 
-    /** A table with these column headings. */
+    /** Creates a table with these column headings. */
     public TextTable(String... headings) {
         columns = headings.length;
         rows.add(headings);
     }
 
-    /** Adds a row; missing cells are empty. */
+    /** Adds a row; missing cells stay empty. */
     public TextTable row(String... cells) {
         String[] row = Arrays.copyOf(cells, columns);
         for (int i = cells.length; i < columns; i++) {
@@ -30,15 +30,16 @@ public final class TextTable {
         return this;
     }
 
-    /** The table as lines. */
+    /** Returns the table as lines of any width. */
     @Override
     public String toString() {
         return text(Integer.MAX_VALUE);
     }
 
     /**
-     * The table as lines of at most {@code width} characters: the last column is continued below itself, or below its row
-     * where less than {@value #LEAST_WIDTH} characters are left for it. A cell of another column is never divided.
+     * Returns the table as lines of at most {@code width} characters. The text of the last column continues on further
+     * lines of the same column, or on lines below the row if less than {@value #LEAST_WIDTH} characters are left for
+     * the column. Cells of other columns are never divided.
      */
     public String wrapped(int width) {
         return text(width);
@@ -76,7 +77,9 @@ public final class TextTable {
         return out.toString();
     }
 
-    /** A text in lines of at most {@code width} characters, divided at spaces; a longer word has a line of its own. */
+    /**
+     * Divides a text at spaces into lines of at most {@code width} characters; a longer word gets a line of its own.
+     */
     private static List<String> parts(String text, int width) {
         List<String> parts = new ArrayList<>();
         String rest = text;

@@ -1,2 +1,2 @@
-/** What every subcommand prints with: terminals, tables, JSON, byte sizes, exit codes, SVG, files. */
+/** Output of all subcommands: terminals, tables, JSON, byte sizes, exit codes, SVG and files. */
 package io.jccl.cli.output;
