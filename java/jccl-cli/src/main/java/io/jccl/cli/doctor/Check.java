@@ -6,6 +6,6 @@ import java.util.List;
 @FunctionalInterface
 interface Check {
 
-    /** Checks; returns several findings if there is more than one thing to report. */
+    /** Runs the check; returns several findings if there is more than one thing to report. */
     List<Finding> examine(Host host);
 }

@@ -3,14 +3,14 @@ package io.jccl.cli.doctor;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Where the limits of this process's control groups are written, in both versions of the interface. */
+/** Finds the directories that hold the limits of this process's control groups, for versions 1 and 2 of cgroups. */
 final class ControlGroups {
 
     private static final String MOUNT = "/sys/fs/cgroup";
 
     private ControlGroups() {}
 
-    /** The directories that may limit this process, its own group first and the root last. */
+    /** Returns the directories whose files may limit this process: its own group first, the root last. */
     static List<String> directories(Host host, String controller) {
         List<String> directories = new ArrayList<>();
         for (String line : host.read("/proc/self/cgroup").orElse("").split("\n")) {

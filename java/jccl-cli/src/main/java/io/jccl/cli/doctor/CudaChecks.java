@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The parts that ranks on GPUs need: NVIDIA's driver, JCuda with its natives, the GPU backend's library. */
+/** Checks the parts that ranks on GPUs need: NVIDIA's driver, JCuda with its natives, and the GPU backend's library. */
 final class CudaChecks {
 
     private static final String NAME = "cuda";
@@ -28,7 +28,12 @@ final class CudaChecks {
                                 + ": no GPU can be used; the host backend needs none"));
     }
 
-    /** What ranks on GPUs lack, each with its remedy, or else the driver as they use it. */
+    /**
+     * The state of the GPU backend.
+     *
+     * @param missing what ranks on GPUs lack, each with its remedy
+     * @param driver the driver as ranks use it; empty if something is missing
+     */
     record Backend(List<String> missing, String driver) {}
 
     private static Backend backend() {
@@ -43,7 +48,7 @@ final class CudaChecks {
         }
     }
 
-    /** For a host that has a driver. */
+    /** Returns the findings for a host that has a driver. */
     static List<Finding> parts(
             Host host, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, Backend backend) {
         List<String> missing = backend.missing();

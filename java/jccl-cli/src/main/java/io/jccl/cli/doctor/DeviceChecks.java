@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
-/** NUMA nodes, GPUs, network cards and their PCI links, as detection finds them, and where the values come from. */
+/** Reports the NUMA nodes, GPUs, network cards and PCI links that detection finds, with the origin of their values. */
 final class DeviceChecks {
 
     private static final String PCI = "/sys/bus/pci/devices/";
@@ -48,7 +48,7 @@ final class DeviceChecks {
             }
         });
         String seen = (used.isEmpty() ? "none that can be used" : String.join(", ", used))
-                + (others.isEmpty() ? "" : "; besides " + String.join(", ", others))
+                + (others.isEmpty() ? "" : "; others: " + String.join(", ", others))
                 + (speedless[0] ? "; an unknown speed counts as 10 Gb/s" : "");
         return List.of(Finding.ok("networks", seen));
     }
@@ -80,7 +80,10 @@ final class DeviceChecks {
                         : Finding.warn("gpus", seen + ": nvml says " + reasons, "nvidia-smi -q has more"));
     }
 
-    /** Devices slow their links down while idle, but do not give up lanes. */
+    /**
+     * Warns of devices whose PCI link has fewer lanes than it could. Speeds are not compared: idle devices lower the
+     * speed of their link, but keep its lanes.
+     */
     static List<Finding> pciLinks(Host host) {
         List<String> narrow = new ArrayList<>();
         List<String> seen = new ArrayList<>();
@@ -116,7 +119,7 @@ final class DeviceChecks {
             return ManagementLibrary.ask(
                     Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment()));
         } catch (IllegalArgumentException e) {
-            return GpuInventory.absent("nvml", List.of("the settings cannot be read")); // a check of its own says why
+            return GpuInventory.absent("nvml", List.of("the settings cannot be read")); // settings() reports it
         }
     }
 
@@ -134,7 +137,7 @@ final class DeviceChecks {
         return new SysfsDetector(host.root(), System.getProperty("os.arch", ""), inventory).detect(List.of());
     }
 
-    /** Every element with the bus id of the PCI device that it is or belongs to. */
+    /** Visits every element together with the bus id of the PCI device that it is or belongs to. */
     private static void walk(
             XmlElement element, Optional<String> busId, BiConsumer<Optional<String>, XmlElement> visit) {
         Optional<String> own = element.type() == ElementType.PCI ? element.text("busid") : busId;

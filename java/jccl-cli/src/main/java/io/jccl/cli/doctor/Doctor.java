@@ -45,7 +45,7 @@ final class Doctor {
 
     private Doctor() {}
 
-    /** All findings; a check that fails is a warning, never the end of the examination. */
+    /** Runs all checks. A check that throws an exception becomes a warning, and the other checks still run. */
     static List<Finding> examine(Host host) {
         List<Finding> findings = new ArrayList<>();
         for (Check check : CHECKS) {
@@ -58,7 +58,7 @@ final class Doctor {
         return findings;
     }
 
-    /** The worst status. */
+    /** Returns the worst status, or OK if there are no findings. */
     static Status worst(List<Finding> findings) {
         return findings.stream().map(Finding::status).max(Status::compareTo).orElse(Status.OK);
     }

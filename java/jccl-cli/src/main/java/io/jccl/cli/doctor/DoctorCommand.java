@@ -18,14 +18,15 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code jccl doctor}. */
+/** The subcommand {@code jccl doctor}. */
 @Command(
         name = "doctor",
         description = {
-            "Reports what would make JCCL slow or fail on this host, each with its remedy.",
+            "Reports everything that would make JCCL slow or fail on this host, each with its remedy.",
             "",
-            "It reads and tries; it changes nothing. With --peers, as every rank of a job, it reports whether each of them"
-                    + " can connect to all others, and whether full-sized packets arrive: jccl run, mpirun or srun -n N jccl doctor --peers",
+            "The checks read and probe; they change nothing. With --peers, every rank of a job runs this command. It"
+                    + " reports whether each rank can connect to all others and whether full-sized packets arrive:"
+                    + " jccl run, mpirun or srun -n N jccl doctor --peers",
             ""
         },
         footer = {"", "Exit status: 0 if nothing fails, 1 if something does, 2 usage."},
@@ -39,24 +40,24 @@ public final class DoctorCommand implements Callable<Integer> {
             names = {"-n", "--ranks"},
             paramLabel = "N",
             defaultValue = "0",
-            description = "how many ranks are to run here (default: as many as there are cores)")
+            description = "number of ranks that are to run on this host (default: the number of cores)")
     private int ranks;
 
     @Option(
             names = "--peers",
-            description = "checks the connections between the ranks that a launcher has started, instead of at this"
-                    + " host; rank 0 reports what all of them found")
+            description = "check the connections between the ranks that a launcher has started, instead of this"
+                    + " host; rank 0 reports the findings of all ranks")
     private boolean peers;
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "shows what is fine as well")
+            description = "print also the checks that found nothing wrong")
     private boolean verbose;
 
-    @Option(names = "--json", description = "print JSON, with what is fine")
+    @Option(names = "--json", description = "print JSON, with the checks that found nothing wrong")
     private boolean json;
 
-    /** Where the loader of this host would find a library. */
+    /** Returns the path at which the loader of this host would find a library; empty if nowhere. */
     public static Optional<String> library(String name) {
         return Host.here(1).library(name);
     }
@@ -86,7 +87,7 @@ public final class DoctorCommand implements Callable<Integer> {
         }
     }
 
-    /** @param verbose whether what is fine is shown, not only counted */
+    /** @param verbose true to print also findings that are fine, false to only count them */
     static String toText(List<Finding> findings, boolean verbose, boolean colours) {
         List<Finding> shown = findings.stream()
                 .filter(finding -> verbose || finding.status() != Status.OK)

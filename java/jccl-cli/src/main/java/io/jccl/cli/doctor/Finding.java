@@ -3,22 +3,22 @@ package io.jccl.cli.doctor;
 import java.util.Locale;
 
 /**
- * What one check found.
+ * A result of one check.
  *
- * @param check the name of the check
- * @param status how bad it is
- * @param detail what was seen
- * @param remedy what to do about it; null if all is well
+ * @param check name of the check
+ * @param status how serious the finding is
+ * @param detail the values and states that the check saw
+ * @param remedy what to do about the finding; null if all is well
  */
 record Finding(String check, Status status, String detail, String remedy) {
 
-    /** How bad a finding is, from best to worst. */
+    /** How serious a finding is, from best to worst. */
     enum Status {
-        /** As it should be. */
+        /** Everything is as it should be. */
         OK,
-        /** Works, but slower or less safely than it could. */
+        /** JCCL works, but slower or less safely than it could. */
         WARN,
-        /** JCCL does not work like this. */
+        /** JCCL cannot work. */
         FAIL;
 
         String label() {

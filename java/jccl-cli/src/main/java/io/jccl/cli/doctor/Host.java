@@ -12,12 +12,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The host under examination, read through its file system, so that tests can present another one.
+ * The host under examination. Checks read it through its file system, so that tests can present another host.
  *
- * @param root where its file system begins
- * @param environment variables of the process
- * @param cores processors that this process may use
- * @param ranks how many ranks are meant to run here
+ * @param root root directory of the host's file system
+ * @param environment environment variables of the process
+ * @param cores number of processors that this process may use
+ * @param ranks number of ranks that are to run on this host
  */
 record Host(Path root, Map<String, String> environment, int cores, int ranks) {
 
@@ -31,13 +31,13 @@ record Host(Path root, Map<String, String> environment, int cores, int ranks) {
             "/usr/local/cuda/lib64",
             "/usr/local/nvidia/lib64");
 
-    /** This host. */
+    /** Returns the host of this process; {@code ranks} 0 stands for as many ranks as cores. */
     static Host here(int ranks) {
         int cores = Runtime.getRuntime().availableProcessors();
         return new Host(Path.of("/"), System.getenv(), cores, ranks == 0 ? cores : ranks);
     }
 
-    /** A file's content without surrounding blanks, if it exists and can be read. */
+    /** Returns a file's content without surrounding white space; empty if the file cannot be read. */
     Optional<String> read(String path) {
         try {
             return Optional.of(Files.readString(at(path)).trim());
@@ -54,7 +54,9 @@ record Host(Path root, Map<String, String> environment, int cores, int ranks) {
         return root.resolve(path.substring(1));
     }
 
-    /** Where the loader would find a library. */
+    /**
+     * Returns the path at which the loader would find a library: searches LD_LIBRARY_PATH, then the usual directories.
+     */
     Optional<String> library(String name) {
         String path = environment.getOrDefault("LD_LIBRARY_PATH", "");
         return Stream.concat(
@@ -64,7 +66,7 @@ record Host(Path root, Map<String, String> environment, int cores, int ranks) {
                 .findFirst();
     }
 
-    /** The names in a directory, sorted; none if there is no such directory. */
+    /** Returns the names in a directory, sorted; none if there is no such directory. */
     List<String> list(String path) {
         try (Stream<Path> entries = Files.list(at(path))) {
             return entries.map(entry -> entry.getFileName().toString()).sorted().toList();
@@ -73,7 +75,10 @@ record Host(Path root, Map<String, String> environment, int cores, int ranks) {
         }
     }
 
-    /** A soft limit of this process from {@code /proc/self/limits}; {@link Long#MAX_VALUE} if unlimited. */
+    /**
+     * Returns a soft limit of this process from {@code /proc/self/limits}: {@link Long#MAX_VALUE} if unlimited, empty
+     * if it is not visible.
+     */
     OptionalLong softLimit(String name) {
         Matcher matcher = Pattern.compile(Pattern.quote(name) + "\\s+(\\d+|unlimited)")
                 .matcher(read("/proc/self/limits").orElse(""));
@@ -84,7 +89,9 @@ record Host(Path root, Map<String, String> environment, int cores, int ranks) {
         return OptionalLong.of(value.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(value));
     }
 
-    /** The first whole number after a label in a file of {@code label: number} lines. */
+    /**
+     * Returns the first whole number after a label in a file of {@code label: number} lines; empty if there is none.
+     */
     OptionalLong field(String path, String label) {
         Matcher matcher = Pattern.compile("(?m)^" + Pattern.quote(label) + "\\D*(\\d+)")
                 .matcher(read(path).orElse(""));

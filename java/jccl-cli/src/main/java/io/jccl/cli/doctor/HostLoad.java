@@ -9,14 +9,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * How busy a host is with the work of other processes: what doctor reports, and what commands that measure warn of.
- * Looks for a moment, because averages still show what this user's own runs did before.
+ * Measures how busy other processes keep a host: doctor reports it, and commands that measure warn of it. The check
+ * takes a sample of 300 ms, because the kernel's averages still contain this user's own earlier runs.
  */
 public final class HostLoad {
 
     private static final String NAME = "load";
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
-    private static final double MAX_MISSING = 0.3; // processors: what services in the background take
+    private static final double MAX_MISSING = 0.3; // in processors: the usual use by background services
     private static final double MAX_PRESSURE = 0.2; // share of the time in which some task waits for a processor
     private static final double SHOWN_STEAL = 0.05;
     private static final Pattern WAITED = Pattern.compile("(?m)^some .*total=(\\d+)");
@@ -25,7 +25,8 @@ public final class HostLoad {
     private HostLoad() {}
 
     /**
-     * What a command that measures on this host now has to warn of, with the remedy; empty if little else runs here.
+     * Returns a warning, with its remedy, for commands that measure on this host; empty if other processes use little
+     * of it.
      */
     public static Optional<String> warning() {
         Finding finding = check(Host.here(0));
@@ -46,8 +47,8 @@ public final class HostLoad {
     }
 
     /**
-     * @param pause lets the time pass that the check looks at
-     * @param clock in nanoseconds
+     * @param pause waits while the check takes its sample
+     * @param clock returns the time in nanoseconds
      */
     static Finding check(Host host, Runnable pause, LongSupplier clock) {
         Optional<ProcessorTimes> before = ProcessorTimes.read(host);
@@ -84,7 +85,7 @@ public final class HostLoad {
                         : "end or move the other work (top shows it), or give ranks processors of their own (cpuset)");
     }
 
-    /** The time for which some task has waited for a processor; -1 where the kernel does not show it. */
+    /** Returns the time in µs for which some task has waited for a processor; -1 if the kernel does not report it. */
     private static long waitedMicros(Host host) {
         Matcher waited = WAITED.matcher(host.read("/proc/pressure/cpu").orElse(""));
         return waited.find() ? Long.parseLong(waited.group(1)) : -1;

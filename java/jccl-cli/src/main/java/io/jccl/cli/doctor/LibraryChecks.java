@@ -8,7 +8,7 @@ import io.jccl.nativelib.NativeLoader;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The native library and the settings. */
+/** Checks the native library and the settings. */
 final class LibraryChecks {
 
     private LibraryChecks() {}
@@ -26,8 +26,8 @@ final class LibraryChecks {
     }
 
     /**
-     * @param isa what reductions use
-     * @param arch the processor as Java names it
+     * @param isa instruction set that reductions use
+     * @param arch architecture of the processor, as Java names it
      */
     static Finding loaded(String isa, String arch) {
         if (!isa.equals("portable")) {

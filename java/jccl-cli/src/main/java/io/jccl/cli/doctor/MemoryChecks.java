@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Shared memory, limits on memory, and pages. */
+/** Checks shared memory, limits on memory, and huge pages. */
 final class MemoryChecks {
 
     private static final long PROBE_BYTES = 1 << 20;
@@ -18,7 +18,7 @@ final class MemoryChecks {
 
     private MemoryChecks() {}
 
-    /** Makes shared memory just as operations do, and uses it. */
+    /** Allocates shared memory as operations do, writes to it and reads it back. */
     static List<Finding> sharedMemory(Host host) {
         try (HostBuffer buffer = HostBuffer.allocate(PROBE_BYTES)) {
             buffer.asByteBuffer(PROBE_BYTES - Long.BYTES, Long.BYTES).putLong(0, 42);
@@ -40,7 +40,7 @@ final class MemoryChecks {
         }
     }
 
-    /** /dev/shm is the fallback where memfd_create is forbidden. */
+    /** Checks the size of /dev/shm, which is the fallback if memfd_create is forbidden. */
     static List<Finding> devShm(Host host) {
         try {
             FileStore store = Files.getFileStore(host.at("/dev/shm"));
@@ -61,7 +61,7 @@ final class MemoryChecks {
         }
     }
 
-    /** What the host and the control groups leave. */
+    /** Checks the memory that the host and the control groups leave to this process. */
     static List<Finding> available(Host host) {
         OptionalLong free = host.field("/proc/meminfo", "MemAvailable:");
         long bytes = free.isPresent() ? free.getAsLong() * 1024 : Long.MAX_VALUE;

@@ -17,10 +17,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
-/** Checks how the names of this host and of the host where ranks meet resolve on this host. */
+/** Checks to which addresses this host's own name and the name of the rendezvous host resolve on this host. */
 final class NameChecks {
 
-    /** Asks the name service. */
+    /** A name service. */
     interface Resolver {
 
         InetAddress[] resolve(String name) throws UnknownHostException;
@@ -50,8 +50,8 @@ final class NameChecks {
         if (onlyLoopback(addresses.get())) {
             return List.of(Finding.warn(
                     "host-name",
-                    seen + ": an address of no other host, so that whoever reads the name here cannot pass it on, and a"
-                            + " copy of this /etc/hosts sends ranks of other hosts to themselves",
+                    seen + ": a loopback address, which processes here cannot pass on to other hosts; and a copy of"
+                            + " this /etc/hosts on another host directs its ranks to that host itself",
                     "give " + name + " in /etc/hosts the address by which other hosts reach this one"));
         }
         return List.of(
@@ -65,7 +65,10 @@ final class NameChecks {
         return rendezvous(host.environment(), InetAddress::getAllByName);
     }
 
-    /** The host where the launcher's variables, or {@code JCCL_RENDEZVOUS} alone, let ranks meet; nothing without them. */
+    /**
+     * Checks the rendezvous host that the launcher's variables, or {@code JCCL_RENDEZVOUS} alone, name. Returns no
+     * finding if neither is set.
+     */
     static List<Finding> rendezvous(Map<String, String> environment, Resolver resolver) {
         Optional<Launch> launch;
         try {

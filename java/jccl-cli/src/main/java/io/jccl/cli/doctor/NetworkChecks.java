@@ -21,14 +21,14 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Loopback, interfaces, and what stands between them and other hosts. */
+/** Checks loopback, the network interfaces, and the settings and firewalls that separate them from other hosts. */
 final class NetworkChecks {
 
     private static final int CONNECT_MILLIS = 2000;
 
     private NetworkChecks() {}
 
-    /** A round trip over loopback, which ranks of one host use for the bootstrap. */
+    /** Sends a byte over loopback, which ranks of one host use for the bootstrap. */
     static List<Finding> loopback(Host host) {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Socket client = new Socket()) {
@@ -50,7 +50,7 @@ final class NetworkChecks {
         return Finding.fail("loopback", "no connection to this host itself: " + reason, "ip link set lo up");
     }
 
-    /** The interfaces in the order in which ranks on several hosts try them. */
+    /** Reports the interfaces in the order in which ranks on several hosts try them. */
     static List<Finding> interfaces(Host host) {
         List<InterfaceCandidate> candidates;
         try {
@@ -90,7 +90,7 @@ final class NetworkChecks {
         return NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor").withInterfaces(settings));
     }
 
-    /** Whether a port that this host opens on an address of its own can be connected to. */
+    /** Checks that this host can connect to ports that it opens on its own addresses. */
     static List<Finding> ownAddresses(Host host) {
         try {
             return ownAddresses(candidates(host), NetworkChecks::connectTo);
@@ -138,7 +138,7 @@ final class NetworkChecks {
         }
     }
 
-    /** Cards of one host that packets leave in different sizes. */
+    /** Warns if the network cards of this host have different MTUs. */
     static List<Finding> mtus(Host host) {
         Map<Long, List<String>> bySize = new TreeMap<>();
         for (String name : cards(host)) {
@@ -155,12 +155,15 @@ final class NetworkChecks {
                         ? Finding.ok("mtu", seen)
                         : Finding.warn(
                                 "mtu",
-                                seen + ": cards differ; where the ends of a connection do, large packets are lost in"
-                                        + " between and transfers hang while small ones pass",
+                                seen + ": cards differ; if the two ends of a connection differ, large packets are lost"
+                                        + " and transfers hang, although small packets arrive",
                                 "give all cards of a network, on all hosts, one size: ip link set NAME mtu BYTES"));
     }
 
-    /** Several cards, and a kernel that drops what comes in by another than it would answer by. */
+    /**
+     * Warns if there are several cards and the kernel drops a packet that arrives on another card than the one by which
+     * it would answer (strict reverse-path filter).
+     */
     static List<Finding> reversePathFilter(Host host) {
         List<String> cards = cards(host);
         String all = "/proc/sys/net/ipv4/conf/all/rp_filter";
@@ -189,7 +192,7 @@ final class NetworkChecks {
                 .orElse(0L);
     }
 
-    /** Ethernet interfaces of hardware that have a link. */
+    /** Returns the names of the network interfaces that belong to hardware and have a link. */
     private static List<String> cards(Host host) {
         return host.list("/sys/class/net").stream()
                 .filter(name -> host.exists("/sys/class/net/" + name + "/device"))

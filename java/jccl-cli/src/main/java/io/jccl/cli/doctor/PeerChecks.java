@@ -23,10 +23,10 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** What the attempts of all ranks to connect to all others say of the networks between them. */
+/** Derives findings about the networks between ranks from the attempts of all ranks to connect to all others. */
 final class PeerChecks {
 
-    private static final String PROTOCOL = "jccl doctor --peers, version 2"; // of what PeerProbe sends
+    private static final String PROTOCOL = "jccl doctor --peers, version 2"; // version of PeerProbe's messages
     private static final String PEERS = "peers";
     private static final String ADDRESSES = "peer-addresses";
     private static final String PACKETS = "peer-packets";
@@ -40,7 +40,7 @@ final class PeerChecks {
             "let the ports of net.ipv4.ip_local_port_range of %s in from %s (nft list ruleset,"
                     + " iptables -S, the rules of the network), or choose other interfaces with JCCL_SOCKET_IFNAME";
 
-    /** Ranks of one host that fail to reach ranks of another in the same way: a finding. */
+    /** A kind of failure between two hosts. All pairs of ranks with the same trouble become one finding. */
     private record Trouble(String kind, String fromHost, String toHost) {}
 
     private static final class Members {
@@ -60,10 +60,10 @@ final class PeerChecks {
     }
 
     /**
-     * Joins the other ranks of a launch and connects. Rank 0 reports what all of them found; the others report only why
-     * they did not come so far.
+     * Joins the other ranks of the launch and connects to them. Rank 0 returns the findings of all ranks. Another rank
+     * returns a finding only if it could not join or exchange its results.
      *
-     * @throws BootstrapException if no launcher's environment is there
+     * @throws BootstrapException if the environment has no launcher's variables
      */
     static List<Finding> examine(Host host) {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment());
@@ -87,7 +87,7 @@ final class PeerChecks {
         }
     }
 
-    /** Judges; the order is by host. */
+    /** Returns the findings, ordered by the first pair of ranks that each concerns. */
     static List<Finding> judge(Result result) {
         return new PeerChecks(result).findings();
     }
@@ -149,7 +149,7 @@ final class PeerChecks {
                     remedy);
             case LARGE -> Finding.fail(
                     PACKETS,
-                    from + " connect to " + to + ", and full-sized packets do not arrive there (" + members.example
+                    from + " connect to " + to + ", but full-sized packets do not arrive there (" + members.example
                             + "): operations on more than a packet would wait until their time-out",
                     MTU_REMEDY.formatted(trouble.fromHost(), trouble.toHost()));
             case "neither way" -> Finding.fail(

@@ -34,30 +34,31 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One rank's part in {@code jccl doctor --peers}: listens on the addresses that would carry its data, connects to those of
- * all other ranks as their data would, and learns what came of everybody's attempts. Each rank sends full-sized packets to every
- * other, so both directions of a path are tried: one that drops these lets a connection be made.
+ * One rank's part in {@code jccl doctor --peers}. The rank listens on the addresses that would carry its data, connects
+ * to the addresses of all other ranks as their data would, and receives the results of all ranks. Each rank sends
+ * full-sized packets to every other, so that both directions of a path are tested: a path that drops such packets still
+ * lets ranks connect.
  */
 final class PeerProbe {
 
     /**
-     * What one rank reports of itself.
+     * What one rank reports about itself.
      *
-     * @param host a readable name of its host
-     * @param addresses where it listens
+     * @param host readable name of its host
+     * @param addresses addresses and ports at which it listens
      */
     record Place(String host, List<InetSocketAddress> addresses) {}
 
     /**
      * One attempt to connect.
      *
-     * @param micros how long it took
-     * @param failure what went wrong; empty if it worked
-     * @param large what became of full-sized packets over the connection, if they did not arrive; else empty
+     * @param micros time in µs until the peer answered or the attempt failed
+     * @param failure reason why the attempt failed; empty if it worked
+     * @param large reason why full-sized packets did not arrive over the connection; empty if they did or were not sent
      */
     record Attempt(int from, int to, InetSocketAddress address, long micros, String failure, String large) {
 
-        /** An attempt whose full-sized packets arrive, if it worked. */
+        /** Creates an attempt that either failed, or over whose connection full-sized packets arrived. */
         Attempt(int from, int to, InetSocketAddress address, long micros, String failure) {
             this(from, to, address, micros, failure, "");
         }
@@ -67,16 +68,19 @@ final class PeerProbe {
         }
     }
 
-    /** What all ranks found, the same on every rank. */
+    /** The places and attempts of all ranks; equal on every rank. */
     record Result(List<Place> places, List<Attempt> attempts) {}
 
-    /** A dropped SYN is sent again after 1 s and 3 s: one that is lost on the way is no firewall. */
+    /**
+     * Time-out in ms. The kernel sends a dropped SYN again after 1 s and 3 s, so a single lost packet does not look
+     * like a firewall.
+     */
     private static final int CONNECT_MILLIS = 4000;
 
-    /** More than the largest packet of any network, 65 520 bytes with IP over InfiniBand. */
+    /** Size that exceeds the largest packet of any network, which is 65 520 bytes with IP over InfiniBand. */
     private static final int LARGE_BYTES = 128 << 10;
 
-    /** A packet that is lost on the way is sent again after 0.2 s, 0.6 s, 1.4 s and 3 s. */
+    /** Time-out in ms. The kernel sends a lost packet again after 0.2 s, 0.6 s, 1.4 s and 3 s. */
     private static final int LARGE_MILLIS = 4000;
 
     private static final int BEGUN = 1;
@@ -94,10 +98,10 @@ final class PeerProbe {
     }
 
     /**
-     * Every rank of the launch must call it.
+     * Probes the networks between the ranks; every rank of the launch must call this.
      *
-     * @param host the name of this host
-     * @throws JcclException if the ranks do not connect; names those that are missing
+     * @param host name of this host
+     * @throws JcclException if ranks do not connect; the message names the missing ranks
      */
     static Result run(Launch launch, String host, BootstrapOptions options) {
         List<ServerSocket> servers = new ArrayList<>();
@@ -139,7 +143,7 @@ final class PeerProbe {
         return thread;
     }
 
-    /** Answers whoever connects, each on a thread of its own. */
+    /** Accepts connections and answers each on a thread of its own. */
     private static void answer(ServerSocket server, int rank, Executor threads) {
         while (!server.isClosed()) {
             try {
@@ -151,7 +155,10 @@ final class PeerProbe {
         }
     }
 
-    /** Says which rank was reached, then when full-sized packets begin to come, and when all have. */
+    /**
+     * Sends the number of this rank, then {@link #BEGUN} when the first byte of the large data arrives, then
+     * {@link #WHOLE} when all of it has arrived.
+     */
     private static void answer(Socket client, int rank) {
         try (client) {
             client.setSoTimeout(CONNECT_MILLIS + 3 * LARGE_MILLIS);
@@ -173,7 +180,7 @@ final class PeerProbe {
         try {
             socket.close();
         } catch (IOException e) {
-            return; // it is of no use any more
+            return; // nobody uses the socket any more
         }
     }
 
@@ -205,7 +212,7 @@ final class PeerProbe {
         }
     }
 
-    /** The address that this rank's data would leave by; null if it has none of that family. */
+    /** Returns the local address that this rank's data would use; null if none has the family of the remote address. */
     private InetAddress sourceFor(InetAddress remote) {
         return sources.stream()
                 .filter(one -> one.getClass() == remote.getClass())
@@ -240,14 +247,15 @@ final class PeerProbe {
         return Causes.describe(e);
     }
 
-    /** Sends full-sized packets; returns what became of them if they did not arrive, else an empty text. */
+    /** Sends full-sized packets; returns the reason why they did not arrive, or an empty string if they did. */
     private static String sendLarge(Socket socket) {
         String arrived = "nothing";
         try {
             socket.setSendBufferSize(2 * LARGE_BYTES); // so that writing does not wait for packets to arrive
             socket.setSoTimeout(LARGE_MILLIS);
             CompletableFuture.delayedExecutor(4 * LARGE_MILLIS, TimeUnit.MILLISECONDS)
-                    .execute(() -> closeQuietly(socket)); // where the kernel's limit is lower, writing waits
+                    // If the kernel limits the buffer to less, a write may wait forever: closing the socket ends it.
+                    .execute(() -> closeQuietly(socket));
             socket.getOutputStream().write(new byte[LARGE_BYTES]);
             InputStream in = socket.getInputStream();
             if (in.read() == BEGUN) {

@@ -7,14 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The network plug-in for NCCL that joins this host to others, if there is one. */
+/** Checks the network plug-in for NCCL that connects this host to others, if there is one. */
 final class PluginChecks {
 
     private static final String CHECK = "net-plugin";
 
     private PluginChecks() {}
 
-    /** What the settings lead to; it is opened and begun as a communicator does. */
+    /** Returns the plug-in that the settings select, opened and initialised as a communicator does it. */
     static NetPlugin.Choice choice(Host host) {
         try {
             return NetPlugin.of(Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment()));

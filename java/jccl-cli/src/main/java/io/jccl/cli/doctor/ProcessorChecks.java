@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Cores, their clock, and limits on their use. */
+/** Checks the cores, their clock, and limits on their use. */
 final class ProcessorChecks {
 
     private static final String CPUS = "/sys/devices/system/cpu";
@@ -70,7 +70,7 @@ final class ProcessorChecks {
                 "boot with a stable TSC (kernel parameter tsc=reliable if the hardware allows it)"));
     }
 
-    /** CPU quotas of this process's control groups: the tightest of its group and all groups above. */
+    /** Checks the smallest CPU quota of this process's control group and all groups above it. */
     static List<Finding> quota(Host host) {
         double tightest = tightestQuota(host);
         if (Double.isInfinite(tightest)) {
@@ -85,7 +85,7 @@ final class ProcessorChecks {
                 enough ? null : "raise the container's CPU limit to whole cores, or remove it and use a cpuset"));
     }
 
-    /** In processors; infinite where there is none. */
+    /** Returns the smallest CPU quota that applies, in CPUs; infinity if none applies. */
     static double tightestQuota(Host host) {
         double tightest = Double.POSITIVE_INFINITY;
         for (String group : ControlGroups.directories(host, "cpu")) {

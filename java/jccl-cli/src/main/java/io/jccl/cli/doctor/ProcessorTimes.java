@@ -8,12 +8,13 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 
 /**
- * What the processors that this process may run on have done since the host started, in the kernel's ticks.
+ * Times of the processors that this process may run on, since the host started, in the kernel's ticks. Each time is the
+ * sum over these processors.
  *
- * @param processors how many there are
- * @param total all time of all of them
+ * @param processors number of these processors
+ * @param total all time
  * @param idle the part in which they did nothing
- * @param stolen the part in which the hypervisor gave them to others
+ * @param stolen the part that the hypervisor gave to other virtual machines
  * @param own the part that this process used
  */
 record ProcessorTimes(int processors, long total, long idle, long stolen, long own) {
@@ -21,7 +22,7 @@ record ProcessorTimes(int processors, long total, long idle, long stolen, long o
     private static final Pattern ALLOWED = Pattern.compile("(?m)^Cpus_allowed:\\s*([0-9a-fA-F,]+)$");
     private static final Pattern PROCESSOR = Pattern.compile("(?m)^cpu(\\d+)((?: \\d+){8,})");
 
-    // Columns of /proc/stat. Those after the steal time are parts of earlier ones.
+    // Columns of /proc/stat. The columns after the steal time are parts of earlier columns.
     private static final int IDLE = 3;
     private static final int IO_WAIT = 4;
     private static final int STEAL = 7;
@@ -30,12 +31,12 @@ record ProcessorTimes(int processors, long total, long idle, long stolen, long o
     private static final int USER_TIME = 11;
     private static final int SYSTEM_TIME = 12;
 
-    /** The times until now; empty where the host does not show them. */
+    /** Reads the current times; empty if the host does not show them. */
     static Optional<ProcessorTimes> read(Host host) {
         Optional<BigInteger> allowed = host.read("/proc/self/status")
                 .map(ALLOWED::matcher)
                 .filter(Matcher::find)
-                .map(match -> new BigInteger(match.group(1).replace(",", ""), 16)); // groups of 32 bits, zeros included
+                .map(match -> new BigInteger(match.group(1).replace(",", ""), 16)); // groups of 32 bits, with all zeros
         int processors = 0;
         long total = 0;
         long idle = 0;
@@ -67,7 +68,7 @@ record ProcessorTimes(int processors, long total, long idle, long stolen, long o
                 : 0;
     }
 
-    /** How many processors others have kept busy since an earlier time, on average. */
+    /** Returns the average number of processors that others have kept busy since an earlier reading. */
     double busySince(ProcessorTimes before) {
         long busy = total - idle - own - (before.total - before.idle - before.own);
         return perProcessor(Math.max(0, busy), before);

@@ -6,11 +6,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Adapters for InfiniBand verbs: their ports, their addresses, and what a process may lock for them. */
+/**
+ * Checks adapters for InfiniBand verbs: their ports, their addresses, and the memory that a process may lock for them.
+ */
 final class RdmaChecks {
 
     private static final String CLASS = "/sys/class/infiniband/";
-    private static final long LOCKED_PER_PEER = 32L << 20; // slots of one channel, both ways, all protocols, rounded up
+    // Slots of one channel in both directions for all protocols, rounded up.
+    private static final long LOCKED_PER_PEER = 32L << 20;
     private static final int RDMA_HEADER_BYTES = 58; // RoCE v2: IPv4, UDP, BTH, RETH, ICRC
     private static final int LARGEST_PATH_MTU = 4096;
     private static final String NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000";
@@ -32,7 +35,7 @@ final class RdmaChecks {
                     host.read(folder + "/rate").orElse("rate unknown"));
         }
 
-        private static String afterColon(Optional<String> text) { // "4: ACTIVE"
+        private static String afterColon(Optional<String> text) { // for example "4: ACTIVE"
             return text.map(line -> line.replaceFirst("^\\d+: *", "")).orElse("unknown");
         }
 
@@ -67,7 +70,7 @@ final class RdmaChecks {
         return ports;
     }
 
-    /** The adapters, the library and the device files that lead to them. */
+    /** Checks the adapters, and the library and the device files through which processes use them. */
     static List<Finding> devices(Host host) {
         Optional<String> library = host.library("libibverbs.so.1");
         List<String> devices = host.list(CLASS);
@@ -91,7 +94,7 @@ final class RdmaChecks {
         return List.of(Finding.ok("rdma", seen));
     }
 
-    /** Whether ports have a link, and on InfiniBand a subnet manager. */
+    /** Checks that ports have a link and, on InfiniBand, a subnet manager. */
     static List<Finding> portStates(Host host) {
         List<Port> ports = ports(host);
         if (ports.isEmpty()) {
@@ -133,7 +136,7 @@ final class RdmaChecks {
                 .orElse("its interface");
     }
 
-    /** Whether ports over Ethernet have an address that can be routed to, in the second version of RoCE. */
+    /** Checks that ports over Ethernet have a routable address of RoCE v2. */
     static List<Finding> gids(Host host) {
         List<Finding> findings = new ArrayList<>();
         List<String> usable = new ArrayList<>();
@@ -148,7 +151,7 @@ final class RdmaChecks {
             if (own.isEmpty()) {
                 findings.add(Finding.warn(
                         "rdma-gids",
-                        port.name() + " has no RoCE v2 GID but link-local ones: hosts of other subnets cannot reach it",
+                        port.name() + " has no routable RoCE v2 GID: hosts of other subnets cannot reach it",
                         "give its interface an address: ip address add ADDRESS/PREFIX dev "
                                 + netInterface(host, port)));
             } else {
@@ -175,7 +178,10 @@ final class RdmaChecks {
         return type.equals("RoCE v2") && !gid.equals(NO_GID) && !gid.startsWith("fe80:");
     }
 
-    /** The interface under RoCE bounds the path MTU: the largest power of two that fits with the headers. */
+    /**
+     * Checks the path MTU of ports over Ethernet: the largest power of two that fits into the interface's MTU with
+     * RoCE's headers.
+     */
     static List<Finding> pathMtu(Host host) {
         List<Finding> findings = new ArrayList<>();
         List<String> seen = new ArrayList<>();
@@ -208,7 +214,7 @@ final class RdmaChecks {
         return findings;
     }
 
-    /** What is registered with an adapter is locked in memory, which the limit counts. */
+    /** Checks the limit on locked memory, against which memory counts that is registered with an adapter. */
     static List<Finding> locked(Host host) {
         OptionalLong limit = host.softLimit("Max locked memory");
         if (limit.isEmpty()) {

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Limits and rights of processes. */
+/** Checks limits and privileges of processes. */
 final class SystemChecks {
 
     private static final long FILES_OF_A_JVM = 256;
@@ -35,7 +35,7 @@ final class SystemChecks {
                                 "ulimit -n " + Math.max(4096, wanted)));
     }
 
-    /** What other libraries need and this one does not: reported so that nobody grants it in vain. */
+    /** Reports privileges that other libraries need and JCCL does not need, so that nobody grants them in vain. */
     static List<Finding> privileges(Host host) {
         String ptrace = host.read("/proc/sys/kernel/yama/ptrace_scope")
                 .map(scope -> "ptrace_scope=" + scope)
@@ -49,7 +49,7 @@ final class SystemChecks {
                         + "no capability and no user namespace"));
     }
 
-    /** Ranks pass descriptors of shared memory through Unix sockets. */
+    /** Checks that Unix sockets work. Ranks pass descriptors of shared memory through them. */
     static List<Finding> unixSockets(Host host) {
         Path directory = null;
         try {
@@ -83,7 +83,7 @@ final class SystemChecks {
                 Files.deleteIfExists(directory.resolve("s"));
                 Files.deleteIfExists(directory);
             } catch (IOException e) {
-                // an empty directory stays behind in the temporary directory
+                // an empty directory remains in the temporary directory
             }
         }
     }

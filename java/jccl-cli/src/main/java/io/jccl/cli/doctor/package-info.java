@@ -1,2 +1,2 @@
-/** {@code jccl doctor}: what would make this host slow or fail, each with its remedy. */
+/** {@code jccl doctor}: finds what would make JCCL slow or fail on this host, and a remedy for each finding. */
 package io.jccl.cli.doctor;

@@ -278,7 +278,7 @@ class DoctorTest {
         requireOk(DeviceChecks.networks(host));
         assertThat(DeviceChecks.networks(host).get(0).detail())
                 .isEqualTo(
-                        "ens2 speed unknown at 0000:02:00.0; besides docker0 (sysfs without speed; not used because it"
+                        "ens2 speed unknown at 0000:02:00.0; others: docker0 (sysfs without speed; not used because it"
                                 + " is virtual); an unknown speed counts as 10 Gb/s");
         requireBad(
                 DeviceChecks.gpus(host),

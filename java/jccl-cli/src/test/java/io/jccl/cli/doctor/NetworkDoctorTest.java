@@ -125,7 +125,7 @@ class NetworkDoctorTest {
     @Test
     void aPortWithoutAnAddressThatOthersReachIsSaid() throws IOException {
         gid(3, "fe80:0000:0000:0000:0202:c9ff:fe00:0002", "RoCE v2");
-        requireWarning(RdmaChecks.gids(host), "mlx5_0:1 has no RoCE v2 GID", "dev ens2");
+        requireWarning(RdmaChecks.gids(host), "mlx5_0:1 has no routable RoCE v2 GID", "dev ens2");
     }
 
     @Test

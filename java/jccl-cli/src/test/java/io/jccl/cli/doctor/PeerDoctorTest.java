@@ -125,7 +125,7 @@ class PeerDoctorTest {
         assertThat(findings.get(1).status()).isEqualTo(Status.FAIL);
         assertThat(findings.get(1).detail())
                 .startsWith(
-                        "ranks {0,1} on alpha connect to ranks {2,3} on beta, and full-sized packets do not arrive there")
+                        "ranks {0,1} on alpha connect to ranks {2,3} on beta, but full-sized packets do not arrive there")
                 .contains("/10.0.0.2:4002: nothing of 131072 bytes arrived in 4000 ms");
         assertThat(findings.get(1).remedy()).contains("between alpha and beta one MTU", "tcp_mtu_probing");
     }
