@@ -7,16 +7,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** What the ranks of a job are bound to. */
+/** The processors that the ranks of a job are bound to. */
 public enum Binding {
-    /** Cores of its own for each rank. */
+    /** Each rank is bound to cores of its own. */
     CORE,
-    /** The processors of a NUMA node, shared by the ranks of that node. */
+    /** Each rank is bound to all processors of a NUMA node, which it shares with the other ranks of that node. */
     NUMA,
-    /** Nothing: the system places the ranks. */
+    /** Ranks are not bound: the operating system places them. */
     NONE;
 
-    /** Reads a name in lower case. */
+    /** Returns the binding with a name in lower case. */
     static Binding named(String name) {
         for (Binding binding : values()) {
             if (binding.text().equals(name)) {
@@ -27,11 +27,11 @@ public enum Binding {
     }
 
     /**
-     * What each rank is bound to, by rank, a bit for each processor; empty for {@link #NONE}.
+     * Returns the processors of each rank, by rank, with a bit for each processor; empty for {@link #NONE}.
      *
-     * @param processors those that this process may use
-     * @param shared whether ranks may share processors where there is not one for each
-     * @throws IllegalArgumentException with the message that a user needs
+     * @param processors processors that this process may use
+     * @param shared true if ranks may share processors when there are fewer processors than ranks
+     * @throws IllegalArgumentException if the ranks cannot be bound; its message is for the user
      */
     List<BigInteger> split(ProcessorGroups processors, int ranks, boolean shared) {
         if (this == NONE) {
@@ -56,7 +56,7 @@ public enum Binding {
         return parts;
     }
 
-    /** All processors of the nodes of some. */
+    /** Returns all processors of the nodes that contain any of {@code some}. */
     private static BigInteger nodesOf(BigInteger some, List<BigInteger> nodes) {
         BigInteger all = BigInteger.ZERO;
         for (BigInteger node : nodes) {
@@ -67,7 +67,7 @@ public enum Binding {
         return all;
     }
 
-    /** Hardware threads where there are not enough cores. */
+    /** Returns the cores, or their hardware threads if there are fewer cores than ranks. */
     private static List<BigInteger> coresOrThreads(ProcessorGroups processors, int ranks) {
         List<BigInteger> cores = processors.cores();
         if (ranks <= cores.size()) {
@@ -84,7 +84,10 @@ public enum Binding {
         return threads;
     }
 
-    /** Deals out groups in their order, as evenly as can be: several to each rank, or several ranks to each. */
+    /**
+     * Divides groups among ranks, in order and as evenly as possible. A rank gets several groups, or several ranks
+     * share a group.
+     */
     private static List<BigInteger> parts(List<BigInteger> groups, int ranks) {
         List<BigInteger> parts = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {

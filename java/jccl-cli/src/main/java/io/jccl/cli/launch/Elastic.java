@@ -3,16 +3,17 @@ package io.jccl.cli.launch;
 import java.time.Duration;
 
 /**
- * How a job goes on when processes fail.
+ * The rules by which a job continues after processes fail.
  *
- * @param min with fewer processes that live, or have ended well, the job ends
- * @param restarts how often processes are started again, all together
- * @param minBackoff how long a process waits before it is started again; doubles as long as it fails without having joined
- * @param maxBackoff the longest such wait
+ * @param min the job ends when fewer processes than this are alive or have ended with status 0
+ * @param restarts limit on the number of restarts, counted over all processes
+ * @param minBackoff time that a failed process waits before it is started again; doubles with each failure before it
+ *     has joined
+ * @param maxBackoff upper limit of that time
  */
 public record Elastic(int min, int restarts, Duration minBackoff, Duration maxBackoff) {
 
-    /** Checks. */
+    /** Checks the values. */
     public Elastic {
         if (min < 1 || restarts < 0) {
             throw new IllegalArgumentException(
@@ -20,7 +21,7 @@ public record Elastic(int min, int restarts, Duration minBackoff, Duration maxBa
         }
     }
 
-    /** How long to wait after so many failures in a row. */
+    /** Returns the time to wait after {@code failures} failures in a row. */
     Duration backoff(int failures) {
         Duration wait = minBackoff;
         for (int i = 1; i < failures && wait.compareTo(maxBackoff) < 0; i++) {

@@ -11,8 +11,9 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Decides about a job whose processes are started again when they fail, and join those that are left. A process is a
- * member once it has written its {@link MemberFile}. Time is a parameter, so this has no threads.
+ * Decides when the processes of an elastic job are started again, and when the job ends. A process that is started
+ * again joins the remaining ranks. A process is a member once it has written its {@link MemberFile}. Callers pass the
+ * time, so that this class needs no threads.
  */
 final class ElasticJob {
 
@@ -23,9 +24,9 @@ final class ElasticJob {
 
     private enum State {
         RUNS,
-        /** Runs, started again, and is no member yet. */
+        /** Runs after a restart, and is not a member yet. */
         JOINS,
-        /** Is started again soon. */
+        /** Failed, and will be started again after its back-off. */
         WAITS,
         ENDED,
         LOST
@@ -33,7 +34,7 @@ final class ElasticJob {
 
     private static final class Slot {
         private State state = State.RUNS;
-        private int failures; // in a row, since it was a member
+        private int failures; // consecutive, since it was last a member
         private long startAt;
     }
 
@@ -45,7 +46,7 @@ final class ElasticJob {
     private int restarts;
     private Outcome failure = new Outcome(0, -1);
 
-    /** All processes have been started. */
+    /** Creates the state of a job whose processes have all been started. */
     ElasticJob(int processes, Elastic elastic, Path directory, Starter starter, Consumer<String> log) {
         this.elastic = elastic;
         this.directory = directory;
@@ -68,7 +69,7 @@ final class ElasticJob {
         return MemberFile.of(directory, process);
     }
 
-    /** A process has ended. */
+    /** Records that a process has ended, and decides whether it is to be started again. */
     void ended(int process, int status, long now) throws IOException {
         noteMembers();
         Slot slot = slots.get(process);
@@ -100,7 +101,7 @@ final class ElasticJob {
         log.accept(text + running() + " of " + slots.size() + " processes live");
     }
 
-    /** Starts what is due, and reports what has joined. */
+    /** Starts the processes whose back-off is over, and logs which processes have joined. */
     void tick(long now) throws IOException {
         if (outcome().isPresent()) {
             return;
@@ -126,14 +127,14 @@ final class ElasticJob {
         }
     }
 
-    /** How the job has ended, if it has: processes that still run are to be ended. */
+    /** Returns the outcome of the job if it has ended; the caller then ends the processes that still run. */
     Optional<Outcome> outcome() {
         int ended = count(State.ENDED);
         boolean nobodyToJoin = ended == 0 && count(State.RUNS) == 0;
         if (running() + ended < elastic.min() || nobodyToJoin) {
             return Optional.of(failure);
         }
-        // Those that still wait to join will find nobody.
+        // Processes in state JOINS would find nobody to join.
         boolean over = count(State.RUNS) + count(State.WAITS) == 0;
         return over ? Optional.of(ended >= elastic.min() ? new Outcome(0, -1) : failure) : Optional.empty();
     }

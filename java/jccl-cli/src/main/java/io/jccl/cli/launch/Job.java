@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the local launcher starts.
+ * The processes that the local launcher starts.
  *
- * @param ranks how many processes, at least 1
+ * @param ranks number of processes, at least 1
  * @param command program and arguments, the same for every rank
- * @param environment variables beside those that place a rank, the same for every rank
- * @param processors what each rank is bound to, by rank, a bit for each processor; empty: they are not bound
- * @param output what becomes of the ranks' output
+ * @param environment variables in addition to those that place a rank, the same for every rank
+ * @param processors processors of each rank, by rank, with a bit for each processor; empty if ranks are not bound
+ * @param output where the ranks' output goes
  * @param colours whether prefixes are coloured, for standard output and standard error
- * @param linger how long the others may go on after a rank has failed, so that they can report what they saw
- * @param grace how long a rank may take to end after TERM before it is killed
- * @param verbose whether to print the process id of each rank
+ * @param linger time for which the other ranks may continue after one has failed, so that they can report what they saw
+ * @param grace time that a rank may take to end after TERM before it is killed
+ * @param verbose true to print the process id of each rank
  */
 public record Job(
         int ranks,
@@ -29,25 +29,28 @@ public record Job(
         Duration grace,
         boolean verbose) {
 
-    /** What becomes of the ranks' output. */
+    /** Where the ranks' output goes. */
     public enum Output {
-        /** Every line begins with the rank that wrote it. */
+        /** Each line goes to the launcher's streams with the rank that wrote it in front. */
         PREFIXED,
         /** Ranks write to the launcher's own streams. */
         PLAIN,
-        /** Rank 0 writes to the launcher's own streams; what others write goes to standard error, prefixed. */
+        /**
+         * Rank 0 writes to the launcher's own streams; lines of other ranks go to standard error, with the rank in
+         * front.
+         */
         FIRST_RANK
     }
 
     /**
-     * Which streams take colours.
+     * The streams on which prefixes are coloured.
      *
-     * @param out standard output
-     * @param err standard error
+     * @param out true for standard output
+     * @param err true for standard error
      */
     public record Colours(boolean out, boolean err) {}
 
-    /** Checks and copies. */
+    /** Checks the values and copies the collections. */
     public Job {
         if (ranks < 1) {
             throw new IllegalArgumentException("ranks=" + ranks + ": expected at least 1; set it with -n");

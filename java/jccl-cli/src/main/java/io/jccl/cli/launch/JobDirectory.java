@@ -13,11 +13,12 @@ import java.util.HexFormat;
 import java.util.Map;
 
 /**
- * A directory for the files of one job, which only this user can enter. {@link #close()} removes it; where this process ends
- * without that, also by SIGKILL, a {@link Watchdog} ends the job's ranks and removes it. Safe for use by several threads.
+ * A directory for the files of one job, which only this user can enter. {@link #close()} removes it. If this process
+ * ends without closing it, even by SIGKILL, a {@link Watchdog} ends the job's ranks and removes the directory. Safe for
+ * use by several threads.
  *
- * <p>Rank 0 writes the address of the rendezvous there, on a port that the system chose, with a secret of its own; so neither
- * is fixed before it is in use.
+ * <p>Rank 0 writes the address of the rendezvous server into it: a port that the system chose, and a new secret. So
+ * neither is known before it is in use.
  */
 public final class JobDirectory implements AutoCloseable {
 
@@ -32,21 +33,21 @@ public final class JobDirectory implements AutoCloseable {
     }
 
     /**
-     * Makes the directory, empty.
+     * Creates the directory, empty.
      *
-     * @param grace how long a rank may take to end after TERM before the watchdog kills it
+     * @param grace time that a rank may take to end after TERM before the watchdog kills it
      */
     public static JobDirectory create(Duration grace) throws IOException {
         return create(Path.of(System.getProperty("java.io.tmpdir")), grace);
     }
 
-    /** Makes the directory in another. */
+    /** Creates the directory in {@code parent}. */
     static JobDirectory create(Path parent, Duration grace) throws IOException {
         byte[] name = new byte[8];
         RANDOM.nextBytes(name);
         Path directory =
                 parent.toAbsolutePath().resolve("jccl-job-" + HexFormat.of().formatHex(name));
-        Watchdog watchdog = Watchdog.start(directory, grace); // first, so that the directory is never without one
+        Watchdog watchdog = Watchdog.start(directory, grace); // first: the directory never exists without a watchdog
         try {
             Files.createDirectory(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -60,32 +61,32 @@ public final class JobDirectory implements AutoCloseable {
         }
     }
 
-    /** The path of a file in this directory. */
+    /** Returns the path of a file in this directory. */
     public Path resolve(String name) {
         return directory.resolve(name);
     }
 
-    /** The setting JCCL_RENDEZVOUS of every rank, where this directory's launcher starts them all. */
+    /** Returns JCCL_RENDEZVOUS for ranks that are all started by this directory's launcher. */
     String rendezvous() {
         return "file:" + directory.resolve("rendezvous");
     }
 
-    /** Adds to a rank's environment that by which the watchdog knows the processes of the job. */
+    /** Adds to a rank's environment the variable by which the watchdog recognises processes of the job. */
     void mark(Map<String, String> environment) {
         environment.put(Watchdog.MARK, directory.toString());
     }
 
-    /** The watchdog ends this rank too if this process is killed. */
+    /** Tells the watchdog to end this rank if this process is killed. */
     void started(Process rank) {
         watchdog.started(rank.pid());
     }
 
-    /** The rank's process id may belong to another process from now on. */
+    /** Tells the watchdog that the rank has ended: another process may get its process id. */
     void ended(Process rank) {
         watchdog.ended(rank.pid());
     }
 
-    /** Removes the directory and the files in it. A second call does nothing. */
+    /** Removes the directory and its files, and ends the watchdog. A second call does nothing. */
     @Override
     public synchronized void close() {
         if (Files.exists(directory)) {

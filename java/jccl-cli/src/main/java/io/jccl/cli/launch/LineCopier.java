@@ -8,7 +8,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Copies a rank's output line by line, each with a prefix, so that the lines of several ranks do not mix. */
+/** Copies a rank's output line by line, each with a prefix, so that lines of several ranks do not mix. */
 final class LineCopier {
 
     private static final int MAX_LINE_BYTES = 1 << 16;
@@ -18,8 +18,8 @@ final class LineCopier {
     private final byte[] prefix;
     private final byte[] chunk = new byte[8192];
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
-    private int at; // the next byte of the chunk
-    private int end; // of what was read into the chunk
+    private int at; // index of the next byte in the chunk
+    private int end; // number of bytes that were read into the chunk
 
     LineCopier(InputStream from, PrintStream to, String prefix) {
         this.from = from;
@@ -27,7 +27,7 @@ final class LineCopier {
         this.prefix = prefix.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Starts the thread that copies until the end of the stream. */
+    /** Starts a thread that copies until the end of the stream. */
     Thread start(String name) {
         Thread thread = ServiceThread.repeating(name, this::copyChunk);
         thread.start();
@@ -35,8 +35,8 @@ final class LineCopier {
     }
 
     /**
-     * Copies what has come; false at the end of the stream. Continues where it was after an error of the JVM: a rank whose output
-     * nobody reads would stop.
+     * Copies the bytes that have arrived; returns false at the end of the stream. After an error of the JVM, the next
+     * call continues with the byte at which the error occurred: a rank whose output nobody reads would stop.
      */
     private boolean copyChunk() {
         for (; at < end; at++) {
@@ -52,7 +52,7 @@ final class LineCopier {
         try {
             end = from.read(chunk);
         } catch (IOException e) {
-            end = -1; // the rank was killed and its stream closed: what it wrote before has been copied
+            end = -1; // the rank was killed and its stream closed: its output has been copied
         }
         if (end < 0 && line.size() > 0) {
             flush();
@@ -61,7 +61,7 @@ final class LineCopier {
     }
 
     private void flush() {
-        byte[] bytes = Arrays.copyOf(prefix, prefix.length + line.size() + 1); // first: there may be no memory
+        byte[] bytes = Arrays.copyOf(prefix, prefix.length + line.size() + 1); // first: may throw OutOfMemoryError
         System.arraycopy(line.toByteArray(), 0, bytes, prefix.length, line.size());
         bytes[bytes.length - 1] = '\n';
         synchronized (to) {

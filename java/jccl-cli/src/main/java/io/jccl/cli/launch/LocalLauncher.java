@@ -23,8 +23,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Starts the ranks of a job as processes of this host and ends them: when one fails it ends the others, and when
- * this process ends, by a signal (SIGKILL too, see {@link Watchdog}) or otherwise, no rank is left behind.
+ * Starts the ranks of a job as processes of this host, and ends them. When one fails, the launcher ends the others.
+ * When this process ends, by a signal (even SIGKILL, see {@link Watchdog}) or otherwise, no rank remains.
  */
 public final class LocalLauncher {
 
@@ -36,8 +36,8 @@ public final class LocalLauncher {
     private static final long TICK_MILLIS = 50;
 
     private final Job job;
-    private final Elastic elastic; // null: the job ends when a rank fails
-    private final OuterLauncher outer; // null: all ranks of the job are started here
+    private final Elastic elastic; // null if the job ends when a rank fails
+    private final OuterLauncher outer; // null if this launcher starts all ranks of the job
     private final PrintStream out;
     private final PrintStream err;
     private final List<Process> processes = new ArrayList<>();
@@ -45,27 +45,29 @@ public final class LocalLauncher {
     private final BlockingQueue<Exit> exits = new LinkedBlockingQueue<>();
 
     /**
-     * @param job what to start
-     * @param out where the ranks' standard output goes if it is prefixed
-     * @param err where the ranks' standard error goes if it is prefixed, and the launcher's own messages
+     * Creates a launcher that starts all ranks of a job, which ends when one of them fails.
+     *
+     * @param job the job to start
+     * @param out destination of the ranks' standard output if it is prefixed
+     * @param err destination of the ranks' standard error if it is prefixed, and of the launcher's own messages
      */
     public LocalLauncher(Job job, PrintStream out, PrintStream err) {
         this(job, null, null, out, err);
     }
 
     /**
-     * A job that goes on when processes fail.
+     * Creates a launcher of a job that continues when processes fail.
      *
-     * @param elastic how; null if it does not
+     * @param elastic rules for that; null if the job ends when a process fails
      */
     public LocalLauncher(Job job, Elastic elastic, PrintStream out, PrintStream err) {
         this(job, elastic, null, out, err);
     }
 
     /**
-     * A part of a job of several hosts.
+     * Creates a launcher of this host's part of a job of several hosts.
      *
-     * @param outer the launcher that has started this command on each of them
+     * @param outer the launcher that has started this command on each of the hosts
      */
     public LocalLauncher(Job job, OuterLauncher outer, PrintStream out, PrintStream err) {
         this(job, null, outer, out, err);
@@ -82,7 +84,7 @@ public final class LocalLauncher {
     /**
      * Runs the job to its end.
      *
-     * @throws IOException if the program cannot be started; no rank is left behind
+     * @throws IOException if the program cannot be started; ranks that were started are ended
      */
     public Outcome run() throws IOException, InterruptedException {
         JobDirectory directory = JobDirectory.create(job.grace());
@@ -114,8 +116,8 @@ public final class LocalLauncher {
     /**
      * Starts a process.
      *
-     * @param index of the process among those of this host
-     * @param joins whether it is started again, and joins the ranks that are left
+     * @param index number of the process among those of this host
+     * @param joins true if the process replaces a failed one and joins the remaining ranks
      */
     private void start(int index, boolean joins, JobDirectory directory) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(job.command());
@@ -154,7 +156,7 @@ public final class LocalLauncher {
             try {
                 directory.ended(ended);
             } finally {
-                exits.add(new Exit(index, ended.exitValue())); // whatever is thrown: the launcher waits for it
+                exits.add(new Exit(index, ended.exitValue())); // in any case, because the launcher waits for it
             }
         });
         if (job.verbose()) {
@@ -171,7 +173,7 @@ public final class LocalLauncher {
         }
     }
 
-    /** A process is born on the processors of the thread that starts it. */
+    /** Starts a process that is bound to {@code processors}: it inherits the binding of the thread that starts it. */
     private static Process startBound(ProcessBuilder builder, BigInteger processors) throws IOException {
         builder.environment().put(LaunchSettings.CPU_AFFINITY.name(), ProcessorSet.format(processors));
         BigInteger before = ProcessorGroups.ofThisHost().open();
@@ -226,7 +228,7 @@ public final class LocalLauncher {
         return exits.poll(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
     }
 
-    /** TERM for every rank and what it started; KILL for those that are still there after the grace. */
+    /** Sends TERM to every rank and its descendants, and KILL to those that are still alive after the grace. */
     private void endAll() {
         List<ProcessHandle> alive = new ArrayList<>();
         synchronized (processes) {
@@ -249,7 +251,7 @@ public final class LocalLauncher {
         try {
             handle.onExit().get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (java.util.concurrent.TimeoutException | java.util.concurrent.ExecutionException e) {
-            // still alive: it is killed next
+            // still alive: the caller kills it
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -266,7 +268,7 @@ public final class LocalLauncher {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException e) {
-            // the process is already ending, and the hook at work
+            // this process is already ending and runs the hook
         }
     }
 

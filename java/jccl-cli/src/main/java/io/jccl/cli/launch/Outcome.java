@@ -1,16 +1,16 @@
 package io.jccl.cli.launch;
 
 /**
- * How a job ended.
+ * The result of a job.
  *
- * @param status 0 if every rank ended with 0, else the status of the first rank that did not
- * @param failedRank the first rank that did not end with 0, or -1
+ * @param status 0 if every rank ended with status 0, else the status of the first rank that did not
+ * @param failedRank the first rank that did not end with status 0, or -1 if there is none
  */
 public record Outcome(int status, int failedRank) {
 
     private static final int SIGNAL_BASE = 128;
 
-    /** A description of a status. */
+    /** Describes an exit status, with the name of the signal if a signal ended the process. */
     public static String describe(int status) {
         String signal =
                 switch (status - SIGNAL_BASE) {

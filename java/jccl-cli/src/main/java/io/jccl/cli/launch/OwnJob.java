@@ -6,15 +6,18 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** Options of commands that start ranks: a launcher that has started several of them is no reason for as many jobs. */
+/**
+ * The option {@code --this-host} of commands that start ranks. Without it, such a command refuses to run if a launcher
+ * has started it several times, because each instance would start a job of its own.
+ */
 public final class OwnJob {
 
-    /** The option. */
+    /** Name of the option. */
     public static final String NAME = "--this-host";
 
     @Option(
             names = NAME,
-            description = "start a job of this host only, also where a launcher has started this command several times")
+            description = "start a job of this host only, even if a launcher has started this command several times")
     private boolean given;
 
     /** Returns true if the user asks for a job of this host only. */
@@ -23,10 +26,10 @@ public final class OwnJob {
     }
 
     /**
-     * Refuses to start a job where a launcher has started several commands like this one, unless the user asks for that.
+     * Refuses to start a job if a launcher has started several instances of this command, unless the user asks for one.
      *
-     * @param remedy what to do, for the message
-     * @throws ParameterException names the launcher's variables
+     * @param remedy what to do, as a part of the message
+     * @throws ParameterException if the job is refused; its message names the launcher's variables
      */
     public void require(CommandSpec spec, String remedy) {
         List<String> variables = given ? List.of() : OuterLauncher.ofSeveral(System.getenv());

@@ -23,16 +23,16 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code jccl run}: the local launcher. */
+/** The subcommand {@code jccl run}: the local launcher. */
 @Command(
         name = "run",
         description = {
-            "Starts COMMAND as the ranks of one job on this host, or with --hosts-of-job as this host's share of them.",
+            "Starts COMMAND as the ranks of a job on this host, or with --hosts-of-job as this host's share of a job.",
             "",
             "Each process finds its place in JCCL_RANK, JCCL_SIZE, JCCL_LOCAL_RANK and JCCL_RENDEZVOUS, which "
-                    + "Communicator.fromEnvironment() reads. When a rank ends with a status other than 0 the others are "
-                    + "ended, and that status is passed on. INT, TERM and HUP end the job. With --elastic a process that fails "
-                    + "is started again instead, and joins.",
+                    + "Communicator.fromEnvironment() reads. When a rank ends with a status other than 0, jccl run "
+                    + "ends the others and exits with that status. INT, TERM and HUP end the job. With --elastic a "
+                    + "failed process is started again instead, and joins the others.",
             ""
         },
         footer = {
@@ -53,7 +53,7 @@ public final class RunCommand implements Callable<Integer> {
     @Option(
             names = {"-n", "--ranks"},
             paramLabel = "N",
-            description = "how many processes to start; with --elastic MAX of them if this is not given")
+            description = "number of processes to start (default with --elastic: MAX)")
     private Integer given;
 
     private int ranks;
@@ -61,8 +61,8 @@ public final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--hosts-of-job",
             description =
-                    "one job of all hosts on which a launcher (srun, mpirun, torchrun, Kubernetes) has started this "
-                            + "command, with the same N: N ranks for each, in the launcher's order, which meet where it says")
+                    "one job over all hosts on which a launcher (srun, mpirun, torchrun, Kubernetes) has started this "
+                            + "command with the same N: N ranks on each, in the launcher's order, with its rendezvous")
     private boolean hostsOfJob;
 
     @Mixin
@@ -72,16 +72,15 @@ public final class RunCommand implements Callable<Integer> {
             names = "--elastic",
             paramLabel = "MIN:MAX",
             description =
-                    "start a process that fails again, so that it joins the others (JCCL_JOIN), which call reform; end the job "
-                            + "when fewer than MIN live")
+                    "start a failed process again, so that it joins the others (JCCL_JOIN), which call reform; end the "
+                            + "job when fewer than MIN are alive")
     private String elastic;
 
     @Option(
             names = "--restarts",
             paramLabel = "N",
             defaultValue = "10",
-            description =
-                    "with --elastic: how often processes are started again, all together (default: ${DEFAULT-VALUE})")
+            description = "with --elastic: limit on restarts, counted over all processes (default: ${DEFAULT-VALUE})")
     private int restarts;
 
     @Option(
@@ -95,7 +94,7 @@ public final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = "--oversubscribe",
-            description = "let ranks share processors where --bind finds fewer processors than ranks")
+            description = "let ranks share processors if --bind finds fewer processors than ranks")
     private boolean oversubscribe;
 
     @Option(names = "--no-prefix", description = "do not prefix each line of output with its rank")
@@ -105,14 +104,14 @@ public final class RunCommand implements Callable<Integer> {
             names = "--linger",
             paramLabel = "SECONDS",
             defaultValue = "0",
-            description = "how long the other ranks may go on after one has failed (default: ${DEFAULT-VALUE})")
+            description = "time that the other ranks may continue after one has failed (default: ${DEFAULT-VALUE})")
     private double lingerSeconds;
 
     @Option(
             names = "--grace",
             paramLabel = "SECONDS",
             defaultValue = "5",
-            description = "how long a rank may take to end before it is killed (default: ${DEFAULT-VALUE})")
+            description = "time that a rank may take to end before it is killed (default: ${DEFAULT-VALUE})")
     private double graceSeconds;
 
     @Option(
@@ -145,11 +144,11 @@ public final class RunCommand implements Callable<Integer> {
             return outcome.status();
         } catch (IOException e) {
             System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + Causes.describe(e));
-            return 127; // as a shell says it
+            return 127; // the status with which a shell reports this
         }
     }
 
-    /** The launcher whose job these ranks are a part of; null if they are a job of their own. */
+    /** Returns the launcher to whose job these ranks belong; null if they are a job of their own. */
     private OuterLauncher outer(Elastic policy) {
         if (!hostsOfJob) {
             ownJob.require(
@@ -166,14 +165,14 @@ public final class RunCommand implements Callable<Integer> {
         }
         try {
             OuterLauncher outer = OuterLauncher.detect(System.getenv());
-            outer.place(ranks - 1, ranks); // refuses too many
+            outer.place(ranks - 1, ranks); // throws an exception if there are too many ranks
             return outer;
         } catch (BootstrapException | IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--hosts-of-job: " + Causes.describe(e), e);
         }
     }
 
-    /** Reads what {@code --elastic} and {@code -n} say. */
+    /** Parses {@code --elastic} and {@code -n}. */
     private Elastic policy() {
         Matcher range = ELASTIC.matcher(elastic);
         int min = range.matches() ? Integer.parseInt(range.group(1)) : 0;

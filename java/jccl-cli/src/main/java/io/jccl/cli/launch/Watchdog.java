@@ -9,15 +9,16 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * A shell that ends a job whose launcher is gone. It reads a pipe that only this process can write to, so the pipe ends with
- * this process, however it ended. Then the shell ends the ranks and every process that has the directory of the job in its
- * environment, by TERM and after the grace by KILL, and removes the directory of the job.
+ * A shell that ends a job whose launcher is gone. The shell reads a pipe that only this process can write to, so the
+ * pipe ends when this process ends, for whatever reason. Then the shell ends the ranks and every process whose
+ * environment names the job's directory, first by TERM and after the grace by KILL. At last it removes the directory.
  */
 final class Watchdog implements AutoCloseable {
 
     /**
-     * The variable of every rank that has the directory of the job. A rank of several hosts has another rendezvous, and a name
-     * that begins with JCCL_ would be a setting.
+     * Name of the environment variable that gives every rank the directory of the job. JCCL_RENDEZVOUS does not always
+     * name it, because ranks of several hosts have another rendezvous. A name that begins with JCCL_ would be taken as
+     * a setting.
      */
     static final String MARK = "_JCCL_JOB";
 
@@ -61,7 +62,7 @@ final class Watchdog implements AutoCloseable {
             """;
 
     private final Process shell;
-    private final PrintStream pipe; // ignores that the shell may have ended
+    private final PrintStream pipe; // a PrintStream, because it ignores that the shell may have ended
 
     private Watchdog(Process shell) {
         this.shell = shell;
@@ -71,8 +72,8 @@ final class Watchdog implements AutoCloseable {
     /**
      * Starts the shell.
      *
-     * @param directory of the job; need not exist yet
-     * @param grace how long a rank may take to end after TERM before it is killed
+     * @param directory directory of the job; need not exist yet
+     * @param grace time that a rank may take to end after TERM before it is killed
      */
     static Watchdog start(Path directory, Duration grace) throws IOException {
         long tenths = Math.min(grace.toMillis() / 100, Integer.MAX_VALUE);
@@ -80,7 +81,8 @@ final class Watchdog implements AutoCloseable {
                 new ProcessBuilder("sh", "-c", SCRIPT, "jccl-watchdog", directory.toString(), Long.toString(tenths));
         builder.environment()
                 .keySet()
-                .retainAll(Set.of("PATH")); // it is no process of a job, also where its launcher is
+                // Without MARK, the shell belongs to no job, even if this process belongs to one.
+                .retainAll(Set.of("PATH"));
         builder.redirectOutput(Redirect.DISCARD).redirectError(Redirect.DISCARD);
         return new Watchdog(builder.start());
     }
@@ -95,7 +97,7 @@ final class Watchdog implements AutoCloseable {
         pipe.flush();
     }
 
-    /** Ends the shell without anything else. A second call does nothing. */
+    /** Ends the shell, which then ends no rank and removes nothing. A second call does nothing. */
     @Override
     public synchronized void close() {
         if (shell.isAlive()) {

@@ -1,2 +1,2 @@
-/** The local launcher: starts the ranks of one job as processes of this host and ends them together. */
+/** The local launcher: starts the ranks of one job as processes of this host, and ends them together. */
 package io.jccl.cli.launch;
