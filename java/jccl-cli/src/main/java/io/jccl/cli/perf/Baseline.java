@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** An earlier run whose medians those of a later one are compared with. */
+/** Compares the medians of a run with those of an earlier run, the baseline. */
 final class Baseline {
 
-    /** Which rows are comparable. */
+    /** The properties that comparable rows share. */
     private record Key(String collective, String backend, int ranks, long bytes, String type, String op) {}
 
     private record Medians(Double outOfPlaceUs, Double inPlaceUs) {}
@@ -32,7 +32,7 @@ final class Baseline {
         }
     }
 
-    /** Compares a row with its counterpart, if there is one. */
+    /** Compares a row with its counterpart in the baseline, if there is one. */
     void compare(PerfRow row) {
         Medians before =
                 medians.get(new Key(row.collective(), row.backend(), row.ranks(), row.bytes(), row.type(), row.op()));
@@ -53,7 +53,7 @@ final class Baseline {
                         Locale.ROOT, "  %10s %10s %6.2f", PerfTable.time(before), PerfTable.time(now), now / before);
     }
 
-    /** What was compared: the medians of then and now, a line for each size. */
+    /** Returns a table of the compared medians of both runs, with a line for each size. */
     String table() {
         String side = String.format("  %10s %10s %6s", "then", "now", "ratio");
         return "# medians (us)" + " ".repeat(12) + "out of place" + " ".repeat(22) + "in place\n"
@@ -79,12 +79,12 @@ final class Baseline {
         }
     }
 
-    /** What is slower than it may be, a sentence each. */
+    /** Returns a sentence for each median that is slower than the tolerance allows. */
     List<String> regressions() {
         return regressions;
     }
 
-    /** How many medians had a counterpart. */
+    /** Returns the number of medians that had a counterpart. */
     int compared() {
         return compared;
     }

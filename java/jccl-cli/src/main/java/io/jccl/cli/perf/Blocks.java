@@ -3,7 +3,7 @@ package io.jccl.cli.perf;
 import java.util.Arrays;
 import java.util.function.IntUnaryOperator;
 
-/** The blocks of a buffer that has one for each rank; they lie one after the other. */
+/** Counts and offsets of the blocks of a buffer that contains a block for each rank, one after the other. */
 final class Blocks {
 
     private final long[] counts;
@@ -17,7 +17,7 @@ final class Blocks {
         }
     }
 
-    /** Blocks of the same size. */
+    /** Creates blocks of equal size. */
     static Blocks even(int ranks, long count) {
         long[] counts = new long[ranks];
         Arrays.fill(counts, count);
@@ -25,9 +25,9 @@ final class Blocks {
     }
 
     /**
-     * Blocks whose sizes grow as 1 : 2 : … : n. Where there are fewer elements than that sum, the first blocks are empty.
+     * Creates blocks whose sizes grow as 1 : 2 : … : n. With fewer elements than that sum, the first blocks are empty.
      *
-     * @param elements of all together
+     * @param elements number of elements of all blocks together
      */
     static Blocks uneven(int ranks, long elements) {
         long[] counts = new long[ranks];
@@ -44,24 +44,24 @@ final class Blocks {
         return n * (n + 1) / 2;
     }
 
-    /** {@code elements * part / whole}, rounded down, without overflow of the product. */
+    /** Returns {@code elements * part / whole}, rounded down, without overflow of the product. */
     private static long share(long elements, long part, long whole) {
         return elements / whole * part + elements % whole * part / whole;
     }
 
-    /** The same blocks in another order. */
+    /** Returns these blocks in another order: {@code source} maps the new index to the old one. */
     Blocks reordered(IntUnaryOperator source) {
         long[] other = new long[counts.length];
         Arrays.setAll(other, i -> counts[source.applyAsInt(i)]);
         return new Blocks(other);
     }
 
-    /** How many elements each block has. */
+    /** Returns the number of elements of each block. */
     long[] counts() {
         return counts.clone();
     }
 
-    /** Where each block begins, in elements. */
+    /** Returns the offset of each block, in elements. */
     long[] offsets() {
         return offsets.clone();
     }

@@ -4,17 +4,17 @@ import io.jccl.DataType;
 import io.jccl.ReduceOp;
 
 /**
- * The inputs and results of checks, in closed form. Inputs are chosen so that every order of combining them is exact, so
- * that any difference in the result is an error and never rounding.
+ * Computes the inputs and expected results of checks. Inputs are chosen so that combining them is exact in every order.
+ * So any difference in a result is an error, and never rounding.
  *
  * <table>
  * <caption>inputs by type and operation</caption>
  * <tr><th></th><th>integers</th><th>floating point</th></tr>
- * <tr><td>SUM</td><td>any bits: sums wrap around</td><td>small whole numbers, whose sum stays exact in the type</td></tr>
+ * <tr><td>SUM</td><td>any bits: sums wrap around</td><td>small whole numbers with a sum exact in the type</td></tr>
  * <tr><td>PROD</td><td>any odd number: products wrap around</td><td>powers of two with signs</td></tr>
  * <tr><td>MIN, MAX</td><td>any bits</td><td>any finite number</td></tr>
- * <tr><td>BAND, BOR, BXOR</td><td>any bits</td><td>not of these</td></tr>
- * <tr><td>AVG</td><td>numbers whose sum does not wrap; truncated towards zero</td><td>as SUM; one rounded division</td></tr>
+ * <tr><td>BAND, BOR, BXOR</td><td>any bits</td><td>not supported</td></tr>
+ * <tr><td>AVG</td><td>sum does not wrap; average truncated towards zero</td><td>as SUM; one rounded division</td></tr>
  * </table>
  */
 final class CheckValues {
@@ -31,12 +31,14 @@ final class CheckValues {
         this.bitsOfType = type.bytes() * 8;
     }
 
-    /** Arbitrary bits for operations that only move elements. */
+    /** Returns arbitrary bits, for operations that only move elements. */
     static long moved(int rank, int index) {
         return mix(rank, index);
     }
 
-    /** Numbers whose sums and products depend on the order in which they are combined; floating types only. */
+    /**
+     * Returns a number whose sums and products depend on the order in which ranks are combined; floating types only.
+     */
     long inexact(int rank, int index) {
         long random = mix(rank + 7919, index);
         int mantissa = mantissaBits(type);
@@ -44,7 +46,7 @@ final class CheckValues {
         return (random & signBit()) | oneTo2 | (random & ((1L << mantissa) - 1));
     }
 
-    /** What a rank contributes to a reduction: the element's bits. */
+    /** Returns the bits of the element that a rank contributes to a reduction. */
     long input(int rank, int index) {
         long random = mix(rank, index);
         if (!type.isFloating()) {
@@ -63,7 +65,7 @@ final class CheckValues {
         };
     }
 
-    /** The reduction of all ranks' inputs: the element's bits. */
+    /** Returns the bits of the reduction of all ranks' inputs. */
     long result(int index) {
         return type.isFloating() ? encodeResult(index) : integerResult(index);
     }
@@ -100,7 +102,7 @@ final class CheckValues {
         if (op != ReduceOp.AVG) {
             return encode(result);
         }
-        // the library divides in float32, or in float64 for that type, and rounds to the type afterwards
+        // the library divides in float32, or for FLOAT64 in float64, and then rounds to the type
         return encode(type == DataType.FLOAT64 ? result / ranks : (float) result / ranks);
     }
 
@@ -113,12 +115,15 @@ final class CheckValues {
         return Math.scalb((random & 1) == 0 ? 1.0 : -1.0, exponent);
     }
 
-    /** How many ranks contribute powers of two: partial products stay within 2^±14, in the range of e4m3 within 2^±8. */
+    /**
+     * Returns the number of ranks that contribute powers of two; further ranks contribute 1 or -1. With this number,
+     * partial products stay within 2^±14, and for e4m3 within 2^±8, which is in its range.
+     */
     private int maxPowers() {
         return type == DataType.FLOAT8_E4M3 ? 24 : 42;
     }
 
-    /** A whole number no farther than a limit from zero, and not below zero for unsigned types. */
+    /** Returns a whole number whose magnitude is at most the limit; not negative for unsigned types. */
     private long bounded(long random, long limit) {
         if (isUnsigned()) {
             return limit == Long.MAX_VALUE ? random >>> 1 : Long.remainderUnsigned(random, limit + 1);
@@ -127,17 +132,20 @@ final class CheckValues {
         return (random & 1) == 0 ? magnitude : -magnitude;
     }
 
-    /** How large an integer input may be so that the sum over all ranks does not wrap, with care for 64 bits. */
+    /**
+     * Returns the largest magnitude of integer inputs whose sum over all ranks does not wrap. For uint64 the sum stays
+     * within a signed long, because AVG divides it as such.
+     */
     private long integerLimit() {
         return ((1L << (bitsOfType - (isUnsigned() && bitsOfType < 64 ? 0 : 1))) - 1) / ranks;
     }
 
-    /** Up to which number every whole number is exact in a floating type. */
+    /** Returns the number up to which a floating type represents every whole number exactly. */
     private long exactLimit() {
         return 1L << (mantissaBits(type) + 1);
     }
 
-    /** Any bits, with an exponent that is neither that of infinities nor that of zeros. */
+    /** Returns the bits with an exponent that belongs neither to infinities and NaNs nor to zeros and subnormals. */
     private long finite(long random) {
         int mantissa = mantissaBits(type);
         return (random & ~(1L << mantissa)) | (2L << mantissa);
@@ -179,7 +187,7 @@ final class CheckValues {
         return isUnsigned() ? Long.compareUnsigned(a, b) : Long.compare(a, b);
     }
 
-    /** The value of an integer element's bits as 64 bits. */
+    /** Returns an integer element's bits, extended to 64 bits by its sign or by zeros. */
     private long extend(long bits) {
         int shift = 64 - bitsOfType;
         return isUnsigned() ? bits << shift >>> shift : bits << shift >> shift;
@@ -205,7 +213,7 @@ final class CheckValues {
         };
     }
 
-    /** Well-spread bits for a rank and an index. */
+    /** Returns well-mixed bits for a rank and an index. */
     private static long mix(int rank, int index) {
         long z = (index + 1) * 0x9E3779B97F4A7C15L + (rank + 1) * 0xC2B2AE3D27D4EB4FL;
         z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;

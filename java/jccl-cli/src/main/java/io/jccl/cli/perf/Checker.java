@@ -3,8 +3,8 @@ package io.jccl.cli.perf;
 import java.util.function.Consumer;
 
 /**
- * Verifies one workload: every element of the result against its closed form, the same bits on all ranks where the
- * collective promises it, and the same bits when it is repeated.
+ * Verifies one workload: compares every element of the result with its expected value, the bits of the result between
+ * ranks if the collective promises equal bits, and the bits of two runs with the same input.
  */
 final class Checker {
 
@@ -13,9 +13,7 @@ final class Checker {
     private final Patterns repeated;
     private final Consumer<String> complaints;
 
-    /**
-     * @param complaints receives a description of what is wrong beside single elements
-     */
+    /** @param complaints receives descriptions of errors other than wrong elements */
     Checker(PerfOptions options, int ranks, Exchange exchange, Consumer<String> complaints) {
         this.exchange = exchange;
         this.exact = Patterns.exact(options, ranks);
@@ -25,7 +23,10 @@ final class Checker {
         this.complaints = complaints;
     }
 
-    /** How many elements were wrong on all ranks together; bits that differ between ranks or repeats count as one each. */
+    /**
+     * Returns the number of wrong elements on all ranks together. A rank whose repeat gives other bits adds one, and so
+     * do bits that differ between ranks.
+     */
     long countWrong(Workload workload) {
         long wrong = 0;
         workload.fill(exact);
@@ -36,7 +37,7 @@ final class Checker {
         long second = run(workload);
         long unstable = exchange.sum(first == second ? 0 : 1);
         if (unstable > 0) {
-            complaints.accept("on " + unstable + " ranks a repeat with the same input gave other bits");
+            complaints.accept("on " + unstable + " ranks a repeat with the same input gave different bits");
             wrong += unstable;
         }
         if (!exchange.isEqualEverywhere(workload.isSameEverywhere() ? second : 0)) {

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Rows as comma-separated values by RFC 4180: a header, then a line a row; a value that does not exist is empty. */
+/** Formats rows as comma-separated values by RFC 4180: a header, then a line for each row. Missing values are empty. */
 final class CsvFormat {
 
     private static final String END = "\r\n"; // RFC 4180
@@ -17,7 +17,7 @@ final class CsvFormat {
 
     private CsvFormat() {}
 
-    /** The line with the names of the columns. */
+    /** Returns the line with the names of the columns. */
     static String header() {
         List<String> names = new ArrayList<>(List.of(
                 "collective",
@@ -38,7 +38,7 @@ final class CsvFormat {
         return line(names);
     }
 
-    /** One row of a run. */
+    /** Returns the line of one row of a run. */
     static String row(PerfRow row, RunInfo run) {
         List<String> values = new ArrayList<>(List.of(
                 row.collective(),
@@ -78,7 +78,7 @@ final class CsvFormat {
         return values.stream().map(CsvFormat::quoted).collect(Collectors.joining(",", "", END));
     }
 
-    /** A value with a comma, a quotation mark or a line's end stands in quotation marks. */
+    /** Returns a value in quotation marks if it contains a comma, a quotation mark or a line end; else unchanged. */
     static String quoted(String value) {
         return value.matches("(?s).*[,\"\r\n].*") ? '"' + value.replace("\"", "\"\"") + '"' : value;
     }

@@ -11,23 +11,26 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * One run in a plot, out of place.
+ * The curve of one run in a plot, with its out-of-place times.
  *
- * @param label which run it is
+ * @param label name of the run
  * @param points by ascending size
  */
 record Curve(String label, List<Point> points) {
 
     /**
-     * One size.
+     * A point of a curve.
      *
      * @param bytes the size
      * @param busbwGBps bus bandwidth
-     * @param timeUs mean time
+     * @param timeUs mean time in µs
      */
     record Point(long bytes, double busbwGBps, double timeUs) {
 
-        /** The point of a time; bandwidths in files are rounded, which leaves little of those of small sizes. */
+        /**
+         * Returns the point of a time, or nothing if there is no time. The bandwidth is computed, because files contain
+         * rounded bandwidths, which have few digits left for small sizes.
+         */
         private static Stream<Point> of(long bytes, Double timeUs, double busFactor) {
             return timeUs == null
                     ? Stream.empty()
@@ -35,7 +38,7 @@ record Curve(String label, List<Point> points) {
         }
     }
 
-    /** What rows of one curve have in common. */
+    /** The properties that all rows of one curve share. */
     private record Setup(String backend, String transport, int ranks, String type, String op, String date) {
 
         static Setup of(EarlierRun.Row row) {
@@ -48,7 +51,7 @@ record Curve(String label, List<Point> points) {
                     row.date().orElse(""));
         }
 
-        /** The file, the date, and what is not as in the new run. */
+        /** Returns the file, the date, and the properties that differ from the new run. */
         String label(String file, PerfRow now) {
             List<String> parts = new ArrayList<>(List.of(file, date));
             if (ranks != now.ranks()) {
@@ -67,9 +70,9 @@ record Curve(String label, List<Point> points) {
     }
 
     /**
-     * The new run, then earlier ones of the same collective.
+     * Returns the curve of the new run, followed by those of earlier runs of the same collective.
      *
-     * @param rows of the new run, at least one
+     * @param rows rows of the new run, at least one
      */
     static List<Curve> of(RunInfo run, List<PerfRow> rows, List<EarlierRun> earlier) {
         PerfRow now = rows.get(0);

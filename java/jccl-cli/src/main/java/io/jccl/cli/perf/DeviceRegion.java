@@ -7,7 +7,7 @@ import io.jccl.nativelib.NativeMemory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Memory of a GPU; checks see it through copies, which are over when a call returns. */
+/** Memory of a GPU. Checks access it through copies, which are complete when a call returns. */
 final class DeviceRegion implements Region {
 
     private static final int COPY_BYTES = 1 << 20;

@@ -11,26 +11,26 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The results of an earlier run, as {@code --json} wrote them.
+ * The results of one or more earlier runs, as {@code --json} wrote them.
  *
- * @param file that it was read from
- * @param rows in the file's order; also of several runs
+ * @param file the file from which they were read
+ * @param rows in the file's order
  */
 record EarlierRun(Path file, List<Row> rows) {
 
     /**
-     * What one row is about.
+     * A row of the file.
      *
-     * @param collective by its label
-     * @param backend what executed operations
-     * @param transport the transports in use
-     * @param ranks how many
-     * @param bytes the size
-     * @param type by its label
-     * @param op by its label
-     * @param outOfPlace with two buffers
-     * @param inPlace with one buffer
-     * @param date when the run began, where the file says so
+     * @param collective label of the collective
+     * @param backend backend that executed operations
+     * @param transport transports in use
+     * @param ranks number of ranks
+     * @param bytes size
+     * @param type label of the type
+     * @param op label of the operation
+     * @param outOfPlace results with two buffers
+     * @param inPlace results with one buffer
+     * @param date when the run began; empty if the file does not say it
      */
     record Row(
             String collective,
@@ -51,7 +51,7 @@ record EarlierRun(Path file, List<Row> rows) {
     /**
      * Reads a file of JSON lines.
      *
-     * @throws IllegalArgumentException if it cannot be read or is not such a file
+     * @throws IllegalArgumentException if the file cannot be read or has another content
      */
     static EarlierRun read(Path file) {
         ObjectMapper mapper = new ObjectMapper();

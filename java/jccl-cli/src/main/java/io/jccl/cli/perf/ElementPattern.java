@@ -6,12 +6,12 @@ import java.nio.ByteOrder;
 import java.util.function.IntToLongFunction;
 
 /**
- * A sequence of elements that repeats after a prime number of them, so that a chunk in the wrong place shows.
- * One period and a window are kept as bytes: filling and comparing are block operations.
+ * A sequence of elements that repeats after a prime number of elements, so that a chunk in the wrong place is detected.
+ * One period and a window are kept as bytes, so that filling and comparing are block operations.
  */
 final class ElementPattern {
 
-    /** After how many elements the sequence repeats. */
+    /** Number of elements after which the sequence repeats. */
     static final int PERIOD = 8191;
 
     private static final int WINDOW = 8192;
@@ -20,8 +20,8 @@ final class ElementPattern {
     private final ByteBuffer block;
 
     /**
-     * @param type of the elements
-     * @param bits the element at each index below {@link #PERIOD}, in the low bits
+     * @param type type of the elements
+     * @param bits returns the element at each index below {@link #PERIOD}, in the low bits
      */
     ElementPattern(DataType type, IntToLongFunction bits) {
         elementBytes = type.bytes();
@@ -40,7 +40,7 @@ final class ElementPattern {
         }
     }
 
-    /** Writes the elements {@code start, start + 1, …} of the sequence to a run of a region. */
+    /** Writes the elements {@code start, start + 1, …} of the sequence to a range of a region. */
     void fill(Region region, long offset, long count, long start) {
         for (long done = 0; done < count; done += WINDOW) {
             int length = (int) Math.min(WINDOW, count - done);
@@ -48,7 +48,7 @@ final class ElementPattern {
         }
     }
 
-    /** How many elements of a run of a region differ from the elements {@code start, start + 1, …} of the sequence. */
+    /** Returns how many elements in a range of a region differ from {@code start, start + 1, …} of the sequence. */
     long countDifferences(Region region, long offset, long count, long start) {
         long wrong = 0;
         for (long done = 0; done < count; done += WINDOW) {

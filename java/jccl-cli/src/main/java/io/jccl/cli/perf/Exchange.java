@@ -13,7 +13,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
 
-/** Small facts that all ranks of a measurement share: every rank contributes its own and gets those of all. */
+/**
+ * Exchanges small values between the ranks of a measurement: every rank contributes one and receives those of all
+ * ranks. All ranks must make the same calls.
+ */
 final class Exchange {
 
     private static final int TEXT_BYTES = 64;
@@ -38,7 +41,7 @@ final class Exchange {
                 .asLongBuffer();
     }
 
-    /** Every rank's number, in rank order. */
+    /** Returns every rank's number, in rank order. */
     long[] all(long value) {
         mine.put(0, value);
         communicator.allGather(send, recv).await();
@@ -53,7 +56,7 @@ final class Exchange {
         return values;
     }
 
-    /** Every rank's text, in rank order, as far as it fits {@value #TEXT_BYTES} bytes. */
+    /** Returns every rank's text, in rank order, each cut to {@value #TEXT_BYTES} bytes. */
     List<String> all(String text) {
         byte[] utf8 = Arrays.copyOf(text.getBytes(StandardCharsets.UTF_8), TEXT_BYTES);
         ByteBuffer own = ByteBuffer.allocateDirect(TEXT_BYTES).put(0, utf8);
@@ -67,7 +70,7 @@ final class Exchange {
         return list;
     }
 
-    /** The largest of all ranks' numbers. */
+    /** Returns the largest of all ranks' numbers. */
     double max(double value) {
         double max = Double.NEGATIVE_INFINITY;
         for (long bits : all(Double.doubleToRawLongBits(value))) {
@@ -76,12 +79,12 @@ final class Exchange {
         return max;
     }
 
-    /** The sum of all ranks' numbers. */
+    /** Returns the sum of all ranks' numbers. */
     long sum(long value) {
         return LongStream.of(all(value)).sum();
     }
 
-    /** Whether all ranks have the same number. */
+    /** Returns true if all ranks have the same number. */
     boolean isEqualEverywhere(long value) {
         return LongStream.of(all(value)).distinct().count() == 1;
     }

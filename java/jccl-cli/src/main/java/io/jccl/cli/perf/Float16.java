@@ -1,6 +1,9 @@
 package io.jccl.cli.perf;
 
-/** Conversions to the two 16-bit formats, rounding to nearest with ties to even; the inputs of checks are never NaN. */
+/**
+ * Converts numbers to the two 16-bit formats, rounding to nearest with ties to even. NaN is not supported: inputs of
+ * checks are never NaN.
+ */
 final class Float16 {
 
     private static final int MANTISSA_SHIFT = 13;
@@ -9,7 +12,7 @@ final class Float16 {
 
     private Float16() {}
 
-    /** The binary16 nearest to a number. */
+    /** Returns the binary16 nearest to a number. */
     static short half(float value) {
         int bits = Float.floatToRawIntBits(value);
         int sign = (bits >>> 16) & 0x8000;
@@ -18,13 +21,14 @@ final class Float16 {
             return (short) (sign | 0x7c00);
         }
         if (magnitude < MIN_NORMAL) {
-            // adding 0.5 puts the units of binary16's subnormals into the last place of the sum, which rounds it
+            // adding 0.5 moves the unit of binary16's subnormals to the last place of the sum, so that the addition
+            // rounds to it
             return (short) (sign | (Float.floatToRawIntBits(Float.intBitsToFloat(magnitude) + 0.5f) - 0x3f000000));
         }
         return (short) (sign | (roundToEven(magnitude, MANTISSA_SHIFT) - (112 << 10)));
     }
 
-    /** The bfloat16 nearest to a number. */
+    /** Returns the bfloat16 nearest to a number. */
     static short bfloat(float value) {
         int bits = Float.floatToRawIntBits(value);
         return (short) (((bits >>> 16) & 0x8000) | roundToEven(bits & 0x7fffffff, 16));

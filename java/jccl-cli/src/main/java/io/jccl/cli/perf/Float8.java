@@ -1,8 +1,8 @@
 package io.jccl.cli.perf;
 
 /**
- * The two 8-bit formats and conversions between them and numbers, rounding to nearest with ties to even; the inputs of
- * checks are never NaN. Beyond the largest number there is only that number: neither makes infinities.
+ * The two 8-bit formats, with conversions that round to nearest with ties to even. NaN is not supported: inputs of
+ * checks are never NaN. Numbers beyond the largest one become the largest one; neither format produces infinities.
  */
 enum Float8 {
     /** 4 bits of exponent, 3 of fraction: up to 448. */
@@ -20,22 +20,22 @@ enum Float8 {
         this.bias = (1 << (6 - mantissaBits)) - 1;
     }
 
-    /** How many bits of fraction there are. */
+    /** Returns the number of bits of the fraction. */
     int mantissaBits() {
         return mantissaBits;
     }
 
-    /** The number nearest to another, as its code. */
+    /** Returns the code of the number that is nearest to {@code value}. */
     byte encode(float value) {
         int sign = (Float.floatToRawIntBits(value) >>> 24) & 0x80;
         float magnitude = Math.min(Math.abs(value), decode((byte) largest));
-        // a number is a whole multiple of the unit of its binade; the lowest one shares that of the subnormals
+        // a number is a multiple of the unit of its binade; the lowest binade has the same unit as the subnormals
         int binade = Math.max(Math.getExponent(magnitude), 1 - bias);
         int units = (int) Math.rint(Math.scalb(magnitude, mantissaBits - binade));
         return (byte) (sign | (units + ((binade + bias - 1) << mantissaBits)));
     }
 
-    /** The number of a code that is neither infinite nor NaN. */
+    /** Returns the number of a code that is neither infinite nor NaN. */
     float decode(byte code) {
         int exponent = (code & 0x7f) >> mantissaBits;
         int fraction = code & ((1 << mantissaBits) - 1);

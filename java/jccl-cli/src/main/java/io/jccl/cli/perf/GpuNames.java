@@ -10,12 +10,12 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What reports call the GPUs of this host. */
+/** Names the GPUs of this host in reports. */
 public final class GpuNames {
 
     private GpuNames() {}
 
-    /** The model of each device; its compute capability where JCuda, which knows models, cannot be used. */
+    /** Returns the model of each device, or its compute capability if JCuda, which knows the models, cannot be used. */
     public static List<String> of(IntStream ordinals) {
         List<CudaDevice> known = CudaInventory.ask().devices();
         return ordinals.mapToObj(device -> known.stream()
@@ -27,7 +27,7 @@ public final class GpuNames {
                 .toList();
     }
 
-    /** How many there are of each, for example {@code 2 x NVIDIA H200}. */
+    /** Returns how often each name occurs, for example {@code 2 x NVIDIA H200}. */
     public static String counted(List<String> names) {
         Map<String, Long> counts = names.stream()
                 .collect(Collectors.groupingBy(Function.identity(), LinkedHashMap::new, Collectors.counting()));

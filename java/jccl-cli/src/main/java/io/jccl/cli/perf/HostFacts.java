@@ -3,16 +3,16 @@ package io.jccl.cli.perf;
 import io.jccl.cli.topo.ThisHost;
 
 /**
- * The host that a rank runs on, as far as times depend on it.
+ * The facts about a rank's host on which times depend.
  *
- * @param name of the host
+ * @param name name of the host
  * @param kernel the operating system with its release
- * @param processor the model, or the architecture where the kernel names no model
- * @param cores that this process may use
+ * @param processor model of the processor, or the architecture if the kernel names no model
+ * @param cores number of processors that this process may use
  */
 record HostFacts(String name, String kernel, String processor, int cores) {
 
-    /** This host. */
+    /** Returns the facts about this host. */
     static HostFacts here() {
         return new HostFacts(
                 hostName(),
@@ -25,7 +25,7 @@ record HostFacts(String name, String kernel, String processor, int cores) {
         return ThisHost.name().orElse("localhost");
     }
 
-    /** For example {@code node1: Linux 6.1, Intel Xeon, 2 cores}. */
+    /** Returns a text such as {@code node1: Linux 6.1, Intel Xeon, 2 cores}. */
     String text() {
         return name + ": " + kernel + ", " + processor + ", " + cores + (cores == 1 ? " core" : " cores");
     }

@@ -38,12 +38,12 @@ final class LineReporter implements Reporter {
         }
     }
 
-    /** JSON, one object a line. */
+    /** Creates a reporter that writes JSON, one object a line. */
     static LineReporter json(String file, PrintStream standardOutput) {
         return new LineReporter("json", file, standardOutput, "", (row, run) -> row.toJson(run) + "\n");
     }
 
-    /** Comma-separated values. */
+    /** Creates a reporter that writes comma-separated values. */
     static LineReporter csv(String file, PrintStream standardOutput) {
         return new LineReporter("csv", file, standardOutput, CsvFormat.header(), CsvFormat::row);
     }

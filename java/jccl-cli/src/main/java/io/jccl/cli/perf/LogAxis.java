@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.DoubleStream;
 
-/** A logarithmic axis: which values have ticks, and where each value lies. */
+/** A logarithmic axis: chooses the ticks and computes the coordinate of each value. */
 final class LogAxis {
 
     private static final int MAX_SIZE_LABELS = 7;
@@ -15,10 +15,10 @@ final class LogAxis {
     private static final double ROUNDING = 1e-9;
 
     /**
-     * A labelled value.
+     * A tick of the axis.
      *
-     * @param value where the tick is
-     * @param label empty for a tick without one
+     * @param value value at the tick
+     * @param label label of the tick, empty if it has none
      */
     record Tick(double value, String label) {}
 
@@ -37,11 +37,11 @@ final class LogAxis {
     }
 
     /**
-     * An axis of sizes in bytes with a tick at each power of 2.
+     * Creates an axis of sizes in bytes with a tick at each power of 2, not all of which have a label.
      *
      * @param sizes at least one, all above 0
-     * @param from where the axis begins
-     * @param to where the axis ends
+     * @param from coordinate at which the axis begins
+     * @param to coordinate at which the axis ends
      */
     static LogAxis ofSizes(long[] sizes, double from, double to) {
         int first = Integer.MAX_VALUE;
@@ -65,11 +65,12 @@ final class LogAxis {
     }
 
     /**
-     * An axis of values with ticks at 1, 2 and 5 times each power of 10, or at powers of 10 where those are too many.
+     * Creates an axis of values with ticks at 1, 2 and 5 times each power of 10. If these are many, only the powers of
+     * 10 have labels.
      *
      * @param values at least one, all above 0
-     * @param from where the axis begins
-     * @param to where the axis ends
+     * @param from coordinate at which the axis begins
+     * @param to coordinate at which the axis ends
      */
     static LogAxis ofValues(double[] values, double from, double to) {
         int first = step(DoubleStream.of(values).min().orElseThrow());
@@ -88,7 +89,7 @@ final class LogAxis {
         return new LogAxis(ticks, from, to);
     }
 
-    /** The number of the last step of 1, 2, 5, 10, … that is not above a value. */
+    /** Returns the number of the last step of 1, 2, 5, 10, … that is not above a value; the step to 1 has number 0. */
     private static int step(double value) {
         BigDecimal decimal = BigDecimal.valueOf(value);
         int step = DIGITS.length * (decimal.precision() - decimal.scale() - 1);
@@ -107,7 +108,7 @@ final class LogAxis {
         return ticks;
     }
 
-    /** Where a value lies. */
+    /** Returns the coordinate of a value. */
     double at(double value) {
         return from + (Math.log(value) - low) / (high - low) * (to - from);
     }

@@ -2,13 +2,13 @@ package io.jccl.cli.perf;
 
 import java.util.Locale;
 
-/** Where the buffers under test live. */
+/** The kind of memory that holds the buffers under test. */
 enum MemoryKind {
     /** Direct NIO buffers. */
     DIRECT,
-    /** Java arrays, staged by the library. */
+    /** Java arrays, which the library stages. */
     HEAP,
-    /** {@link io.jccl.HostBuffer}s, read in place by the ranks of this host. */
+    /** {@link io.jccl.HostBuffer}s, which the ranks of this host read in place. */
     SHARED,
     /** Direct NIO buffers that are registered, so that the ranks of this host read them in place. */
     REGISTERED,

@@ -9,13 +9,13 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Where the results of a run go beside the table, and what they are compared with.
+ * The outputs of a run in addition to the table, and the earlier runs with which it is compared.
  *
- * @param json where JSON lines go; {@code -} for standard output
- * @param csv where comma-separated values go; {@code -} for standard output
- * @param plot where the plot goes
+ * @param json file for JSON lines; {@code -} for standard output
+ * @param csv file for comma-separated values; {@code -} for standard output
+ * @param plot file for the plot
  * @param earlier results of earlier runs, as {@code --json} wrote them
- * @param tolerancePercent how much slower than an earlier run is no regression yet
+ * @param tolerancePercent percentage by which a median may be slower than in an earlier run without being a regression
  */
 record Outputs(
         Optional<String> json, Optional<String> csv, Optional<Path> plot, List<Path> earlier, double tolerancePercent) {
@@ -28,7 +28,7 @@ record Outputs(
         Map<Path, String> options = new HashMap<>();
         csv.ifPresent(file -> requireOther(options, "csv", Path.of(file)));
         plot.ifPresent(file -> requireOther(options, "plot", file));
-        // The earlier run is read before: --json may replace it.
+        // The earlier run is read first, so --json may replace its file.
         earlier.forEach(file -> requireOther(new HashMap<>(options), "compare", file));
         json.ifPresent(file -> requireOther(options, "json", Path.of(file)));
     }
@@ -42,9 +42,9 @@ record Outputs(
     }
 
     /**
-     * Checks before anything is measured that all can be written and read.
+     * Checks, before a measurement begins, that all outputs can be written and all earlier runs can be read.
      *
-     * @throws IllegalArgumentException if something cannot
+     * @throws IllegalArgumentException if one of them cannot
      */
     void requireUsable() {
         json.filter(OutputFile::isFile).ifPresent(file -> OutputFile.requireWritable("json", Path.of(file)));
@@ -53,7 +53,7 @@ record Outputs(
         earlier.forEach(EarlierRun::read);
     }
 
-    /** Whether standard output carries JSON or CSV, so that there is no table. */
+    /** Returns true if JSON or CSV goes to standard output, so that there is no table. */
     boolean onStandardOutput() {
         return Stream.of(json, csv).flatMap(Optional::stream).anyMatch(OutputFile.STANDARD_OUTPUT::equals);
     }

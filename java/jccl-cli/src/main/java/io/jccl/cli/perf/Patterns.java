@@ -3,7 +3,9 @@ package io.jccl.cli.perf;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
-/** The patterns of one run: each rank's input and, where ranks' inputs are reduced, the result. Made when first used. */
+/**
+ * The patterns of one run: each rank's input and, for reductions, the result. Each pattern is made at its first use.
+ */
 final class Patterns {
 
     private final ElementPattern[] inputs;
@@ -17,7 +19,7 @@ final class Patterns {
         this.makeResult = makeResult;
     }
 
-    /** Inputs whose result is known exactly. */
+    /** Returns patterns whose result is known exactly. */
     static Patterns exact(PerfOptions options, int ranks) {
         CheckValues values = new CheckValues(options.type(), options.op(), ranks);
         boolean reduces = options.collective().reduces();
@@ -28,7 +30,10 @@ final class Patterns {
                 () -> new ElementPattern(options.type(), values::result));
     }
 
-    /** Inputs whose result depends on the order in which ranks are combined: they show whether that order is fixed. */
+    /**
+     * Returns inputs whose result depends on the order in which ranks are combined; a test of whether that order is
+     * fixed.
+     */
     static Patterns inexact(PerfOptions options, int ranks) {
         CheckValues values = new CheckValues(options.type(), options.op(), ranks);
         return new Patterns(ranks, rank -> new ElementPattern(options.type(), i -> values.inexact(rank, i)), () -> {
@@ -37,7 +42,7 @@ final class Patterns {
         });
     }
 
-    /** What a rank contributes. */
+    /** Returns the input of a rank. */
     ElementPattern input(int rank) {
         if (inputs[rank] == null) {
             inputs[rank] = makeInput.apply(rank);
@@ -45,7 +50,7 @@ final class Patterns {
         return inputs[rank];
     }
 
-    /** The reduction of all inputs. */
+    /** Returns the reduction of all inputs. */
     ElementPattern result() {
         if (result == null) {
             result = makeResult.get();

@@ -8,10 +8,10 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * What a run measures.
+ * A collective that a run can measure.
  *
  * @param kind the collective
- * @param vector whether each rank has a count of its own: the v-form
+ * @param vector true for the v-form, in which each rank has a count of its own
  */
 record PerfCollective(Collective kind, boolean vector) {
 
@@ -24,12 +24,12 @@ record PerfCollective(Collective kind, boolean vector) {
         }
     }
 
-    /** The form with one count. */
+    /** Returns the form with one count. */
     static PerfCollective of(Collective kind) {
         return new PerfCollective(kind, false);
     }
 
-    /** All that can be measured. */
+    /** Returns all collectives that can be measured. */
     static List<PerfCollective> all() {
         return Arrays.stream(Collective.values())
                 .flatMap(kind ->
@@ -45,9 +45,9 @@ record PerfCollective(Collective kind, boolean vector) {
     }
 
     /**
-     * The collective of a label. Case does not matter, and {@code -} may stand for {@code _}.
+     * Returns the collective with a label. Case is ignored, and {@code -} may stand for {@code _}.
      *
-     * @throws IllegalArgumentException if there is none; names the nearest
+     * @throws IllegalArgumentException if there is none; the message names the nearest label
      */
     static PerfCollective parse(String label) {
         String expected = label.trim().replace('-', '_').toLowerCase(Locale.ROOT);
@@ -62,7 +62,7 @@ record PerfCollective(Collective kind, boolean vector) {
                 + NearestLabel.suggestion(label, labels));
     }
 
-    /** The name by which it is asked for and reported. */
+    /** Returns the label, as in commands and reports. */
     String label() {
         return kind.label() + (vector ? VECTOR_SUFFIX : "");
     }

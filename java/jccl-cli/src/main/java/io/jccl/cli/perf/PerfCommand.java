@@ -30,16 +30,16 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code jccl perf}. */
+/** The subcommand {@code jccl perf}. */
 @Command(
         name = "perf",
         description = {
             "Times one collective over a range of sizes, and checks it with --check.",
             "",
-            "Starts its ranks itself, as processes of this host or, with --threads, as threads of this one. Inside a "
-                    + "launcher's environment (jccl run, torchrun, Open MPI, PMI, Slurm) it is one rank of that job. Times "
-                    + "are the slowest rank's average over iterations back to back, and sizes are the most bytes that one "
-                    + "rank sends or expects, as in nccl-tests.",
+            "Starts its ranks itself, as processes of this host or, with --threads, as threads of this process. Inside "
+                    + "a launcher's environment (jccl run, torchrun, Open MPI, PMI, Slurm) it is one rank of that job. "
+                    + "A time is the slowest rank's average over consecutive iterations, and a size is that of the "
+                    + "larger buffer of a rank in bytes, as in nccl-tests.",
             ""
         },
         footer = {
@@ -66,7 +66,7 @@ public final class PerfCommand implements Callable<Integer> {
     @Option(
             names = {"-n", "--ranks"},
             paramLabel = "N",
-            description = "how many ranks to start (default: 2)")
+            description = "number of ranks to start (default: 2)")
     private Integer ranks;
 
     @Mixin
@@ -96,13 +96,13 @@ public final class PerfCommand implements Callable<Integer> {
         @Option(
                 names = {"-f", "--factor"},
                 paramLabel = "FACTOR",
-                description = "by what sizes are multiplied (default: 2)")
+                description = "factor between two sizes (default: 2)")
         private Integer factor;
 
         @Option(
                 names = {"-i", "--step"},
                 paramLabel = "STEP",
-                description = "by how many bytes sizes grow instead")
+                description = "bytes between two sizes, instead of a factor")
         private String step;
     }
 
@@ -118,7 +118,7 @@ public final class PerfCommand implements Callable<Integer> {
             names = {"-o", "--op"},
             paramLabel = "OP",
             defaultValue = "sum",
-            description = "sum, prod, min, max, avg, or of integers band, bor, bxor (default: ${DEFAULT-VALUE})")
+            description = "sum, prod, min, max, avg, or for integers band, bor, bxor (default: ${DEFAULT-VALUE})")
     private String op;
 
     @Option(
@@ -131,10 +131,13 @@ public final class PerfCommand implements Callable<Integer> {
     @Option(
             names = "--iters",
             paramLabel = "COUNT",
-            description = "timed iterations (default: as many as fit --budget)")
+            description = "timed iterations (default: as many as fit into --budget)")
     private Integer iterations;
 
-    @Option(names = "--warmup", paramLabel = "COUNT", description = "untimed iterations before (default: by time)")
+    @Option(
+            names = "--warmup",
+            paramLabel = "COUNT",
+            description = "untimed iterations before each measurement (default: by time)")
     private Integer warmup;
 
     @Option(
@@ -192,19 +195,19 @@ public final class PerfCommand implements Callable<Integer> {
     @Option(
             names = "--json",
             paramLabel = "FILE",
-            description = "write JSON lines there; - for standard output, without the table")
+            description = "write JSON lines to FILE; - is standard output, without the table")
     private String json;
 
     @Option(
             names = "--csv",
             paramLabel = "FILE",
-            description = "write comma-separated values there; - for standard output, without the table")
+            description = "write comma-separated values to FILE; - is standard output, without the table")
     private String csv;
 
     @Option(
             names = "--plot",
             paramLabel = "FILE.svg",
-            description = "draw bandwidth and time over size there, out of place, with a curve for each --compare")
+            description = "draw bandwidth and time over size, out of place, with a curve for each --compare")
     private Path plot;
 
     @Option(
@@ -217,7 +220,7 @@ public final class PerfCommand implements Callable<Integer> {
             names = "--tolerance",
             paramLabel = "PCT",
             defaultValue = "10",
-            description = "how many percent slower than a baseline is fine (default: ${DEFAULT-VALUE})")
+            description = "percentage by which a median may be slower than the baseline's (default: ${DEFAULT-VALUE})")
     private double tolerance;
 
     @Override
@@ -254,14 +257,17 @@ public final class PerfCommand implements Callable<Integer> {
             }
         }
         List<String> arguments = spec.commandLine().getParent().getParseResult().originalArgs().stream()
-                .filter(argument -> !argument.equals(OwnJob.NAME)) // the ranks are of that job
+                .filter(argument -> !argument.equals(OwnJob.NAME)) // the ranks belong to the job of this command
                 .toList();
         RankProcesses.Buffers buffers =
                 new RankProcesses.Buffers(2 * options.ladder().maxBytes(), options.memory() == MemoryKind.HEAP);
         return new RankProcesses("jccl perf", buffers, size, arguments).run(System.out, System.err);
     }
 
-    /** The rank that a launcher made of this process; a lone one that was asked for more ranks starts them itself. */
+    /**
+     * Returns this process's place in a launcher's job. Empty if there is no launcher, or if the job has one rank but
+     * the user asks for more ranks, which this command then starts itself.
+     */
     private Optional<Launch> launch() {
         return LauncherEnvironment.find(System.getenv())
                 .filter(place -> place.size() > 1 || ranks == null || ranks == 1);
@@ -316,14 +322,14 @@ public final class PerfCommand implements Callable<Integer> {
                 plot == null || plot.toString().matches("(?i).*\\.svg|(.*/)?[^./]*"),
                 "plot",
                 plot,
-                "a name that ends in .svg, the form that is drawn; a browser or rsvg-convert makes others of it");
+                "a name that ends in .svg, the only format; a browser or rsvg-convert converts it to others");
         DataType elements = DataType.parse(type);
         ReduceOp combined = ReduceOp.parse(op);
         require(
                 combined.supports(elements),
                 "op",
                 op,
-                "another with type=" + type + "; bits of integers only are combined");
+                "one that supports type=" + type + "; band, bor and bxor combine integers only");
         long min = sized ? ByteSizes.parse(minBytes) : 1;
         long max = sized ? ByteSizes.parse(maxBytes) : 1;
         require(sized || plot == null, "plot", plot, "a collective that has sizes; leave --plot out for barrier");
@@ -357,7 +363,7 @@ public final class PerfCommand implements Callable<Integer> {
     private void checkBackend() {
         switch (backend.toLowerCase(Locale.ROOT)) {
             case "auto" -> {}
-            case "host" -> requireBackend(memoryKind() != MemoryKind.DEVICE, "another than device");
+            case "host" -> requireBackend(memoryKind() != MemoryKind.DEVICE, "direct, heap, shared or registered");
             case "cuda" -> requireBackend(memoryKind() == MemoryKind.DEVICE, "device");
             default -> throw new IllegalArgumentException(
                     "backend=\"" + backend + "\": unknown; name one of [auto, host, cuda]");

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The lines before the table: what is measured, with what, where and when. */
+/** Formats the lines before the table: the measurement, the versions, the host, the placement and the settings. */
 final class PerfHeader {
 
     private PerfHeader() {}

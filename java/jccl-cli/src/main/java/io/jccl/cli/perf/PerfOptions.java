@@ -10,22 +10,22 @@ import io.jccl.nativelib.CudaLoader;
 import java.util.Optional;
 
 /**
- * What one run of {@code jccl perf} is asked to do, checked.
+ * The options of one run of {@code jccl perf}, checked.
  *
- * @param collective what is measured
+ * @param collective the collective that is measured
  * @param ladder the sizes
- * @param type of the elements
- * @param op of collectives that reduce
- * @param root of collectives that have one
- * @param iterations timed iterations, or 0 for as many as fit into the budget
- * @param warmup untimed iterations before each measurement, or -1 for a share of the budget
- * @param budgetSeconds the time for each measurement when iterations is 0
- * @param algorithm forced
- * @param protocol forced
- * @param transport forced
- * @param channels forced
- * @param memory where buffers live
- * @param check whether results are verified
+ * @param type type of the elements
+ * @param op operation of collectives that reduce
+ * @param root root of collectives that have one
+ * @param iterations number of timed iterations, or 0 for as many as fit into the budget
+ * @param warmup number of untimed iterations before each measurement, or -1 for a share of the budget
+ * @param budgetSeconds time for each measurement if iterations is 0
+ * @param algorithm forced algorithm; empty for JCCL's choice
+ * @param protocol forced protocol; empty for JCCL's choice
+ * @param transport forced transport; empty for JCCL's choice
+ * @param channels forced number of channels; empty for JCCL's choice
+ * @param memory kind of memory of the buffers
+ * @param check true to verify results
  * @param outputs where results go
  */
 record PerfOptions(
@@ -45,17 +45,19 @@ record PerfOptions(
         boolean check,
         Outputs outputs) {
 
-    /** What executes operations. */
+    /** Returns the name of the backend that executes operations. */
     String backend() {
         return memory == MemoryKind.DEVICE ? "cuda" : "host";
     }
 
-    /** The device of a rank, if devices are used: all that this process can see, in turn. */
+    /**
+     * Returns the device of a rank; empty for host memory. Ranks take turns on the devices that this process can see.
+     */
     Optional<Integer> deviceOf(int rank) {
         return memory == MemoryKind.DEVICE ? Optional.of(rank % CudaLoader.devices()) : Optional.empty();
     }
 
-    /** The settings of the communicator under test, for one rank. */
+    /** Returns the configuration of the communicator under test, for one rank. */
     CommunicatorConfig communicatorConfig(int rank) {
         CommunicatorConfig.Builder config = CommunicatorConfig.builder();
         deviceOf(rank).ifPresent(config::device);

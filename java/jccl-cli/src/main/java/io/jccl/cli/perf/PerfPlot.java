@@ -3,7 +3,10 @@ package io.jccl.cli.perf;
 import io.jccl.cli.output.Svg;
 import java.util.List;
 
-/** Draws runs as one picture: bandwidth and time over size, and which curve is which run. Equal runs give equal pictures. */
+/**
+ * Draws runs as one picture: bandwidth and time over size, and a legend that names the run of each curve. Equal runs
+ * give equal pictures.
+ */
 final class PerfPlot {
 
     static final double TITLE = 20;
@@ -17,7 +20,7 @@ final class PerfPlot {
     private static final double LEGEND_ROW = 22;
     private static final double SWATCH = 36;
 
-    /** An upper bound for the width of a letter by its size, for proportional and for monospaced fonts. */
+    /** Upper bound of a letter's width, as a fraction of the font size, for proportional and for monospaced fonts. */
     private static final double LETTER = 0.7;
 
     private static final String STYLE =
@@ -53,11 +56,11 @@ final class PerfPlot {
     private PerfPlot() {}
 
     /**
-     * The picture, as an SVG document.
+     * Returns the picture as an SVG document.
      *
-     * @param title what was measured
+     * @param title title of the picture
      * @param about lines about the new run
-     * @param curves the new run first
+     * @param curves curve of the new run, followed by those of earlier runs
      */
     static String draw(String title, List<String> about, List<Curve> curves) {
         double height = LEGEND_TOP + curves.size() * LEGEND_ROW + MARGIN;
@@ -105,7 +108,7 @@ final class PerfPlot {
         }
     }
 
-    /** A line of text; what would reach beyond the picture in a wide font is cut. */
+    /** Draws a line of text, cut so that it does not reach beyond the picture even in a wide font. */
     static void text(Svg svg, double x, double y, double size, String anchor, String style, String text) {
         int letters = (int) ((WIDTH - MARGIN - x) / (size * LETTER));
         svg.leaf(

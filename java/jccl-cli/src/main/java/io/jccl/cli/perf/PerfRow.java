@@ -8,18 +8,18 @@ import java.io.IOException;
 /**
  * The result of one size.
  *
- * @param collective by its label
- * @param backend what executes operations, {@code host} or {@code cuda}
+ * @param collective label of the collective
+ * @param backend backend that executes operations, {@code host} or {@code cuda}
  * @param transport the transports in use between ranks, joined by {@code +}
- * @param ranks how many
- * @param bytes the size of the larger buffer
+ * @param ranks number of ranks
+ * @param bytes size of the larger buffer
  * @param count elements as the call counts them; the largest count in v-forms
- * @param type by its label
- * @param op by its label, {@code none} where nothing is reduced
- * @param root -1 where there is none
+ * @param type label of the type
+ * @param op label of the operation; {@code none} if nothing is reduced
+ * @param root the root; -1 if there is none
  * @param execution how the operation was executed
- * @param outOfPlace with two buffers
- * @param inPlace with one buffer
+ * @param outOfPlace results with two buffers
+ * @param inPlace results with one buffer
  */
 record PerfRow(
         String collective,
@@ -36,14 +36,14 @@ record PerfRow(
         Side inPlace) {
 
     /**
-     * Times and check of one placement.
+     * The times of one placement (out of place or in place) and the result of its check.
      *
-     * @param timeUs mean time, null if the collective has no such form
-     * @param p50Us median
-     * @param p99Us 99th percentile
-     * @param algbwGBps bytes by time
-     * @param busbwGBps algorithm bandwidth times the collective's factor
-     * @param wrong wrong elements on all ranks, null if nothing was checked
+     * @param timeUs mean time in µs; null if the collective has no such placement
+     * @param p50Us median in µs
+     * @param p99Us 99th percentile in µs
+     * @param algbwGBps algorithm bandwidth: bytes divided by time
+     * @param busbwGBps bus bandwidth: algorithm bandwidth times the collective's factor
+     * @param wrong number of wrong elements on all ranks; null if nothing was checked
      */
     record Side(Double timeUs, Double p50Us, Double p99Us, Double algbwGBps, Double busbwGBps, Long wrong) {
 
@@ -52,7 +52,10 @@ record PerfRow(
             return new Side(times.averageUs(), times.p50Us(), times.p99Us(), algbw, algbw * busFactor, wrong);
         }
 
-        /** For a collective that has no such form: no times, and nothing wrong with what did not run. */
+        /**
+         * Returns the side of a collective without such a placement: no times, and no wrong elements if results are
+         * checked.
+         */
         static Side absent(boolean checked) {
             return new Side(null, null, null, null, null, checked ? 0L : null);
         }
@@ -73,7 +76,7 @@ record PerfRow(
         }
     }
 
-    /** This row of a run as one line of JSON, by {@code docs/schema/perf.schema.json}. */
+    /** Returns this row of a run as one line of JSON, in the form of {@code docs/schema/perf.schema.json}. */
     String toJson(RunInfo run) {
         return Json.line(json -> {
             json.writeStartObject();
@@ -95,7 +98,7 @@ record PerfRow(
         });
     }
 
-    /** Wrong elements of both placements. */
+    /** Returns the number of wrong elements of both placements. */
     long wrong() {
         return (outOfPlace.wrong == null ? 0 : outOfPlace.wrong) + (inPlace.wrong == null ? 0 : inPlace.wrong);
     }

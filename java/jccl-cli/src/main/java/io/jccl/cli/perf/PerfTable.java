@@ -3,25 +3,23 @@ package io.jccl.cli.perf;
 import io.jccl.cli.output.Colour;
 import java.util.Locale;
 
-/** The table of results for people, with the columns in the order of nccl-tests. */
+/** Formats the table of results for people, with the columns in the order of nccl-tests. */
 final class PerfTable {
 
     private static final String SIDE_HEAD = "%10s %7s %7s %6s";
 
-    private static final int TYPE_WIDTH = 9; // as in nccl-tests; a longer name takes more
+    private static final int TYPE_WIDTH = 9; // as in nccl-tests; a longer name widens the column
 
     private final boolean colours;
     private final String typeColumn;
 
-    /**
-     * @param type the label of the one type of the table
-     */
+    /** @param type label of the type, which is the same in all rows */
     PerfTable(boolean colours, String type) {
         this.colours = colours;
         this.typeColumn = "%" + Math.max(TYPE_WIDTH, type.length()) + "s";
     }
 
-    /** What the columns mean. */
+    /** Returns lines that explain the columns. */
     static String legend(PerfCollective collective, int ranks) {
         String factor = String.format(Locale.ROOT, "%.3g", Shape.busFactor(collective.kind(), ranks));
         return "# size: the most bytes that one rank sends or expects; time: mean of the slowest rank; GB: 1e9 bytes\n"
@@ -33,7 +31,7 @@ final class PerfTable {
                         : "");
     }
 
-    /** The headings: three lines. */
+    /** Returns the headings, which are three lines. */
     String head() {
         String left = "#%11s %12s " + typeColumn + " %6s %6s ";
         String side = String.format(SIDE_HEAD, "time", "algbw", "busbw", "#wrong");
@@ -46,7 +44,7 @@ final class PerfTable {
                 + String.format(left, "(B)", "(elements)", "", "", "") + units + "  " + units.stripTrailing() + "\n";
     }
 
-    /** One line for one size. */
+    /** Returns the line of one size. */
     String row(PerfRow row) {
         return String.format(
                 Locale.ROOT,
@@ -79,7 +77,7 @@ final class PerfTable {
                 + painted;
     }
 
-    /** Microseconds with the digits that mean something. */
+    /** Formats microseconds with the significant digits. */
     static String time(double us) {
         int decimals = us < 10 ? 3 : us < 1000 ? 2 : us < 100_000 ? 1 : 0;
         return String.format(Locale.ROOT, "%." + decimals + "f", us);

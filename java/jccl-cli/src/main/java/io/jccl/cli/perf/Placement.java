@@ -12,12 +12,12 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
- * Where the ranks of a run are.
+ * The hosts and processes of a run's ranks.
  *
- * @param ranks how many
- * @param processes how many processes they are in
+ * @param ranks number of ranks
+ * @param processes number of processes that contain the ranks
  * @param hosts the names of their hosts, in the order of their lowest ranks
- * @param ranksOfFirstHost those on the host of rank 0
+ * @param ranksOfFirstHost the ranks on the host of rank 0
  */
 record Placement(int ranks, int processes, List<String> hosts, List<Integer> ranksOfFirstHost) {
 
@@ -28,14 +28,16 @@ record Placement(int ranks, int processes, List<String> hosts, List<Integer> ran
         ranksOfFirstHost = List.copyOf(ranksOfFirstHost);
     }
 
-    /** What all ranks know together; all of them call this. */
+    /** Gathers the placement from all ranks; all of them must call this. */
     static Placement gather(Exchange exchange, Settings settings) {
         String identity = settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host);
         String name = settings.get(LaunchSettings.HOST_ID).orElseGet(HostFacts::hostName);
         return of(exchange.all(digest(identity)), exchange.all(name), exchange.all(digest(HostIdentity.process())));
     }
 
-    /** The placement of ranks whose hosts and processes have these identities. */
+    /**
+     * Returns the placement of ranks, from the identities and names of hosts and the identities of processes by rank.
+     */
     static Placement of(long[] identities, List<String> names, long[] processes) {
         Map<Long, String> hosts = new LinkedHashMap<>();
         for (int rank = 0; rank < identities.length; rank++) {
@@ -53,7 +55,7 @@ record Placement(int ranks, int processes, List<String> hosts, List<Integer> ran
         return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8)).getMostSignificantBits();
     }
 
-    /** For example {@code 4 ranks as processes on 2 hosts (a, b)}. */
+    /** Returns a text such as {@code 4 ranks as processes on 2 hosts (a, b)}. */
     String text() {
         String some = String.join(", ", hosts.subList(0, Math.min(MAX_NAMES, hosts.size())));
         String more = hosts.size() > MAX_NAMES ? ", ..." : "";

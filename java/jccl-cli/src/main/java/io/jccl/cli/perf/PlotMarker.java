@@ -7,34 +7,34 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * How the curve of a run looks: a colour and a shape, so that neither is needed alone.
+ * The look of a run's curve: a colour and a shape, either of which tells runs apart.
  *
- * @param number of the run
+ * @param number number of the run
  */
 record PlotMarker(int number) {
 
     /**
-     * The first four are of Okabe and Ito, <a href="https://jfly.uni-koeln.de/color/">Color Universal Design</a>, whose
-     * others are too light on white; all stand out from the light and the dark page, and from each other also for readers
-     * with protanopia or deuteranopia.
+     * Colours of the runs. The first four come from Okabe and Ito, <a href="https://jfly.uni-koeln.de/color/">Color
+     * Universal Design</a>, whose other colours are too light on white. All stand out from the light and the dark page,
+     * and from each other, also for readers with protanopia or deuteranopia.
      */
     static final List<String> COLOURS =
             List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8533ff", "#cc0036", "#000000");
 
-    /** What the last colour is on a dark page. */
+    /** Replacement for the last colour on a dark page. */
     static final String LAST_WHEN_DARK = "#ffffff";
 
     private static final double RADIUS = 4;
-    private static final double TIP = 5; // triangles of the same size look smaller
+    private static final double TIP = 5; // larger, because triangles look smaller
 
-    /** The rules of all colours. */
+    /** Returns the CSS rules of all colours. */
     static String styles() {
         return IntStream.range(0, COLOURS.size())
                 .mapToObj(colour -> rule(colour, COLOURS.get(colour)))
                 .collect(Collectors.joining("\n", "", "\n"));
     }
 
-    /** The rules that differ on a dark background. */
+    /** Returns the CSS rules that differ on a dark background. */
     static String darkStyles() {
         return rule(COLOURS.size() - 1, LAST_WHEN_DARK) + "\n";
     }
@@ -47,12 +47,12 @@ record PlotMarker(int number) {
         return "c" + number % COLOURS.size();
     }
 
-    /** The classes of the line; it is dashed when colours begin again. */
+    /** Returns the CSS classes of the line, which is dashed when colours repeat. */
     String lineStyles() {
         return colour() + " curve" + (number < COLOURS.size() ? "" : " again");
     }
 
-    /** Draws the shape with a text that appears when the pointer is on it. */
+    /** Draws the shape, with a text that appears when the pointer is on it. */
     void draw(Svg svg, double x, double y, String about) {
         switch (number % 4) {
             case 0 -> shape(svg, about, "circle", "cx", x, "cy", y, "r", RADIUS);

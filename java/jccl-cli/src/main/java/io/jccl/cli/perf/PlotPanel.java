@@ -8,12 +8,12 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
 /**
- * One of the panels of a plot: a quantity over the size, both logarithmic.
+ * A panel of a plot: a quantity over the size, both logarithmic.
  *
- * @param name for programs that read the picture
- * @param title what it shows, with the unit
- * @param unit of the values
- * @param quantity what is shown of a point
+ * @param name name for programs that read the picture
+ * @param title the quantity with its unit
+ * @param unit unit of the values
+ * @param quantity returns the quantity at a point
  */
 record PlotPanel(String name, String title, String unit, ToDoubleFunction<Curve.Point> quantity) {
 
@@ -41,12 +41,12 @@ record PlotPanel(String name, String title, String unit, ToDoubleFunction<Curve.
                 LogAxis.ofSizes(all.stream().mapToLong(Curve.Point::bytes).toArray(), LEFT, RIGHT);
         LogAxis values = LogAxis.ofValues(all.stream().mapToDouble(quantity).toArray(), BOTTOM, TOP);
         axes(svg, sizes, values);
-        for (int i = visible.size() - 1; i >= 0; i--) { // the new run lies above the others
+        for (int i = visible.size() - 1; i >= 0; i--) { // the new run last, above the others
             curve(svg, visible.get(i), i, sizes, values);
         }
     }
 
-    /** What a logarithmic axis can show. */
+    /** Returns the part of a curve that a logarithmic axis can show. */
     private Curve visible(Curve curve) {
         return new Curve(
                 curve.label(),

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Draws a run over earlier ones when it ends. */
+/** Draws a run together with earlier runs when it ends. */
 final class PlotReporter implements Reporter {
 
     private final Path file;

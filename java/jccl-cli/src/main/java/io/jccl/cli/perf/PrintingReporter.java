@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Prints a run for people: the table unless something else is on standard output; progress, complaints and what is slower
- * than earlier runs on standard error.
+ * Prints a run for people: the table on standard output unless JSON or CSV goes there; progress, errors and regressions
+ * on standard error.
  */
 final class PrintingReporter implements Reporter {
 

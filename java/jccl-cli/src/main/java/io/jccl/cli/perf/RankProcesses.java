@@ -15,13 +15,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Runs all ranks as processes of this host: each is the {@code jccl} command again, with a launcher's environment. */
+/** Runs all ranks as processes of this host. Each is the {@code jccl} command again, with a launcher's environment. */
 public final class RankProcesses {
 
-    /** The system property that names the archive of classes to start from; see scripts/jccl. */
+    /** Name of the system property with the archive of classes to start from; see scripts/jccl. */
     private static final String ARCHIVE = "jccl.class.archive";
 
-    /** By name, because {@code Main} refers to the subcommands. */
+    /** A name instead of the class, because {@code Main} refers to the subcommands. */
     private static final String MAIN_CLASS = "io.jccl.cli.Main";
 
     private static final int FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE = 24;
@@ -35,16 +35,16 @@ public final class RankProcesses {
     private final List<String> arguments;
 
     /**
-     * The memory that a rank's buffers take.
+     * The memory of a rank's buffers.
      *
-     * @param bytes of all together
-     * @param onHeap whether they are Java arrays
+     * @param bytes size of all buffers together
+     * @param onHeap true if they are Java arrays
      */
     public record Buffers(long bytes, boolean onHeap) {}
 
     /**
-     * @param name of the command that starts them, for its messages
-     * @param arguments of the {@code jccl} command in each rank
+     * @param name name of the command that starts the ranks, for its messages
+     * @param arguments arguments of the {@code jccl} command in each rank
      */
     public RankProcesses(String name, Buffers buffers, int ranks, List<String> arguments) {
         this.name = name;
@@ -53,20 +53,23 @@ public final class RankProcesses {
         this.arguments = List.copyOf(arguments);
     }
 
-    /** Runs to the end; returns the status of this command. */
+    /** Runs the ranks to their end; returns the exit status of this command. */
     public int run(PrintStream out, PrintStream err) throws InterruptedException, IOException {
         Job.Colours colours = new Job.Colours(false, Terminal.colours(Terminal.Stream.ERR));
         Job job = new Job(ranks, command(), Map.of(), List.of(), Job.Output.FIRST_RANK, colours, LINGER, GRACE, false);
         Outcome outcome = new LocalLauncher(job, out, err).run();
         if (outcome.status() <= ExitCode.REGRESSION) {
-            return outcome.status(); // rank 0 or the failed rank has said why
+            return outcome.status(); // rank 0 or the failed rank has reported why
         }
         err.println(name + ": rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status())
                 + "; the others were ended");
         return ExitCode.FAILURE;
     }
 
-    /** The options by which a JVM like this one loads native code without a warning, as scripts/jccl passes them. */
+    /**
+     * Returns the options with which this version of Java loads native code without a warning, as scripts/jccl has
+     * them.
+     */
     public static List<String> nativeAccess() {
         return Runtime.version().feature() >= FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE
                 ? List.of("--enable-native-access=ALL-UNNAMED")
@@ -81,13 +84,14 @@ public final class RankProcesses {
                 .filter(option -> !option.isEmpty())
                 .toList();
         if (further.stream().noneMatch(option -> option.matches("-XX:\\+Use\\w*GC"))) {
-            command.add("-XX:+UseSerialGC"); // a second collector would be refused
+            command.add("-XX:+UseSerialGC"); // the JVM refuses two collectors
         }
         command.addAll(nativeAccess());
         command.add("-XX:-UsePerfData");
         command.add("-Xshare:auto");
         String archive = System.getProperty(ARCHIVE, "");
-        if (new File(archive).length() > 0) { // a JVM does without its own archive where this one is missing or empty
+        // If this archive is missing or empty, the JVM does not use its default archive either.
+        if (new File(archive).length() > 0) {
             command.add("-XX:SharedArchiveFile=" + archive);
             command.add("-Xlog:cds=off");
             command.add("-Xlog:cds+dynamic=off");

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** One rank's part in a run: all sizes, measured and checked in step with the other ranks. */
+/** One rank's part in a run: measures and checks all sizes in step with the other ranks. */
 final class RankRun {
 
     private final PerfOptions options;
@@ -33,7 +33,7 @@ final class RankRun {
         this.checker = new Checker(options, communicator.size(), exchange, reporter::complain);
     }
 
-    /** Runs all sizes; returns how many elements were wrong on all ranks together. */
+    /** Runs all sizes; returns the number of wrong elements on all ranks together. */
     long run() {
         int elementBytes = options.type().bytes();
         List<Shape> shapes = options.ladder().sizes().stream()
@@ -97,14 +97,14 @@ final class RankRun {
         return PerfRow.Side.of(times, bytes, Shape.busFactor(shape.collective().kind(), communicator.size()), wrong);
     }
 
-    /** How the library executes this workload, read from one more call. */
+    /** Returns how the library executes this workload, read from one more call. */
     private static Execution execution(Workload workload) {
         Work work = workload.call().issue();
         work.await();
         return work.execution();
     }
 
-    /** The transports between this rank and all others, on all ranks; for example {@code shm} or {@code shm+socket}. */
+    /** Returns the transports between all pairs of ranks; for example {@code shm} or {@code shm+socket}. */
     private String transports() {
         long mask = 0;
         for (PeerTransport peer : communicator.transports()) {

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 
-/** Runs all ranks as threads of this process. When one fails, the others are aborted and its exception is thrown. */
+/** Runs all ranks as threads of this process. If a rank fails, the others are aborted and its exception is thrown. */
 final class RankThreads {
 
     private static final long ABORT_SECONDS = 10;
@@ -23,7 +23,7 @@ final class RankThreads {
         this.ranks = ranks;
     }
 
-    /** Runs to the end; returns how many elements were wrong. */
+    /** Runs the ranks to their end; returns the number of wrong elements. */
     long run(Reporter reporter) throws InterruptedException {
         UniqueId id = UniqueId.create(options.communicatorConfig(0));
         CountDownLatch failed = new CountDownLatch(1);
@@ -32,7 +32,7 @@ final class RankThreads {
             int mine = rank;
             Thread thread =
                     new Thread(() -> runRank(id, mine, mine == 0 ? reporter : Reporter.SILENT, failed), "rank-" + rank);
-            thread.setDaemon(true); // a rank that is stuck must not keep the process
+            thread.setDaemon(true); // a stuck rank must not keep the process alive
             threads.add(thread);
             thread.start();
         }
@@ -56,12 +56,15 @@ final class RankThreads {
         try (Communicator communicator = Communicator.init(id, rank, ranks, options.communicatorConfig(rank))) {
             communicators.add(communicator);
             runRank(communicator, rank, reporter, failed);
-        } catch (RuntimeException | Error e) { // every cause must end the other ranks as well
+        } catch (RuntimeException | Error e) { // any failure must end the other ranks too
             fail(e, failed);
         }
     }
 
-    /** Records a failure before the communicator is closed, which makes the other ranks fail. */
+    /**
+     * Runs a rank, and records its failure before its communicator is closed. Closing makes the other ranks fail, and
+     * their failures must come after the cause.
+     */
     private void runRank(Communicator communicator, int rank, Reporter reporter, CountDownLatch failed) {
         try {
             long wrongHere = new RankRun(options, communicator, reporter).run();

@@ -11,25 +11,25 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
-/** The memory of one buffer under test: seen by operations as elements, and by checks as bytes. */
+/** The memory of one buffer under test, which operations access as elements and checks as bytes. */
 interface Region extends AutoCloseable {
 
-    /** The bytes that one NIO buffer can address. */
+    /** Size limit of a region in an NIO buffer, which needs some more bytes for alignment. */
     long MAX_NIO_BYTES = Integer.MAX_VALUE - 128L;
 
-    /** Elements for an operation. */
+    /** Returns elements as a buffer for an operation. */
     DataBuffer elements(long offset, long count, DataType type);
 
-    /** Some bytes in native order, to be read before anything is written. */
+    /** Returns bytes in native order. The buffer is valid until the next call. */
     ByteBuffer read(long offsetBytes, int lengthBytes);
 
-    /** Writes all that the source has. */
+    /** Writes all remaining bytes of the source. */
     void write(long offsetBytes, ByteBuffer source);
 
     @Override
     void close();
 
-    /** Sets all bytes of a run. */
+    /** Sets all bytes of a range. */
     default void set(byte value, long offsetBytes, long bytes) {
         ByteBuffer blank = ByteBuffer.allocate((int) Math.min(bytes, 1 << 16));
         Arrays.fill(blank.array(), value);
@@ -39,7 +39,7 @@ interface Region extends AutoCloseable {
         }
     }
 
-    /** Adds a run to a checksum. */
+    /** Adds a range to a checksum. */
     default void addTo(CRC32C checksum, long offsetBytes, long bytes) {
         for (long done = 0; done < bytes; done += 1 << 20) {
             checksum.update(read(offsetBytes + done, (int) Math.min(1 << 20, bytes - done)));
@@ -49,7 +49,7 @@ interface Region extends AutoCloseable {
     /**
      * Allocates memory of a kind; all ranks do this together.
      *
-     * @param device of the rank whose memory it is; present for memory of devices
+     * @param device device of the rank; present for memory of devices
      * @throws IllegalArgumentException if this kind of memory cannot be that large
      */
     static Region allocate(Communicator communicator, MemoryKind kind, long bytes, Optional<Integer> device) {
@@ -75,15 +75,15 @@ interface Region extends AutoCloseable {
             this(memory, () -> {});
         }
 
-        /** @param end called when the buffer is used no more; its memory goes with it, by the garbage collector */
+        /** @param end called when the buffer is no longer used; the garbage collector frees its memory */
         private Nio(ByteBuffer memory, Runnable end) {
             this.memory = memory;
             this.end = end;
         }
 
-        /** A buffer whose memory is an allocation of its own, and registered. */
+        /** Creates a buffer whose memory is an allocation of its own, and registers it. */
         static Nio registered(Communicator communicator, int bytes) {
-            ByteBuffer memory = ByteBuffer.allocateDirect(bytes + 128); // all of which is registered
+            ByteBuffer memory = ByteBuffer.allocateDirect(bytes + 128); // registered as a whole
             Registration registration = communicator.register(DataBuffer.of(memory));
             return new Nio(memory.alignedSlice(64), registration::close);
         }

@@ -3,25 +3,25 @@ package io.jccl.cli.perf;
 /** Receives a run's progress and results on rank 0. */
 interface Reporter extends AutoCloseable {
 
-    /** Says nothing. */
+    /** Reports nothing. */
     Reporter SILENT = new Reporter() {};
 
-    /** The ranks are connected and begin. */
+    /** Called when the ranks are connected and begin. */
     default void begin(PerfOptions options, RunInfo run, int sizes) {}
 
-    /** A size is begun. */
+    /** Called when the measurement of a size begins. */
     default void measuring(long bytes) {}
 
-    /** A size is done. */
+    /** Called when a size is done. */
     default void row(PerfRow row) {}
 
-    /** Something is wrong beside single elements; the text describes it. */
+    /** Called with a description of an error other than wrong elements. */
     default void complain(String text) {}
 
-    /** All sizes are done. */
+    /** Called when all sizes are done. */
     default void end(long wrong) {}
 
-    /** Whether something was slower than an earlier run allows. */
+    /** Returns true if a median was slower than an earlier run allows. */
     default boolean hasRegressed() {
         return false;
     }

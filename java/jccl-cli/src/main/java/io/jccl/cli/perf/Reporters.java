@@ -4,13 +4,13 @@ import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 
-/** All that a run is reported to: people, and the files that were asked for. */
+/** Passes the events of a run to all its reporters: the one for people and those that write the requested files. */
 final class Reporters implements Reporter {
 
     private final List<Reporter> all = new ArrayList<>();
 
     /**
-     * Opens what is to be written and reads what is to be compared with.
+     * Reads the earlier runs and opens the output files.
      *
      * @throws IllegalArgumentException if a file cannot be read
      * @throws java.io.UncheckedIOException if a file cannot be written

@@ -17,17 +17,17 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * With what, where and when a run measures, as rank 0 knows it; the same for all its rows.
+ * The software, host and placement of a run, as rank 0 knows them; the same for all rows of the run.
  *
- * @param version of JCCL
- * @param build of its native library
+ * @param version version of JCCL
+ * @param build build id of its native library
  * @param java the JVM's version
- * @param host of rank 0
- * @param gpus the models of the devices in use on that host
+ * @param host host of rank 0
+ * @param gpus models of the devices in use on that host
  * @param date when the run began, in UTC
  * @param transport the transports in use between ranks, joined by {@code +}
- * @param placement where the ranks are
- * @param settings those of the library that are not at their default, by name
+ * @param placement hosts and processes of the ranks
+ * @param settings the library's settings that are not at their default, by name
  */
 record RunInfo(
         String version,
@@ -45,7 +45,7 @@ record RunInfo(
         settings = new TreeMap<>(settings);
     }
 
-    /** A run that begins now. */
+    /** Returns the facts about a run that begins now. */
     static RunInfo now(PerfOptions options, String transport, Placement placement, Settings settings) {
         return new RunInfo(
                 BuildVersion.get(),
@@ -68,7 +68,10 @@ record RunInfo(
                 .distinct());
     }
 
-    /** Without what differs between ranks: their device, and what a launcher sets, which may be secret. */
+    /**
+     * Returns the changed settings without those that differ between ranks: the device, and those that a launcher sets,
+     * which may be secret.
+     */
     private static Map<String, String> changed(Settings settings) {
         Map<String, String> changed = new TreeMap<>();
         for (Setting<?> setting : Registry.all()) {
@@ -81,7 +84,7 @@ record RunInfo(
         return changed;
     }
 
-    /** Writes what is not in each row anyway as a field named {@code run}. */
+    /** Writes a field named {@code run} with the facts that are not in each row anyway. */
     void writeTo(JsonGenerator json) throws IOException {
         json.writeObjectFieldStart("run");
         json.writeStringField("version", version);

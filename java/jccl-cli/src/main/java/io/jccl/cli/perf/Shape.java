@@ -3,18 +3,21 @@ package io.jccl.cli.perf;
 import io.jccl.Collective;
 
 /**
- * How many elements a collective moves at a requested size, by the rules of nccl-tests: a size is the most bytes that one
- * rank sends or expects, and the count is the one that the call takes.
+ * The number of elements that a collective moves at a requested size, by the rules of nccl-tests: the size is that of
+ * the larger buffer of a rank, and the count is the argument of the call.
  *
- * @param collective which
- * @param ranks how many take part
- * @param count elements as the call counts them: per pair of ranks where buffers are made of blocks, else the buffer; in
- *     v-forms the largest of the call's counts
+ * @param collective the collective
+ * @param ranks number of ranks that take part
+ * @param count elements as the call counts them: of a block if a buffer consists of a block for each rank, else of the
+ *     buffer; in v-forms the largest of the call's counts
  * @param elements elements of the larger buffer
  */
 record Shape(PerfCollective collective, int ranks, long count, long elements) {
 
-    /** The shape nearest below a size; never less than one element a block, or in v-forms less than one element. */
+    /**
+     * Returns the largest shape that is not above a size, but with at least one element in each block or v-form's
+     * buffer.
+     */
     static Shape of(PerfCollective collective, int ranks, long bytes, int elementBytes) {
         if (collective.kind() == Collective.BARRIER) {
             return new Shape(collective, ranks, 0, 0);
@@ -31,22 +34,27 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
         return new Shape(collective, ranks, elements, elements);
     }
 
-    /** Each rank's block of the larger buffer; not for all-to-all, whose blocks are those of pairs of ranks. */
+    /**
+     * Returns each rank's block of the larger buffer. All-to-all is an exception: its blocks belong to pairs of ranks.
+     */
     Blocks blocks() {
         return collective.vector() ? Blocks.uneven(ranks, elements) : Blocks.even(ranks, count);
     }
 
-    /** What a rank sends to each rank in an all-to-all: to itself the smallest block, to its successor the next. */
+    /**
+     * Returns the blocks that a rank sends in an all-to-all: the smallest to itself, the next one to its successor, and
+     * so on.
+     */
     Blocks sentBy(int rank) {
         return blocks().reordered(to -> Math.floorMod(to - rank, ranks));
     }
 
-    /** What a rank receives from each rank in an all-to-all. */
+    /** Returns the blocks that a rank receives from each rank in an all-to-all. */
     Blocks receivedBy(int rank) {
         return blocks().reordered(from -> Math.floorMod(rank - from, ranks));
     }
 
-    /** Whether one buffer holds a block for each rank. */
+    /** Returns true if one buffer holds a block for each rank. */
     private static boolean isBlocked(Collective collective) {
         return switch (collective) {
             case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
@@ -54,7 +62,7 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
         };
     }
 
-    /** Whether the call can work within one buffer. */
+    /** Returns true if the call can work within one buffer. */
     static boolean hasInPlace(Collective collective) {
         return switch (collective) {
             case ALL_TO_ALL, SEND_RECV, BARRIER -> false;
@@ -62,7 +70,10 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
         };
     }
 
-    /** By what the algorithm bandwidth is multiplied to give the load of the slowest link; where blocks differ, as if they were equal. */
+    /**
+     * Returns the factor between the algorithm bandwidth and the load of the slowest link. Blocks of different sizes
+     * count as if they were equal.
+     */
     static double busFactor(Collective collective, int ranks) {
         double others = (double) (ranks - 1) / ranks;
         return switch (collective) {

@@ -5,12 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which sizes are measured: from a smallest to a largest, growing by a factor or by a step.
+ * The sizes to measure: from a smallest to a largest, growing by a factor or by a step.
  *
- * @param minBytes the smallest
- * @param maxBytes the largest
- * @param factor at least 2, or 0 if sizes grow by a step
- * @param stepBytes at least 1, or 0 if sizes grow by a factor
+ * @param minBytes the smallest size
+ * @param maxBytes upper limit of the sizes
+ * @param factor factor between two sizes, at least 2, or 0 if sizes grow by a step
+ * @param stepBytes bytes between two sizes, at least 1, or 0 if sizes grow by a factor
  */
 record SizeLadder(long minBytes, long maxBytes, int factor, long stepBytes) {
 
@@ -34,7 +34,7 @@ record SizeLadder(long minBytes, long maxBytes, int factor, long stepBytes) {
         }
     }
 
-    /** The sizes in ascending order. */
+    /** Returns the sizes in ascending order. */
     List<Long> sizes() {
         List<Long> sizes = new ArrayList<>();
         long size = minBytes;

@@ -8,10 +8,10 @@ final class Statistics {
     private Statistics() {}
 
     /**
-     * The value below or at which a share of the samples lies, interpolated between neighbours.
+     * Returns the value that a share of the samples does not exceed, interpolated between neighbours.
      *
-     * @param sorted ascending, at least one
-     * @param share 0 to 1
+     * @param sorted samples in ascending order, at least one
+     * @param share from 0 to 1
      */
     static double quantile(long[] sorted, double share) {
         double at = share * (sorted.length - 1);
@@ -20,7 +20,7 @@ final class Statistics {
         return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
     }
 
-    /** The differences of neighbouring time stamps, ascending. */
+    /** Returns the differences of neighbouring time stamps, in ascending order. */
     static long[] sortedIntervals(long[] stamps) {
         long[] intervals = new long[stamps.length - 1];
         for (int i = 0; i < intervals.length; i++) {

@@ -5,8 +5,9 @@ import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 
 /**
- * Times a call as nccl-tests does: iterations back to back, averaged on each rank, and the slowest rank's average counts.
- * Quantiles come from a second pass with a time stamp after each iteration, so that stamps do not weigh on the average.
+ * Times a call as nccl-tests does: each rank averages over consecutive iterations, and the slowest rank's average is
+ * the result. Quantiles come from a second pass with a time stamp after each iteration, so that taking stamps does not
+ * slow down the averaged pass.
  */
 final class Stopwatch {
 
@@ -17,36 +18,37 @@ final class Stopwatch {
     private static final int STEADY_STRETCHES = 4;
     private static final int MAX_STRETCHES = 60;
     private static final double FASTER = 0.95;
-    private static final double COMPILING_MILLIS = 10; // in a stretch; less is a straggler's, not the call's
+    private static final double COMPILING_MILLIS = 10; // in a stretch; other methods that are compiled late take less
     private static final double WARMUP_SHARE = 0.15;
     private static final double ENOUGH_OF_BUDGET = 0.7;
     private static final double STAMPS_SHARE = 0.5;
     private static final int WARMUP_BATCH_NANOS = 5_000_000;
 
     /**
-     * What was measured; the slowest rank's numbers.
+     * The times of the slowest rank.
      *
-     * @param averageUs mean time of an iteration
-     * @param p50Us median
-     * @param p99Us 99th percentile
+     * @param averageUs mean time of an iteration in µs
+     * @param p50Us median in µs
+     * @param p99Us 99th percentile in µs
      */
     record Times(double averageUs, double p50Us, double p99Us) {}
 
     private final Exchange exchange;
     private final PerfOptions options;
-    private int coldCalls = 2; // out of place, in place: the compiler sees other branches taken
+    // Calls out of place and in place are compiled separately, because they take different branches.
+    private int coldCalls = 2;
 
     Stopwatch(Exchange exchange, PerfOptions options) {
         this.exchange = exchange;
         this.options = options;
     }
 
-    /** Measures a call; all ranks measure the same at the same time. */
+    /** Measures a call; all ranks measure the same call at the same time. */
     Times measure(Workload.Call call) {
         if (coldCalls > 0 && options.warmup() < 0) {
             coldCalls--;
             untilCompiled(call);
-            measureOnce(call); // the loops themselves are compiled again when they are entered anew
+            measureOnce(call); // when the loops are entered again, they are compiled again
         }
         return measureOnce(call);
     }
@@ -66,11 +68,14 @@ final class Stopwatch {
         return new Times(average / 1e3, p50 / 1e3, p99 / 1e3);
     }
 
-    /** Goes on until the budget is used up: an estimate from a moment when others had the cores makes the first batch short. */
+    /**
+     * Runs batches until the budget is used up; returns the slowest rank's average in ns. One batch is not enough: an
+     * estimate that was taken while other processes had the cores makes it too short.
+     */
     private double averageOverBudget(Workload.Call call, double estimateNanos) {
         double budgetNanos = options.budgetSeconds() * 1e9;
         double each = estimateNanos;
-        double spentNanos = 0; // on the slowest rank, so that all agree when it is enough
+        double spentNanos = 0; // on the slowest rank, so that all ranks stop after the same batch
         long ownNanos = 0;
         int done = 0;
         do {
@@ -89,7 +94,10 @@ final class Stopwatch {
         return (int) Math.max(MIN_ITERATIONS, Math.min(MAX_ITERATIONS, count));
     }
 
-    /** Runs the call until it is warm; returns an estimate of an iteration's nanoseconds that all ranks agree on. */
+    /**
+     * Runs the call until it is warm; returns an estimate of an iteration's time in ns, equal on all ranks, or 0 if the
+     * options make it unnecessary.
+     */
     private double warmUp(Workload.Call call) {
         if (options.warmup() >= 0) {
             repeat(call, options.warmup());
@@ -99,10 +107,10 @@ final class Stopwatch {
     }
 
     /**
-     * Runs the call until the JIT compiler has done with it: with ranks that spin on every core its threads get little
-     * time, so no fixed time is long enough. It is done when in a few stretches in a row no rank's compiler was busy, and
-     * none was faster than the best before. Busy compilers are other threads that compete for the cores: where ranks
-     * outnumber them, times taken meanwhile are the compilers'.
+     * Runs the call until the JIT compiler has finished with it. No fixed time is long enough: if ranks spin on every
+     * core, the compiler's threads get little time. The compiler has finished when, in a few stretches in a row, no
+     * rank's compiler was busy and no stretch was faster than the best before. If ranks outnumber the cores, times
+     * taken while the compiler works are wrong, because its threads compete for the cores.
      */
     private void untilCompiled(Workload.Call call) {
         double best = runFor(call, STRETCH_SECONDS);
@@ -117,7 +125,10 @@ final class Stopwatch {
         }
     }
 
-    /** The time the JIT compiler has spent so far; 0 where there is none or it does not report it. */
+    /**
+     * Returns the time in ms that the JIT compiler has spent so far; 0 if there is no compiler or it does not report
+     * its time.
+     */
     private static long compilationMillis() {
         CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         return compiler != null && compiler.isCompilationTimeMonitoringSupported()
@@ -125,7 +136,7 @@ final class Stopwatch {
                 : 0;
     }
 
-    /** Runs the call for so long, in batches; returns the last batch's nanoseconds of an iteration. */
+    /** Runs the call for a time, in batches; returns an iteration's time in ns from the last batch. */
     private double runFor(Workload.Call call, double seconds) {
         double spent = 0;
         int batch = 1;
@@ -154,7 +165,7 @@ final class Stopwatch {
 
     private static long[] stamp(Workload.Call call, int iterations) {
         long[] stamps = new long[iterations + 1];
-        Arrays.fill(stamps, 0); // touches its pages before they are timed
+        Arrays.fill(stamps, 0); // touches its pages before time is taken
         stamps[0] = System.nanoTime();
         for (int i = 1; i <= iterations; i++) {
             call.issue().await();

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Times single collectives of several communicators of the same ranks with one stopwatch, on one rank: float32 sums, root 0,
- * out of place. All ranks make the same calls in the same order.
+ * One rank's part in timing collectives of several communicators of the same ranks with one stopwatch: float32 sums,
+ * root 0, out of place. All ranks must make the same calls in the same order.
  */
 public final class Timing implements AutoCloseable {
 
@@ -23,9 +23,9 @@ public final class Timing implements AutoCloseable {
     private final Map<MemoryKind, Buffers> buffers = new EnumMap<>(MemoryKind.class);
 
     /**
-     * @param lead what ranks agree through; not measured
-     * @param maxBytes the largest operation
-     * @param seconds the time for one measurement
+     * @param lead communicator through which the ranks agree; it is not measured
+     * @param maxBytes size of the largest operation
+     * @param seconds time for one measurement
      */
     public Timing(Communicator lead, long maxBytes, double seconds) {
         this.direct = options(maxBytes, seconds, MemoryKind.DIRECT);
@@ -54,9 +54,9 @@ public final class Timing implements AutoCloseable {
     }
 
     /**
-     * The slowest rank's average time of an operation, in microseconds.
+     * Returns the slowest rank's average time of an operation, in microseconds.
      *
-     * @param sharedMemory whether buffers are {@link io.jccl.HostBuffer}s, else direct ones
+     * @param sharedMemory true for buffers that are {@link io.jccl.HostBuffer}s, false for direct ones
      */
     public double micros(Communicator communicator, Collective collective, long bytes, boolean sharedMemory) {
         PerfOptions options = sharedMemory ? shared : direct;
@@ -75,12 +75,12 @@ public final class Timing implements AutoCloseable {
         Buffers memory = new Buffers(
                 Region.allocate(communicator, options.memory(), bytes, Optional.empty()),
                 Region.allocate(communicator, options.memory(), bytes, Optional.empty()));
-        memory.send.set((byte) 0, 0, bytes); // touches its pages; sums of zeros neither overflow nor get slow
+        memory.send.set((byte) 0, 0, bytes); // touches its pages; sums of zeros neither overflow nor meet subnormals
         memory.recv.set((byte) 0, 0, bytes);
         return memory;
     }
 
-    /** The largest of all ranks' numbers. */
+    /** Returns the largest of all ranks' numbers. */
     public double max(double value) {
         return exchange.max(value);
     }

@@ -9,7 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32C;
 
-/** One collective at one size, in place or not, on one rank: the call, what goes into it and what must come out. */
+/**
+ * One rank's part in a collective of one size, in place or out of place: the call, its input and its expected result.
+ */
 final class Workload {
 
     /** Issues the collective once. */
@@ -18,7 +20,10 @@ final class Workload {
         Work issue();
     }
 
-    /** A run of elements of a region that holds a run of a pattern. */
+    /**
+     * A range of elements of a region that contains a range of a pattern, beginning with the pattern's element
+     * {@code start}.
+     */
     private record Span(Region region, long offset, long count, ElementPattern pattern, long start) {}
 
     private static final byte POISON = (byte) 0xA5;
@@ -47,7 +52,7 @@ final class Workload {
         this.isRoot = rank == options.root();
     }
 
-    /** The call, with its buffers made once. */
+    /** Returns the call; its buffers are made once, here. */
     Call call() {
         DataBuffer in = sendBuffer();
         DataBuffer out = recvBuffer();
@@ -100,7 +105,7 @@ final class Workload {
         };
     }
 
-    /** The region that the call reads: with one buffer, which of the two it is depends on which is the larger. */
+    /** Returns the region that the call reads. In place, both buffers are in the region of the larger one. */
     private Region input() {
         return inPlace && !isShardOfSend() ? recv : send;
     }
@@ -109,7 +114,10 @@ final class Workload {
         return inPlace && isShardOfSend() ? send : recv;
     }
 
-    /** Whether the result in place is a block of the send buffer, instead of the input a block of the receive buffer. */
+    /**
+     * Returns true if the in-place result is a block of the send buffer; else the in-place input is (a block of) the
+     * receive buffer.
+     */
     private boolean isShardOfSend() {
         return kind == Collective.REDUCE_SCATTER || kind == Collective.SCATTER && isRoot;
     }
@@ -157,7 +165,9 @@ final class Workload {
         return inPlace && kind == Collective.REDUCE ? sendBuffer() : null;
     }
 
-    /** Writes this rank's input, and makes sure that an output that is not written shows. */
+    /**
+     * Writes this rank's input, and fills the output with poison, so that an output that is not written is detected.
+     */
     void fill(Patterns patterns) {
         if (outputCount() > 0) {
             recv.set(
@@ -170,7 +180,7 @@ final class Workload {
         }
     }
 
-    /** Sets all memory in use to zero: repeated reductions then neither overflow nor meet slow subnormal numbers. */
+    /** Sets all memory in use to zero, so that repeated reductions neither overflow nor meet slow subnormal numbers. */
     void zero() {
         for (Region region : List.of(send, recv)) {
             region.set((byte) 0, 0, shape.elements() * options.type().bytes());
@@ -181,7 +191,9 @@ final class Workload {
         return List.of(new Span(input(), inputOffset(), inputCount(), patterns.input(rank), 0));
     }
 
-    /** How many elements of the result, and of a send buffer that must not have changed, are not as they must be. */
+    /**
+     * Returns the number of wrong elements in the result, and of changed ones in a send buffer that must not change.
+     */
     long countWrong(Patterns patterns) {
         List<Span> expected = new ArrayList<>(results(patterns));
         if (!inPlace && inputCount() > 0) {
@@ -233,7 +245,7 @@ final class Workload {
         return spans;
     }
 
-    /** A checksum of this rank's result; 0 where the rank has none. */
+    /** Returns a checksum of this rank's result; 0 if the rank has none. */
     long checksum() {
         if (outputCount() == 0) {
             return 0;
@@ -244,7 +256,7 @@ final class Workload {
         return checksum.getValue();
     }
 
-    /** Whether every rank ends with the same bits. */
+    /** Returns true if every rank must end with the same bits. */
     boolean isSameEverywhere() {
         return kind == Collective.ALL_REDUCE || kind == Collective.ALL_GATHER || kind == Collective.BROADCAST;
     }
