@@ -24,16 +24,18 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Where {@code jccl ps} gets its answers from. For one thread. */
+/** A source of answers for {@code jccl ps}: the processes of this host, or a process of another one. For one thread. */
 abstract class Attached implements AutoCloseable {
 
-    /** How long a process of this host may take to say what it does itself. */
+    /** Time limit for a process of this host that reports only about itself. */
     private static final Duration PROCESS_LIMIT = Duration.ofSeconds(1);
 
-    /** The same where one job is asked for: a silent process of it is reported by the others of the job. */
+    /**
+     * The same limit if one job is asked for. It is shorter, because other processes of the job report a silent one.
+     */
     private static final Duration PROCESS_LIMIT_OF_JOB = Duration.ofMillis(200);
 
-    /** How long a process may take that asks all others. */
+    /** Time limit for a process that asks all others of its job. */
     private static final Duration JOB_LIMIT = Duration.ofSeconds(20);
 
     private static final long MARGIN_MILLIS = 2000;
@@ -41,10 +43,10 @@ abstract class Attached implements AutoCloseable {
     final StatusClient client = new StatusClient();
     private final List<String> notes = new ArrayList<>();
 
-    /** Asks; what cannot be had is noted. */
+    /** Returns the answers to a request; adds a note for each process that does not answer. */
     abstract List<Answer> ask(Request request) throws IOException;
 
-    /** What the reader should know beside the answers. */
+    /** Returns remarks for the reader in addition to the answers. */
     final List<String> notes() {
         return List.copyOf(notes);
     }
@@ -72,7 +74,7 @@ abstract class Attached implements AutoCloseable {
         }
     }
 
-    /** By a TCP port, and the job's secret. */
+    /** Asks a process through its TCP port, with the job's secret. */
     static final class Remote extends Attached {
 
         private final InetSocketAddress address;
@@ -101,7 +103,7 @@ abstract class Attached implements AutoCloseable {
         }
     }
 
-    /** By the Unix sockets of this host. */
+    /** Asks the processes of this host through their Unix sockets. */
     static final class Local extends Attached {
 
         private final StatusDirectory directory;
@@ -109,8 +111,8 @@ abstract class Attached implements AutoCloseable {
         private final String job;
 
         /**
-         * @param pid the process to attach to; empty: all of the user
-         * @param job the beginning of the name of the only job or communicator to ask; empty: all
+         * @param pid the process to attach to; empty for all processes of the user
+         * @param job beginning of the name of the only job or communicator to ask; empty for all
          */
         Local(StatusDirectory directory, Optional<Long> pid, String job) {
             this.directory = directory;
@@ -118,7 +120,7 @@ abstract class Attached implements AutoCloseable {
             this.job = job;
         }
 
-        /** All processes of this host say what they do; then one of each wanted job asks the others of its job. */
+        /** Asks all processes of this host about themselves, then one of each wanted job about all ranks of its job. */
         @Override
         List<Answer> ask(Request request) throws IOException {
             List<StatusDirectory.Entry> entries = directory.entries();
@@ -141,7 +143,10 @@ abstract class Attached implements AutoCloseable {
             return pid.isPresent() ? JobOf.process(pid.get(), answers) : answers;
         }
 
-        /** Those of the job that is asked for; all if none of it has answered, because another may know of it. */
+        /**
+         * Returns the processes of the requested job. If none of them has answered, returns all, because a process of
+         * another job may know something about it.
+         */
         private Map<StatusDirectory.Entry, Answer> wanted(Map<StatusDirectory.Entry, Answer> living) {
             List<Answer> all = List.copyOf(living.values());
             List<Answer> ofJob = pid.isPresent() ? JobOf.process(pid.get(), all) : JobOf.named(job, all);
@@ -187,7 +192,7 @@ abstract class Attached implements AutoCloseable {
                     note("socket=" + entry.path() + " of a process that has ended cannot be removed: "
                             + Causes.describe(e));
                 }
-            } else if (job.isEmpty()) { // else it may be of another job
+            } else if (job.isEmpty()) { // else the process may belong to another job
                 boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;
                 note("pid " + entry.pid() + " "
                         + Diagnosis.verb(stopped ? Absentee.Reason.STOPPED : reason, false)
@@ -195,7 +200,7 @@ abstract class Attached implements AutoCloseable {
             }
         }
 
-        /** One process for each job; of jobs with several communicators so many that each communicator has one. */
+        /** Returns processes that together know every communicator: the first one of each communicator. */
         private static List<StatusDirectory.Entry> representatives(Map<StatusDirectory.Entry, Answer> living) {
             Set<String> covered = new HashSet<>();
             List<StatusDirectory.Entry> chosen = new ArrayList<>();

@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.SortedMap;
 
 /**
- * One communicator at one moment.
+ * The state of one communicator at one moment.
  *
  * @param id its short name; empty until its ranks have met
  * @param job the name of its job
- * @param generation how many times its ranks have gone on without others
+ * @param generation how often its ranks have reformed it
  * @param size the number of ranks
- * @param ranks what is known of each; those of which nothing is known are not in it
- * @param awaited what the rendezvous server and the coordinator wait for
+ * @param ranks the known ranks by number; ranks of which nothing is known are missing
+ * @param awaited the ranks and processes for which the rendezvous server and the coordinator wait
  */
 record CommunicatorSample(
         String id,
@@ -24,7 +24,7 @@ record CommunicatorSample(
         SortedMap<Integer, RankView> ranks,
         List<AwaitedRanks.Waiting> awaited) {
 
-    /** The ranks in a phase. */
+    /** Returns the known ranks in a phase. */
     List<RankView> in(RankSnapshot.Phase phase) {
         List<RankView> all = new ArrayList<>();
         for (RankView rank : ranks.values()) {
@@ -35,12 +35,15 @@ record CommunicatorSample(
         return all;
     }
 
-    /** The number of hosts that the known ranks are on. */
+    /** Returns the number of hosts of the known ranks. */
     int hosts() {
         return (int) ranks.values().stream().map(RankView::host).distinct().count();
     }
 
-    /** The sequence number that half of the running ranks have entered, of operations on memory of the host. */
+    /**
+     * Returns the median of the last sequence numbers that the running ranks have entered, for operations on host
+     * memory; 0 if no rank runs.
+     */
     long medianSequence() {
         long[] entered = in(RankSnapshot.Phase.RUNNING).stream()
                 .mapToLong(rank -> rank.status().lastEntered().host())
@@ -49,7 +52,7 @@ record CommunicatorSample(
         return entered.length == 0 ? 0 : entered[entered.length / 2];
     }
 
-    /** What distinguishes it from others, also before it has a name. */
+    /** Returns a key that distinguishes the communicator from others, even before it has a name. */
     String key() {
         return id.isEmpty() ? job + " of " + size : id;
     }

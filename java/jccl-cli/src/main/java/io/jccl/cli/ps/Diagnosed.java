@@ -3,10 +3,10 @@ package io.jccl.cli.ps;
 import java.util.List;
 
 /**
- * A communicator and what is wrong with it.
+ * A communicator and the findings about it.
  *
- * @param sample the last one
- * @param findings the worst first
+ * @param sample the latest sample
+ * @param findings the findings, the worst first
  */
 record Diagnosed(CommunicatorSample sample, List<Finding> findings) {
 

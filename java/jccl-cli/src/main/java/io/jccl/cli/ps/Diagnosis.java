@@ -23,28 +23,28 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Who holds a communicator up, by the rules of the coordinator ({@link RankStatus#missing}, {@link Difference}). One moment shows
- * who is late; several in a row distinguish a rank that is slow from one that does not come.
+ * Finds the ranks that hold a communicator up, by the rules of the coordinator ({@link RankStatus#missing},
+ * {@link Difference}). One sample shows which ranks are late; several distinguish a slow rank from an absent one.
  */
 final class Diagnosis {
 
-    /** Waits that are shorter are what operations consist of. */
+    /** Shorter waits are a normal part of operations. */
     static final long NOTED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    /** From here on an operation takes long, as the stall detector has it. */
+    /** An operation that has taken this time takes long; the same limit as in the stall detector. */
     static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-    /** Whoever has waited so long for a rank need not be watched to know that the rank does not come. */
+    /** If others have waited this long for a rank, the rank is absent; no further samples are needed. */
     private static final long CLEAR_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private static final int MAX_FAILURE_CHARS = 300;
 
-    /** A slow rank may take so long, or so many times as long as usual, before it counts as absent. */
+    /** A slow rank counts as absent after this time, or after {@link #USUAL_TIMES} times its usual time if longer. */
     private static final long USUAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final int USUAL_TIMES = 3;
 
-    /** Where nothing is recorded, so many show whether a rank is late again. */
+    /** Limit on the samples that show whether a rank is late again, if ranks have recorded no times. */
     private static final int MAX_SAMPLES = 16;
 
     private final List<CommunicatorSample> samples;
@@ -56,15 +56,15 @@ final class Diagnosis {
     }
 
     /**
-     * What is wrong, the worst first; empty if nothing is.
+     * Returns the findings, the worst first; empty if nothing is wrong.
      *
-     * @param samples of one communicator, the latest last
+     * @param samples samples of one communicator, the latest last
      */
     static List<Finding> of(List<CommunicatorSample> samples) {
         return new Diagnosis(samples).findings();
     }
 
-    /** Whether another sample could show more. */
+    /** Returns true if another sample could show more. */
     static boolean needsMore(List<CommunicatorSample> samples) {
         CommunicatorSample now = samples.get(samples.size() - 1);
         if (!now.in(Phase.FAILED).isEmpty() || now.in(Phase.RUNNING).isEmpty() || hasSilent(now)) {
@@ -166,17 +166,17 @@ final class Diagnosis {
     static String verb(Absentee.Reason reason, boolean many) {
         return switch (reason) {
             case ENDED -> (many ? "have" : "has") + " ended";
-            case STOPPED -> (many ? "are" : "is") + " stopped (a signal or a debugger; SIGCONT lets a process go on)";
+            case STOPPED -> (many ? "are" : "is") + " stopped (a signal or a debugger; SIGCONT continues a process)";
             case SILENT -> (many ? "accept" : "accepts") + " connections and " + (many ? "do" : "does")
                     + " not answer: stopped, or a JVM that hangs";
-            case UNREACHABLE -> "cannot be reached: the host is down, or a network or firewall is between";
+            case UNREACHABLE -> "cannot be reached: the host is down, or a network or a firewall drops the connection";
             case REFUSED -> (many ? "refuse" : "refuses") + " the question: another version of JCCL, or another job";
             case CLOSED -> (many ? "have" : "has") + " closed the communicator";
-            case OFF -> (many ? "do" : "does") + " not let anybody look (JCCL_STATUS=0)";
+            case OFF -> (many ? "do" : "does") + " not answer jccl ps (JCCL_STATUS=0)";
         };
     }
 
-    /** The ranks, with host and process where they have one in common. */
+    /** Names ranks, with their host and process if they are all in one process. */
     private static String who(List<RankView> ranks) {
         RankView first = ranks.get(0);
         boolean isOne = first.pid() >= 0
@@ -196,7 +196,7 @@ final class Diagnosis {
                 .count();
     }
 
-    /** How many wait, in what and for how long: the end of a sentence. */
+    /** Returns the end of a sentence: how many ranks wait, in which operation and for how long. */
     private String waiters() {
         List<RankView> waiting = now.ranks().values().stream()
                 .filter(rank -> rank.waitedNanos() >= NOTED_NANOS)
@@ -215,14 +215,14 @@ final class Diagnosis {
                 + Durations.text(nanos);
     }
 
-    /** The operation under way with its number. */
+    /** Returns the operation that a rank is in, with its number; empty if there is none. */
     static Optional<String> call(RankView rank) {
         return rank.snapshot()
                 .flatMap(RankSnapshot::underWay)
                 .map(it -> it.call() + (it.sequence() == 0 ? "" : " sequence=" + LastEntered.text(it.sequence())));
     }
 
-    /** Ranks that the others wait for while they initialise a communicator. */
+    /** Adds ranks for which others wait while they initialise a communicator. */
     private void addAwaited(List<Finding> findings) {
         long longest = longest(now.ranks().values().stream()
                 .filter(rank ->
@@ -257,7 +257,10 @@ final class Diagnosis {
                 .orElse(0);
     }
 
-    /** On another host than the rendezvous server's nobody knows who is missing. */
+    /**
+     * Adds ranks that are missing at the rendezvous. Only the rendezvous server's host knows them; on another host,
+     * these are the ranks of which nothing is known.
+     */
     private void addRendezvous(List<Finding> findings) {
         List<RankView> initialising = now.in(Phase.INITIALISING);
         long longest = longest(initialising.stream());
@@ -277,7 +280,10 @@ final class Diagnosis {
         }
     }
 
-    /** Communicators that are split, and so on, exchange something now and then. */
+    /**
+     * Returns true if the previous sample contains the same wait. A wait in only one sample may be a normal exchange,
+     * for example of a split.
+     */
     private boolean isWaitedForAgain(AwaitedRanks.Waiting waiting) {
         return samples.size() > 1 && samples.get(samples.size() - 2).awaited().contains(waiting);
     }
@@ -326,7 +332,10 @@ final class Diagnosis {
         }
     }
 
-    /** Whether slow ranks are about as late as they have been before, or come while somebody looks. */
+    /**
+     * Returns true if the late ranks are slow rather than absent: they entered operations between the samples, or they
+     * are about as late as usual.
+     */
     private boolean isUsual(LateRanks.Late late, SortedSet<Integer> slow) {
         if (LateRanks.slow(samples).containsAll(late.ranks())) {
             return true;
@@ -362,7 +371,7 @@ final class Diagnosis {
         return ranks.stream().map(now.ranks()::get).toList();
     }
 
-    /** Sends and receives have no number: who is waited for, and is in no operation itself. */
+    /** Adds ranks that are in no operation while others wait for them in sends and receives, which have no numbers. */
     private void addTransfers(List<Finding> findings) {
         SortedSet<Integer> idle = new TreeSet<>();
         for (RankView rank : now.in(Phase.RUNNING)) {
@@ -383,7 +392,9 @@ final class Diagnosis {
         }
     }
 
-    /** All are in the operation: one that does not wait for another is what the others wait for. */
+    /**
+     * Adds ranks that are in the operation and wait for nobody. All ranks have entered it, so the others wait for them.
+     */
     private void addStalled(List<Finding> findings) {
         if (waiting(LONG_NANOS) == 0) {
             return;
@@ -395,8 +406,8 @@ final class Diagnosis {
         String text = busy.isEmpty()
                 ? "all ranks of the operation wait for each other" + waiters()
                 : who(busy) + (busy.size() == 1 ? " is" : " are")
-                        + " in an operation and waits for nobody: its thread gets no processor, or what it has sent did"
-                        + " not arrive" + waiters();
+                        + " in an operation without waiting for others: the thread gets no processor, or data"
+                        + " that it sent did not arrive" + waiters();
         findings.add(new Finding(Finding.Kind.STALLED, ranks, text));
     }
 }

@@ -2,7 +2,7 @@ package io.jccl.cli.ps;
 
 import java.util.Locale;
 
-/** Times as people read them. */
+/** Formats times for people. */
 final class Durations {
 
     private static final double MILLI = 1e6;
@@ -12,7 +12,7 @@ final class Durations {
 
     private Durations() {}
 
-    /** For example {@code 12 ms}, {@code 4.2 s}, {@code 5 min 3 s}. */
+    /** Returns a text such as {@code 12 ms}, {@code 4.2 s} or {@code 5 min 3 s}. */
     static String text(long nanos) {
         if (nanos < SECOND) {
             return Math.round(nanos / MILLI) + " ms";

@@ -6,15 +6,15 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * What holds a communicator up.
+ * A reason why a communicator is held up.
  *
- * @param kind what
- * @param ranks who; empty where that is not known
- * @param text the whole as a sentence, the ranks first
+ * @param kind kind of the reason
+ * @param ranks ranks that hold it up; empty if they are not known
+ * @param text the finding as a sentence that begins with the ranks
  */
 record Finding(Kind kind, SortedSet<Integer> ranks, String text) {
 
-    /** What may be wrong, the worst first. */
+    /** The kinds of findings, the worst first. */
     enum Kind {
         /** The communicator has failed. */
         FAILED,
@@ -26,7 +26,7 @@ record Finding(Kind kind, SortedSet<Integer> ranks, String text) {
         SILENT,
         /** A host cannot be reached. */
         UNREACHABLE,
-        /** A process does not let itself be looked into. */
+        /** A process refuses to answer. */
         REFUSED,
         /** A rank has closed its communicator while others wait for it. */
         CLOSED,
@@ -36,10 +36,10 @@ record Finding(Kind kind, SortedSet<Integer> ranks, String text) {
         ABSENT,
         /** A rank enters operations later than the others, again and again. */
         SLOW,
-        /** A rank has entered the operation, and gets no further by itself. */
+        /** A rank has entered the operation, waits for nobody and does not advance. */
         STALLED;
 
-        /** The word in messages. */
+        /** Returns the word for messages. */
         String label() {
             return name().toLowerCase(Locale.ROOT);
         }

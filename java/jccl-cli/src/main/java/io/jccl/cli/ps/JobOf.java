@@ -9,12 +9,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** The part of what is known that concerns one job. */
+/** Selects the parts of answers that concern one job. */
 final class JobOf {
 
     private JobOf() {}
 
-    /** What concerns the jobs of a process, which may say nothing itself. */
+    /** Selects the jobs of a process. The process itself may not have answered. */
     static List<Answer> process(long pid, List<Answer> answers) {
         Set<String> jobs = new HashSet<>();
         Set<String> communicators = new HashSet<>();
@@ -37,7 +37,7 @@ final class JobOf {
                 rank -> jobs.contains(rank.job()) || communicators.contains(rank.communicator()));
     }
 
-    /** What concerns the jobs or communicators whose names begin with a text. */
+    /** Selects the jobs and communicators whose names begin with a text. */
     static List<Answer> named(String id, List<Answer> answers) {
         return select(
                 answers,

@@ -10,17 +10,25 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** Which ranks the others wait for in an operation, by the rules of the coordinator ({@link RankStatus#missing}). */
+/**
+ * Finds the ranks that others wait for in an operation, by the rules of the coordinator ({@link RankStatus#missing}).
+ */
 final class LateRanks {
 
     private LateRanks() {}
 
-    /** Late ranks in one sample: those that others wait for in an operation. */
+    /**
+     * The late ranks of one sample: those that others wait for in an operation.
+     *
+     * @param sequence number of the operation
+     * @param ranks the late ranks
+     * @param waitedNanos longest time that another rank has waited
+     */
     record Late(long sequence, SortedSet<Integer> ranks, long waitedNanos) {}
 
     /**
-     * The operation to ask about next: the one that others wait in for a rank, or in which they first differed; 0 for whatever each
-     * does.
+     * Returns the number of the operation to ask about next: the one in which others wait for a rank, or the first in
+     * which ranks differed. 0 asks each rank for its latest operation.
      */
     static long question(List<CommunicatorSample> samples) {
         CommunicatorSample now = samples.get(samples.size() - 1);
@@ -32,12 +40,12 @@ final class LateRanks {
                         .orElse(sequence);
     }
 
-    /** What the ranks that run report. */
+    /** Returns the reports of the running ranks. */
     static List<RankStatus> rows(CommunicatorSample sample) {
         return sample.in(Phase.RUNNING).stream().map(RankView::status).toList();
     }
 
-    /** The rows with nothing about other operations than one. */
+    /** Returns the rows without the details of operations other than the one with this number. */
     static List<RankStatus> normalised(List<RankStatus> rows, long sequence) {
         return rows.stream()
                 .map(row -> row.operation()
@@ -50,7 +58,7 @@ final class LateRanks {
                 .toList();
     }
 
-    /** The last operation that any rank is in; 0 if none is in one with a number. */
+    /** Returns the last operation in which a rank waits; 0 if no rank waits in an operation with a number. */
     static long waitedFor(CommunicatorSample sample) {
         return sample.in(Phase.RUNNING).stream()
                 .filter(rank -> rank.sequence() != 0 && rank.waitedNanos() >= Diagnosis.NOTED_NANOS)
@@ -59,7 +67,7 @@ final class LateRanks {
                 .orElse(0);
     }
 
-    /** The late ranks of a sample; empty if nobody waits, or all are late. */
+    /** Returns the late ranks of a sample; empty if nobody waits, or if all ranks are late. */
     static Optional<Late> in(CommunicatorSample sample) {
         long sequence = waitedFor(sample);
         if (sequence == 0) {
@@ -76,7 +84,7 @@ final class LateRanks {
                 : Optional.of(new Late(sequence, ranks, waited));
     }
 
-    /** The ranks that were late for different operations. */
+    /** Returns the ranks that were late for different operations. */
     static SortedSet<Integer> slow(List<CommunicatorSample> samples) {
         SortedSet<Integer> slow = new TreeSet<>();
         List<Late> all =

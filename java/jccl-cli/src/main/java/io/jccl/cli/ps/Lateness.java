@@ -9,20 +9,20 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How late ranks came to their last operations, by the times that each has recorded: whoever comes last spends the least time in
- * an operation, because the others wait for it there.
+ * Computes how late ranks came to their last operations from the times that each has recorded. The rank that comes last
+ * spends the least time in an operation, because the others wait for it there.
  */
 final class Lateness {
 
     private static final int MIN_OPERATIONS = 4;
     private static final long MIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-    /** Whoever costs the others less of their time than this is not worth a word. */
+    /** Smallest part of the time that a rank must cost the others to be reported. */
     private static final double MIN_PART = 0.2;
 
     private Lateness() {}
 
-    /** The ranks that come late to each operation, with how late they come on average, in nanoseconds. */
+    /** Returns the ranks that come late to each operation, with their average lateness in nanoseconds. */
     static SortedMap<Integer, Long> of(CommunicatorSample sample) {
         List<RankView> known = new ArrayList<>();
         for (RankView rank : sample.in(RankSnapshot.Phase.RUNNING)) {
@@ -44,7 +44,7 @@ final class Lateness {
             }
         }
         if (2 * late.size() > known.size()) {
-            late.clear(); // most cannot be late
+            late.clear(); // the majority cannot be late
         }
         return late;
     }
@@ -57,7 +57,7 @@ final class Lateness {
         return pace(rank).insideNanos() / pace(rank).operations();
     }
 
-    /** What a rank does between two operations takes so long on average; 0 if that is not known. */
+    /** Returns a rank's average time in ns between two operations; 0 if it is not known. */
     static long outside(RankView rank) {
         return pace(rank).operations() == 0
                 ? 0

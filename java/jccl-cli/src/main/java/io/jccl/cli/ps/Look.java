@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Looks at a job as often as it takes to know who holds it up. */
+/** Samples a job until the samples show which ranks hold it up, but not much longer than 3 s. */
 final class Look {
 
     private static final long PAUSE_MILLIS = 150;
     private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final Attached attached;
-    private final String job; // the beginning of its name, or empty
+    private final String job; // beginning of its name; empty for all jobs
     private final Map<String, List<CommunicatorSample>> samples = new LinkedHashMap<>(); // by communicator
     private final Map<String, ProcessSnapshot> processes = new LinkedHashMap<>();
 
@@ -28,9 +28,9 @@ final class Look {
     }
 
     /**
-     * Looks.
+     * Takes the samples.
      *
-     * @param job the beginning of the name of a job or a communicator; empty for all
+     * @param job beginning of the name of a job or a communicator; empty for all
      */
     static Look at(Attached attached, String job) throws IOException, InterruptedException {
         Look look = new Look(attached, job);
@@ -38,7 +38,7 @@ final class Look {
         return look;
     }
 
-    /** The communicators and what is wrong with them. */
+    /** Returns the communicators with the findings about them. */
     List<Diagnosed> communicators() {
         List<Diagnosed> all = new ArrayList<>();
         for (List<CommunicatorSample> mine : samples.values()) {
@@ -47,7 +47,7 @@ final class Look {
         return all;
     }
 
-    /** The processes that have answered. */
+    /** Returns the processes that have answered. */
     Collection<ProcessSnapshot> processes() {
         return processes.values();
     }

@@ -31,17 +31,17 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code jccl ps}. */
+/** The subcommand {@code jccl ps}. */
 @Command(
         name = "ps",
         description = {
             "Shows what the ranks of a running job do, and names those that hold the others up: stopped, ended, absent,"
                     + " slow, or in another operation.",
             "",
-            "Without TARGET it finds your processes on this host. It attaches to one of them, and that asks all others of"
-                    + " the job. From another host, name HOST:PORT of any process of the job (jccl ps --json shows the"
-                    + " ports), and give the job's secret: what follows the / in JCCL_RENDEZVOUS, or the text of the"
-                    + " UniqueId, in --secret-file or in JCCL_RENDEZVOUS itself.",
+            "Without TARGET it finds your processes on this host. It attaches to one of them, and that process asks all"
+                    + " others of the job. From another host, name HOST:PORT of any process of the job (jccl ps --json"
+                    + " shows the ports), and give the job's secret: set JCCL_RENDEZVOUS as in the job, or write the"
+                    + " part of it after the /, or the text of the UniqueId, to a file for --secret-file.",
             ""
         },
         footer = {
@@ -71,7 +71,7 @@ public final class PsCommand implements Callable<Integer> {
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "a line for each rank, and for each channel that waits")
+            description = "print a line for each rank, and for each channel that waits")
     private boolean verbose;
 
     @Option(names = "--json", description = "print JSON, as docs/schema/ps.schema.json describes it")
@@ -82,21 +82,21 @@ public final class PsCommand implements Callable<Integer> {
             arity = "0..1",
             fallbackValue = "2",
             paramLabel = "SECONDS",
-            description = "look again, and again, after so long (default: ${FALLBACK-VALUE})")
+            description = "look again every SECONDS (default: ${FALLBACK-VALUE})")
     private Double watchSeconds;
 
     @Option(
             names = "--dump",
             paramLabel = "DIR",
-            description = "every rank writes its last operations there, on its own host; jccl trace compares them")
+            description = "let every rank write its last operations to DIR on its own host; jccl trace compares them")
     private Path dumpFolder;
 
     @Option(names = "--secret-file", paramLabel = "FILE", description = "the file with the job's secret, for HOST:PORT")
     private Path secretFile;
 
-    /** Made by picocli. */
+    /** Called by picocli. */
     public PsCommand() {
-        // all is in the options
+        // picocli sets the fields with options
     }
 
     @Override
@@ -107,7 +107,7 @@ public final class PsCommand implements Callable<Integer> {
         }
         try (Attached attached = attach()) {
             int status = look(attached);
-            while (watchSeconds != null && !System.out.checkError()) { // whose reader may have ended
+            while (watchSeconds != null && !System.out.checkError()) { // until the reader has ended
                 Thread.sleep((long) (watchSeconds * 1000));
                 status = look(attached);
             }
@@ -140,18 +140,19 @@ public final class PsCommand implements Callable<Integer> {
             if (!json) {
                 attached.notes().forEach(note -> System.err.println("jccl ps: " + note));
             }
-            System.err.println(
-                    "jccl ps: "
-                            + (job.isEmpty()
-                                    ? "no job of this user runs here"
-                                    : "job=" + job
-                                            + ": no job or communicator with such a name is here; jccl ps shows those that are"));
+            System.err.println("jccl ps: "
+                    + (job.isEmpty()
+                            ? "no job of this user runs here"
+                            : "job=" + job
+                                    + ": no job or communicator here has such a name; jccl ps lists those that are"));
             return ExitCode.FAILURE;
         }
         return all.stream().allMatch(one -> one.findings().isEmpty()) ? ExitCode.SUCCESS : ExitCode.HELD_UP;
     }
 
-    /** The files of all ranks of what is shown, or why there is none. */
+    /**
+     * Lets all ranks of the communicators shown write their files; returns the path of each file, or why there is none.
+     */
     private List<String> dump(Attached attached, List<Diagnosed> all) throws IOException {
         String folder = dumpFolder.toAbsolutePath().normalize().toString();
         SortedSet<String> dumps = new TreeSet<>();
@@ -192,7 +193,7 @@ public final class PsCommand implements Callable<Integer> {
         try {
             return StatusDirectory.ofProcess(settings, pid);
         } catch (NoSuchFileException e) {
-            return StatusDirectory.of(settings); // there is no such process, which is said later
+            return StatusDirectory.of(settings); // there is no such process: Attached.Local reports it
         }
     }
 
@@ -211,9 +212,9 @@ public final class PsCommand implements Callable<Integer> {
         if (secret.isEmpty()) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "target=" + target + ": a process of another host answers only to who knows the job's secret; write"
-                            + " what follows the / in JCCL_RENDEZVOUS, or the UniqueId's text, into a file and name it"
-                            + " with --secret-file, or set JCCL_RENDEZVOUS as the job has it");
+                    "target=" + target + ": a process of another host answers only to the job's secret; write the part"
+                            + " of JCCL_RENDEZVOUS after the /, or the UniqueId's text, to a file and name it"
+                            + " with --secret-file, or set JCCL_RENDEZVOUS as in the job");
         }
         return JobIdentity.ofSecret(secret).key().orElseThrow();
     }

@@ -17,7 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** What {@code jccl ps --json} prints, by docs/schema/ps.schema.json. */
+/** Writes the output of {@code jccl ps --json}, in the form of docs/schema/ps.schema.json. */
 final class PsJson {
 
     private static final double SECOND = 1e9;

@@ -21,10 +21,10 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** What {@code jccl ps} prints: who holds the job up first, then ranks by what they do. */
+/** Formats the output of {@code jccl ps}: first the findings, then the ranks of each communicator by their state. */
 final class PsText {
 
-    /** More lines than this nobody reads; {@code --verbose} has them all. */
+    /** Limit on lines without {@code --verbose}, because nobody reads more. */
     private static final int MAX_STATES = 12;
 
     private static final int MAX_COMMUNICATORS = 6;
@@ -52,7 +52,7 @@ final class PsText {
 
     private void write(List<Diagnosed> all, List<String> notes) {
         List<Diagnosed> sorted = new ArrayList<>(all);
-        sorted.sort(Comparator.comparing((Diagnosed it) -> it.findings().isEmpty()) // those with findings first
+        sorted.sort(Comparator.comparing((Diagnosed it) -> it.findings().isEmpty()) // communicators with findings first
                 .thenComparing(it -> -it.sample().size()));
         for (Diagnosed one : sorted) {
             for (Finding finding : one.findings()) {
@@ -135,14 +135,14 @@ final class PsText {
         }
         SortedSet<Integer> unknown = unknown(sample);
         if (!unknown.isEmpty()) {
-            line("  of " + RankList.subject(unknown) + " nothing is known here");
+            line("  nothing is known here of " + RankList.subject(unknown));
         }
         if (verbose) {
             details(sample);
         }
     }
 
-    /** Those that are named first, then those farthest from the median. */
+    /** Returns the states: first those of ranks that findings name, then those farthest from the median. */
     private static List<RankState> sorted(CommunicatorSample sample, Set<Integer> named) {
         long median = sample.medianSequence();
         List<RankState> states = RankState.of(sample);
@@ -163,7 +163,7 @@ final class PsText {
         return unknown;
     }
 
-    /** Without the braces of sentences. */
+    /** Returns the numbers of ranks without the braces that they have in sentences. */
     private static String ranks(SortedSet<Integer> numbers) {
         return RankList.text(numbers).replace("{", "").replace("}", "");
     }

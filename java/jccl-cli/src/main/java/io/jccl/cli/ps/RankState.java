@@ -14,7 +14,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Ranks that do the same, as one line. */
+/** Ranks of a communicator in the same state, shown as one line. */
 final class RankState {
 
     private final String what;
@@ -26,7 +26,7 @@ final class RankState {
         this.sequence = sequence;
     }
 
-    /** The ranks of a communicator by what they do. */
+    /** Returns the ranks of a communicator, grouped by their state. */
     static List<RankState> of(CommunicatorSample sample) {
         SortedMap<String, RankState> states = new TreeMap<>();
         for (RankView rank : sample.ranks().values()) {
@@ -40,7 +40,7 @@ final class RankState {
         return new ArrayList<>(states.values());
     }
 
-    /** Without times, which differ between ranks. */
+    /** Describes a rank's state without its times, which differ between ranks. */
     private static String what(RankView rank) {
         if (rank.snapshot().isEmpty()) {
             return rank.absentee().map(RankState::what).orElse("unknown");
@@ -89,7 +89,7 @@ final class RankState {
         return numbers;
     }
 
-    /** The state with its time and what is waited for. */
+    /** Describes the state with its time and the ranks that are waited for. */
     String describe() {
         return what + time() + waits();
     }
@@ -105,7 +105,7 @@ final class RankState {
         if (max <= 0) {
             return "";
         }
-        // Ranks come to an operation one after the other: only what differs much is worth two numbers.
+        // Ranks enter an operation one after the other, so only a large difference is worth two numbers.
         return max - min > max / 4 && max >= Diagnosis.LONG_NANOS
                 ? " for " + Durations.text(min) + " to " + Durations.text(max)
                 : " for " + Durations.text(max);
@@ -125,10 +125,10 @@ final class RankState {
         };
     }
 
-    /** Whom these ranks wait for: each other, or others. */
+    /** Describes the ranks for which these ranks wait: each other, or others. */
     private String waits() {
         SortedSet<Integer> own = numbers();
-        SortedMap<String, SortedSet<Integer>> others = new TreeMap<>(); // transport to peers
+        SortedMap<String, SortedSet<Integer>> others = new TreeMap<>(); // peers by transport
         SortedSet<String> inside = new TreeSet<>(); // transports
         for (RankView rank : ranks) {
             if (rank.snapshot().isEmpty()) {

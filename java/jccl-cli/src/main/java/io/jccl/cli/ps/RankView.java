@@ -6,22 +6,22 @@ import io.jccl.status.RankSnapshot;
 import java.util.Optional;
 
 /**
- * One rank of a communicator as it was seen.
+ * One rank of a communicator in one sample.
  *
  * @param rank the rank
- * @param host the name of its host, or its id where the name is not known
- * @param pid the process id, -1 if it is not known
- * @param snapshot what it says; empty if it says nothing
- * @param absentee why it says nothing; empty also where nothing at all is known of it
+ * @param host the name of its host, or the host's id if the name is not known
+ * @param pid the process id; -1 if it is not known
+ * @param snapshot the rank's report; empty if there is none
+ * @param absentee why there is no report; empty if there is one, or if nothing is known of the rank
  */
 record RankView(int rank, String host, long pid, Optional<RankSnapshot> snapshot, Optional<Absentee> absentee) {
 
-    /** Whether it is in a phase. */
+    /** Returns true if the rank is in a phase. */
     boolean is(RankSnapshot.Phase phase) {
         return snapshot.filter(it -> it.phase() == phase).isPresent();
     }
 
-    /** For how long it has waited for others: in its operation, or where a channel stands still; 0 if it does not wait. */
+    /** Returns how long the rank has waited for others, in its operation or on a channel; 0 if it does not wait. */
     long waitedNanos() {
         long longest = 0;
         if (snapshot.isPresent()) {
@@ -37,14 +37,14 @@ record RankView(int rank, String host, long pid, Optional<RankSnapshot> snapshot
         return longest;
     }
 
-    /** The number of the operation under way, see {@link io.jccl.bootstrap.LastEntered}; 0 if it has none. */
+    /** Returns the number of the operation under way, see {@link io.jccl.bootstrap.LastEntered}; 0 if there is none. */
     long sequence() {
         return snapshot.flatMap(RankSnapshot::underWay)
                 .map(call -> call.sequence())
                 .orElse(0L);
     }
 
-    /** What it reports, for the rules that the coordinator has. */
+    /** Returns the rank's report in the form that the coordinator's rules use. */
     RankStatus status() {
         return snapshot.orElseThrow().status();
     }

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Puts the answers of processes together, by communicator. */
+/** Combines the answers of processes into one sample for each communicator. */
 final class Samples {
 
     private static final class Parts {
@@ -29,11 +29,11 @@ final class Samples {
     }
 
     private final Map<String, Parts> byKey = new LinkedHashMap<>();
-    private final Map<String, String> hostNames = new HashMap<>(); // by id
+    private final Map<String, String> hostNames = new HashMap<>(); // by host id
 
     private Samples() {}
 
-    /** The communicators of these answers; of several answers about a rank the first counts. */
+    /** Returns the communicators of these answers. If several answers are about one rank, the first one counts. */
     static List<CommunicatorSample> of(Collection<Answer> answers) {
         Samples samples = new Samples();
         for (Answer answer : answers) {
@@ -79,7 +79,10 @@ final class Samples {
         }
     }
 
-    /** The coordinator names the group; a communicator's name may have the generation behind it. */
+    /**
+     * Returns true if a communicator belongs to the group that the coordinator names. A communicator's name is that of
+     * its group, with the generation appended if it has been reformed.
+     */
     private static boolean isGroup(String group, String communicator) {
         return communicator.equals(group) || communicator.startsWith(group + "-");
     }
