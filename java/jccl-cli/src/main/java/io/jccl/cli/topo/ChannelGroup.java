@@ -14,28 +14,28 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Channels that visit the same ranks in the same order, some of them perhaps backwards.
+ * Channels that visit the same ranks in the same order, some of them backwards.
  *
- * @param pattern their shape
- * @param order the ranks in the order of the first of them
- * @param forward the channels that follow this order, by number
- * @param backward the channels that follow it backwards
- * @param netPorts where they enter and leave the host; empty where networks play no part
+ * @param pattern shape of the channels
+ * @param order the ranks in the order of the first channel
+ * @param forward numbers of the channels that follow this order
+ * @param backward numbers of the channels that follow it backwards
+ * @param netPorts network devices through which channels enter and leave the host; empty if they use no network
  */
 public record ChannelGroup(
         Pattern pattern, List<Integer> order, List<Integer> forward, List<Integer> backward, Set<NetPort> netPorts) {
 
     /**
-     * A network device that channels use, and the rank beside it.
+     * A network device that channels use, and the rank next to it.
      *
-     * @param net the device
+     * @param net number of the device
      * @param rank the rank
-     * @param enters whether data comes in through it
-     * @param leaves whether data goes out through it
+     * @param enters true if data enters the host through the device
+     * @param leaves true if data leaves the host through the device
      */
     public record NetPort(int net, int rank, boolean enters, boolean leaves) {}
 
-    /** The groups of a graph, the one with the most channels first. */
+    /** Returns the groups of a graph, the one with the most channels first. */
     public static List<ChannelGroup> of(ChannelGraph graph) {
         Map<List<Integer>, Draft> drafts = new LinkedHashMap<>();
         for (int channel = 0; channel < graph.channels(); channel++) {
@@ -75,7 +75,10 @@ public record ChannelGroup(
         }
     }
 
-    /** A ring enters at its first rank and leaves at its last; a tree is joined at its first, and at its second if split. */
+    /**
+     * Adds the network devices of a channel. A ring enters the host at its first rank and leaves it at its last. A tree
+     * is connected to other hosts at its first rank, and if it is split, also at its second.
+     */
     private static void addNetPorts(Set<NetPort> netPorts, ChannelGraph graph, int channel) {
         List<Integer> order = graph.orders().get(channel);
         Rail rail = graph.rails().get(channel);
@@ -89,39 +92,39 @@ public record ChannelGroup(
         netPorts.add(new NetPort(rail.out(), order.get(split ? 1 : 0), true, true));
     }
 
-    /** How many channels there are. */
+    /** Returns the number of channels. */
     public int channels() {
         return forward.size() + backward.size();
     }
 
-    /** The numbers of all its channels as text: {@code 0-3, 6}. */
+    /** Returns the numbers of all channels as text: {@code 0-3, 6}. */
     public String numbers() {
         return Numbers.ranges(
                 Stream.concat(forward.stream(), backward.stream()).sorted().toList());
     }
 
-    /** Whether the last rank is joined to the first on this host. */
+    /** Returns true if the last rank is connected to the first on this host. */
     public boolean closed() {
         return pattern == Pattern.RING && netPorts.isEmpty() && order.size() > 1;
     }
 
-    /** Whether data flows one way only, so that arrows make sense. */
+    /** Returns true if data flows in one direction only, so that arrows make sense. */
     public boolean oneWay() {
         return pattern == Pattern.RING && backward.isEmpty();
     }
 
-    /** The ranks as a line of text. */
+    /** Returns the ranks as a line of text. */
     public String route() {
         String text = order.stream().map(String::valueOf).collect(Collectors.joining(arrow()));
         return closed() ? text + arrow() + order.get(0) : text;
     }
 
-    /** What stands between two ranks in text. */
+    /** Returns the sign between two ranks in text. */
     String arrow() {
         return oneWay() ? " → " : pattern == Pattern.RING ? " ⇄ " : " — ";
     }
 
-    /** The network devices in use as text; empty where there are none. */
+    /** Returns the network devices in use as text; empty if there are none. */
     public String netNames() {
         List<Integer> nets =
                 netPorts.stream().map(NetPort::net).distinct().sorted().toList();

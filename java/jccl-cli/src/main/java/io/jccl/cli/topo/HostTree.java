@@ -11,12 +11,12 @@ import java.util.stream.IntStream;
 /**
  * A tree over whole hosts, and the channels that follow it.
  *
- * @param up by host, the host above it, or -1 at the root
+ * @param up by number of a host, the host above it, or -1 for the root
  * @param channels the channels, ascending
  */
 public record HostTree(List<Integer> up, List<Integer> channels) {
 
-    /** The different trees of a plan over hosts, in the order of their first channels. */
+    /** Returns the different trees of a plan over hosts, in the order of their first channels. */
     public static List<HostTree> of(Plan plan) {
         int[] hostOf = new int[plan.size()];
         plan.hosts().forEach(host -> host.ranks().forEach(rank -> hostOf[rank] = host.index()));
@@ -37,12 +37,12 @@ public record HostTree(List<Integer> up, List<Integer> channels) {
         return trees;
     }
 
-    /** The host at the top. */
+    /** Returns the host at the top. */
     public int root() {
         return up.indexOf(-1);
     }
 
-    /** The hosts below each host, by number and ascending. */
+    /** Returns, by number of a host, the hosts directly below it, ascending. */
     public List<List<Integer>> below() {
         List<List<Integer>> below = new ArrayList<>();
         IntStream.range(0, up.size()).forEach(host -> below.add(new ArrayList<>()));
@@ -51,7 +51,7 @@ public record HostTree(List<Integer> up, List<Integer> channels) {
         return below;
     }
 
-    /** The number of steps from the root to the farthest host. */
+    /** Returns the number of steps from the root to the farthest host. */
     public int depth() {
         int deepest = 0;
         for (int host = 0; host < up.size(); host++) {

@@ -17,9 +17,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/**
- * The nodes of a report as people see a host: a tree below each NUMA node, and the wires beside these trees. Immutable.
- */
+/** The nodes of a report as people see a host: a tree below each NUMA node, and the other links. Immutable. */
 public final class HostView {
 
     private static final Set<LinkType> TREE_LINKS = EnumSet.of(LinkType.PCI, LinkType.MEM, LinkType.NET);
@@ -34,7 +32,7 @@ public final class HostView {
 
     private HostView() {}
 
-    /** The host of a report. */
+    /** Returns the host of a report. */
     public static HostView of(TopologyReport report) {
         HostView view = new HostView();
         Topology described = GraphBuilder.build(report.description());
@@ -79,7 +77,10 @@ public final class HostView {
         }
     }
 
-    /** Adds to the trees what is reached from them by some wires; nothing grows below a GPU. */
+    /**
+     * Adds to the trees the nodes that usable wires connect to them. Nothing grows below a GPU or a rank in host
+     * memory.
+     */
     private void spread(Predicate<Wire> usable) {
         Deque<String> open = new ArrayDeque<>();
         types.keySet().stream()
@@ -103,64 +104,64 @@ public final class HostView {
         }
     }
 
-    /** The names of all nodes. */
+    /** Returns the names of all nodes. */
     public List<String> names() {
         return List.copyOf(types.keySet());
     }
 
-    /** What a node is. */
+    /** Returns the type of a node. */
     public NodeType type(String name) {
         return types.get(name);
     }
 
-    /** What is known of a node, where the description has it. */
+    /** Returns the details of a node; empty if the description does not contain it. */
     public Optional<Node> detail(String name) {
         return Optional.ofNullable(details.get(name));
     }
 
-    /** The names of all nodes of one type. */
+    /** Returns the names of all nodes of one type. */
     public List<String> ofType(NodeType type) {
         return types.keySet().stream().filter(name -> types.get(name) == type).toList();
     }
 
-    /** All links. */
+    /** Returns all links. */
     public List<Wire> wires() {
         return List.copyOf(wires);
     }
 
-    /** The links at a node. */
+    /** Returns the links at a node. */
     public List<Wire> wiresAt(String name) {
         return wires.stream().filter(wire -> wire.touches(name)).toList();
     }
 
-    /** The widest link between two nodes. */
+    /** Returns the link with the highest bandwidth between two nodes. */
     public Optional<Wire> widest(String one, String other) {
         return wires.stream()
                 .filter(wire -> wire.touches(one) && wire.touches(other))
                 .reduce((best, next) -> next.bandwidthGBps() > best.bandwidthGBps() ? next : best);
     }
 
-    /** The NUMA nodes, and nodes that none of them reaches. */
+    /** Returns the NUMA nodes, and nodes that none of them reaches. */
     public List<String> roots() {
         return List.copyOf(roots);
     }
 
-    /** What hangs directly below a node. */
+    /** Returns the nodes directly below a node. */
     public List<String> children(String name) {
         return List.copyOf(children.get(name));
     }
 
-    /** The node that a node hangs below. */
+    /** Returns the node directly above a node. */
     public Optional<String> parent(String name) {
         return Optional.ofNullable(parents.get(name));
     }
 
-    /** The link by which a node hangs below its parent. */
+    /** Returns the link between a node and its parent. */
     public Optional<Wire> upward(String name) {
         return Optional.ofNullable(upward.get(name));
     }
 
-    /** Whether one node is somewhere above another. */
+    /** Returns true if one node is somewhere above another. */
     public boolean above(String upper, String lower) {
         for (String at = parents.get(lower); at != null; at = parents.get(at)) {
             if (at.equals(upper)) {
@@ -170,7 +171,7 @@ public final class HostView {
         return false;
     }
 
-    /** How many nodes are above a node. */
+    /** Returns the number of nodes above a node. */
     public int depth(String name) {
         int depth = 0;
         for (String at = parents.get(name); at != null; at = parents.get(at)) {
@@ -179,7 +180,10 @@ public final class HostView {
         return depth;
     }
 
-    /** The links between all NUMA nodes, where each pair has one of the same width; otherwise nothing. */
+    /**
+     * Returns one of the links between NUMA nodes if there are more than two nodes and every pair has a link of the
+     * same bandwidth; else empty.
+     */
     public Optional<Wire> evenMesh() {
         int cpus = ofType(NodeType.CPU).size();
         List<Wire> between =

@@ -7,12 +7,12 @@ import io.jccl.topology.LinkType;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathType;
 
-/** What types and signs mean, for legends. */
+/** Explains types and signs for legends. */
 public final class Meanings {
 
     private Meanings() {}
 
-    /** What a type of node is. */
+    /** Describes a type of node. */
     public static String of(NodeType type) {
         return switch (type) {
             case GPU -> "GPU, numbered by rank";
@@ -25,7 +25,7 @@ public final class Meanings {
         };
     }
 
-    /** What a type of link is. */
+    /** Describes a type of link. */
     public static String of(LinkType type) {
         return switch (type) {
             case NVL -> "NVLink";
@@ -38,19 +38,19 @@ public final class Meanings {
         };
     }
 
-    /** How an algorithm moves data. */
+    /** Describes how an algorithm moves data. */
     static String of(Algorithm algorithm) {
         return switch (algorithm) {
             case RING -> "every rank sends to the next";
             case TREE -> "ranks reduce up two binary trees, and broadcast down them";
-            case DIRECT -> "data moves between two ranks at once, through no other";
-            case COLLNET_DIRECT -> "the network between hosts reduces; the ranks of a host send to a leader each, those on GPUs in a tree";
+            case DIRECT -> "data moves directly between each two ranks";
+            case COLLNET_DIRECT -> "the network between hosts reduces; each rank of a host sends to a leader, on GPUs in a tree";
             case COLLNET_CHAIN -> "the same, with the ranks of a host in a chain";
             case NVLS -> "the NVLink switch reduces, and sends results to all";
         };
     }
 
-    /** How a protocol marks what has arrived. */
+    /** Describes how a protocol marks data that has arrived. */
     static String of(Protocol protocol) {
         return switch (protocol) {
             case LL -> "a flag in every 8 bytes: lowest latency, half the bandwidth";
@@ -59,15 +59,15 @@ public final class Meanings {
         };
     }
 
-    /** Which way data flows between the ranks of a group of channels. */
+    /** Describes in which direction data flows between the ranks of a group of channels. */
     static String ofArrow(ChannelGroup group) {
         if (group.pattern() != Pattern.RING) {
             return "a chain: sums flow to its first rank, results back";
         }
-        return group.oneWay() ? "a ring one way" : "a ring, of some channels one way and of others the other";
+        return group.oneWay() ? "a ring one way" : "a ring; some channels follow it one way, others the other way";
     }
 
-    /** Where a type of path runs. */
+    /** Describes where a type of path runs. */
     public static String of(PathType type) {
         return switch (type) {
             case LOC -> "inside one GPU";

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Where the values of a host's nodes come from, if they were not simply read: what its description says of that. */
+/** Lists the origins of node values that were not simply read, as the host's description states them. */
 final class Origins {
 
     private final Set<String> shown;
@@ -20,7 +20,7 @@ final class Origins {
         this.shown = shown;
     }
 
-    /** A line for each origin, with the nodes that it applies to; of the nodes shown only. */
+    /** Returns a line for each origin with the nodes to which it applies, limited to the nodes of {@code host}. */
     static List<String> lines(XmlElement description, HostView host) {
         Origins origins = new Origins(Set.copyOf(host.names()));
         origins.collect(description, "");
@@ -39,7 +39,10 @@ final class Origins {
         element.children().forEach(child -> collect(child, bus));
     }
 
-    /** The nodes that an element makes; a {@code pci} element of a device is that of its children. */
+    /**
+     * Returns the names of the nodes that an element stands for. A {@code pci} element also stands for the nodes of the
+     * device in it.
+     */
     private static List<String> names(XmlElement element, String busId) {
         return switch (element.type()) {
             case CPU -> List.of("CPU/" + element.text("numaid").orElse(""));
@@ -58,7 +61,7 @@ final class Origins {
         };
     }
 
-    /** Names that differ in their numbers only as one: {@code HOST/0-3}. */
+    /** Joins names; names that differ only in their number become one: {@code HOST/0-3}. */
     private static String together(Set<String> names) {
         Map<String, TreeSet<Integer>> numbers = new LinkedHashMap<>();
         List<String> words = new ArrayList<>();

@@ -15,19 +15,19 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** The few lines that say most about a report, for text and pictures alike. */
+/** The lines that summarise a report, for text and pictures. */
 public final class Summary {
 
     private Summary() {}
 
-    /** The groups of every graph of a report. */
+    /** Returns the groups of channels of every graph of a report, by the graph's name. */
     public static Map<String, List<ChannelGroup>> channelGroups(TopologyReport report) {
         Map<String, List<ChannelGroup>> groups = new LinkedHashMap<>();
         report.graphs().forEach((name, row) -> groups.put(name, ChannelGroup.of(row.graph())));
         return groups;
     }
 
-    /** A host in a few terms: its ranks, NUMA nodes and network cards. */
+    /** Returns a short description of a host: its ranks, NUMA nodes and network cards. */
     public static String title(HostView host) {
         List<String> parts = endpoints(host);
         add(parts, host.ofType(NodeType.CPU).size(), "NUMA node", "");
@@ -35,7 +35,7 @@ public final class Summary {
         return String.join(", ", parts);
     }
 
-    /** What a host is made of. */
+    /** Returns a line that lists the parts of a host. */
     public static String host(HostView host) {
         List<String> parts = endpoints(host);
         if (!host.ofType(NodeType.NVS).isEmpty()) {
@@ -60,7 +60,7 @@ public final class Summary {
         return parts;
     }
 
-    /** Those that several ranks share count once. */
+    /** Returns the number of GPUs; a GPU that several ranks share counts once. */
     private static int distinctGpus(HostView host) {
         return (int) host.ofType(NodeType.GPU).stream()
                 .map(name -> host.detail(name)
@@ -71,7 +71,7 @@ public final class Summary {
                 .count();
     }
 
-    /** Which ranks share a GPU; absent where none do. */
+    /** Returns a line with the ranks that share a GPU; empty if none do. */
     public static Optional<String> sharedGpus(TopologyReport report) {
         return report.sharedGpus().isEmpty()
                 ? Optional.empty()
@@ -123,7 +123,7 @@ public final class Summary {
                 .orElse("");
     }
 
-    /** A line per graph: what its channels carry. */
+    /** Returns a line for each graph: the bandwidth of its channels and the types of their paths. */
     public static List<String> channels(TopologyReport report) {
         List<String> lines = new ArrayList<>();
         report.graphs().forEach((name, row) -> {
@@ -143,24 +143,26 @@ public final class Summary {
         return lines;
     }
 
-    /** The description of a type of path, before its letters. */
+    /** Returns the description of a type of path, followed by its name. */
     private static String describe(PathType type) {
         return Meanings.of(type) + " (" + type + ")";
     }
 
-    /** The plan over equal hosts in a line. */
+    /** Returns a line about the plan over equal hosts. */
     public static Optional<String> plan(TopologyReport report) {
         return report.plan().map(plan -> plan(plan) + copies(report, plan));
     }
 
-    /** The plan in a line. */
+    /** Returns a line about a plan. */
     public static String plan(Plan plan) {
         return "Plan: " + Numbers.count(plan.size(), "rank") + " on "
                 + Numbers.count(plan.hosts().size(), "host") + ", "
                 + Numbers.count(plan.channels(), "channel");
     }
 
-    /** Where a plan has more channels than were found on one host. */
+    /**
+     * Returns a remark if the plan has several channels for each channel that was found on a host, else an empty text.
+     */
     private static String copies(TopologyReport report, Plan plan) {
         int found = report.graphs().values().stream()
                 .mapToInt(row -> row.graph().channels())
@@ -170,7 +172,7 @@ public final class Summary {
         return even ? " (" + plan.channels() / found + " along each channel of a host)" : "";
     }
 
-    /** A group in a line. */
+    /** Returns a line about a group of channels. */
     public static String describe(ChannelGroup group, double eachGBps) {
         StringBuilder line = new StringBuilder(total(group.channels(), eachGBps));
         line.append(", ").append(numbers(group.forward()));
@@ -192,7 +194,7 @@ public final class Summary {
         return channels == 1 ? sum : channels + " × " + Numbers.sum(eachGBps) + " = " + sum;
     }
 
-    /** A name with a capital letter. */
+    /** Returns a name with a capital first letter. */
     public static String capital(String name) {
         return Character.toUpperCase(name.charAt(0)) + name.substring(1);
     }
@@ -201,7 +203,7 @@ public final class Summary {
         return (channels.size() == 1 ? "channel " : "channels ") + Numbers.ranges(channels);
     }
 
-    /** A tree over hosts in a line. */
+    /** Returns a line about a tree over hosts. */
     public static String tree(HostTree tree) {
         return capital(numbers(tree.channels())) + ": root is host " + tree.root() + ", depth " + tree.depth();
     }

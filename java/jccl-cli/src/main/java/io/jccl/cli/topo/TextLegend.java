@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Explains the abbreviations of a report as text: those that it uses. */
+/** Explains the abbreviations that some reports use, as text. */
 final class TextLegend {
 
     private final List<TopologyReport> reports;
@@ -28,7 +28,7 @@ final class TextLegend {
         choices();
     }
 
-    /** The legend of some reports, and of their hosts in the same order. */
+    /** Returns the legend of some reports; {@code hosts} are their hosts in the same order. */
     static String of(List<TopologyReport> reports, List<HostView> hosts) {
         TextTable table = new TextTable("LEGEND", "");
         new TextLegend(reports, hosts).rows.forEach(table::row);

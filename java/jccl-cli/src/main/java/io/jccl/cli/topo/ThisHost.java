@@ -21,24 +21,26 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
-/** Requests for reports on this host, with the settings that hold here. */
+/** Makes requests for reports on this host, with the settings of this process. */
 public final class ThisHost {
 
     private static final Pattern MODEL = Pattern.compile("(?m)^(?:model name|Model|cpu model)\\s*:[ \\t]*(\\S.*)$");
 
     private ThisHost() {}
 
-    /** What the network calls this host; absent where the system does not say. */
+    /** Returns the name of this host; empty if the system does not tell it. */
     public static Optional<String> name() {
         return read("/proc/sys/kernel/hostname");
     }
 
-    /** The model of the processor, or the architecture where the kernel names no model. */
+    /** Returns the model of the processor, or the architecture if the kernel names no model. */
     public static String processor() {
         return read("/proc/cpuinfo").flatMap(ThisHost::model).orElseGet(() -> System.getProperty("os.arch"));
     }
 
-    /** The processor's model in the text of {@code /proc/cpuinfo}; 64-bit ARM has none there. */
+    /**
+     * Returns the processor's model from the text of {@code /proc/cpuinfo}; empty if there is none, as on 64-bit ARM.
+     */
     static Optional<String> model(String cpuinfo) {
         Matcher matcher = MODEL.matcher(cpuinfo);
         return matcher.find() ? Optional.of(matcher.group(1).strip().replaceAll("\\s+", " ")) : Optional.empty();
@@ -52,12 +54,15 @@ public final class ThisHost {
         }
     }
 
-    /** The processors that ranks here share: as many as this process may keep busy by affinity and quota. */
+    /**
+     * Returns the number of processors that the ranks of this host share: as many as this process may use by affinity
+     * and quota.
+     */
     public static int cores() {
         return SysfsDetector.ofThisHost().processorsOfThisProcess().count();
     }
 
-    /** The host with so many ranks on the NUMA node of this process. */
+    /** Describes this host with {@code ranks} ranks on the NUMA node of this process. */
     private static XmlElement describe(int ranks, Settings settings) {
         int numa = SysfsDetector.ofThisHost().numaNodeOfThisProcess();
         NetPlugin.Choice plugin = NetPlugin.of(settings);
@@ -73,12 +78,12 @@ public final class ThisHost {
     }
 
     /**
-     * A request.
+     * Makes a request.
      *
      * @param file a description to use instead of this host's
-     * @param ranks on this host
-     * @param hosts how many such hosts
-     * @param localOnly whether networks play no part
+     * @param ranks number of ranks on this host
+     * @param hosts number of such hosts
+     * @param localOnly true to ignore networks
      * @throws io.jccl.topology.TopologyException if the file cannot be read
      */
     public static TopologyReporter.Request request(

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 
-/** Writes a topology report by {@code docs/schema/topo.schema.json}. */
+/** Writes topology reports in the form of {@code docs/schema/topo.schema.json}. */
 public final class TopoJson {
 
     private final TopologyReport report;
@@ -30,12 +30,13 @@ public final class TopoJson {
     }
 
     /**
-     * Writes a report, or those of several hosts under one plan: the first as if it were alone, of the others what is
-     * about the host. Of a plan of many ranks nothing is held in memory twice.
+     * Writes a report, or those of several hosts under one plan. The first report is written as if it were alone, and
+     * of the others only the facts about their host. The plan is not copied, because a plan of many ranks takes much
+     * memory.
      *
      * @param reports at least one
-     * @param rank the only rank of the plan to write; of the paths, those from and to its endpoint
-     * @param out is not closed
+     * @param rank the only rank of the plan to write, with only the paths from and to its endpoint; empty for all ranks
+     * @param out stream that stays open
      */
     public static void write(List<TopologyReport> reports, OptionalInt rank, OutputStream out) {
         Json.pretty(out, json -> new TopoJson(reports, rank, json).write());
@@ -107,7 +108,7 @@ public final class TopoJson {
                 .toList();
     }
 
-    /** The endpoint of the rank: ranks of a host have places in the order of their numbers there. */
+    /** Returns the endpoint of the rank: the n-th rank of a host has the endpoint with the n-th lowest local number. */
     private String endpoint(Plan plan, TopologyReport host) {
         int place = plan.hostOf(rank.getAsInt()).ranks().indexOf(rank.getAsInt());
         List<Integer> local = host.graphs().get("ring").graph().orders().get(0).stream()
@@ -205,7 +206,7 @@ public final class TopoJson {
         json.writeEndObject();
     }
 
-    /** The rank before this one, it, and the one after. */
+    /** Returns the rank before {@code rank} in a ring, {@code rank}, and the rank after it. */
     private static int[] neighbours(int[] ring, int rank) {
         int at = 0;
         while (ring[at] != rank) {

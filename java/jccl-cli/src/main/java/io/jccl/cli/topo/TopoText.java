@@ -12,10 +12,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Writes a topology report for people: what the host is, what was found on it, and what is chosen. */
+/** Formats topology reports for people: the host, the paths and channels that were found on it, and the choices. */
 public final class TopoText {
 
-    /** More columns than this do not fit on a screen: pairs are counted instead. */
+    /**
+     * Limit on rows and columns of a table, so that it fits on a screen. If there are more, pairs are counted instead.
+     */
     private static final int MAX_COLUMNS = 16;
 
     private static final int MAX_HOSTS_DRAWN = 16;
@@ -30,7 +32,7 @@ public final class TopoText {
     }
 
     /**
-     * A report as text, or those of several hosts under one plan.
+     * Returns a report as text, or those of several hosts under one plan.
      *
      * @param reports at least one
      */
@@ -96,7 +98,9 @@ public final class TopoText {
         }
     }
 
-    /** The links of a node that are neither in the tree nor shown once for all; equal ones together. */
+    /**
+     * Returns the links of a node that are neither in the tree nor shown once for all pairs, with equal links together.
+     */
     private String others(String node) {
         Map<String, List<String>> ends = new LinkedHashMap<>();
         for (Wire wire : host.wiresAt(node)) {
@@ -208,7 +212,7 @@ public final class TopoText {
         });
     }
 
-    /** A host with those below it in parentheses. */
+    /** Returns a host, followed by the hosts below it in parentheses. */
     private static String nested(HostTree tree, int host) {
         List<String> below = tree.below().get(host).stream()
                 .map(child -> nested(tree, child))

@@ -13,19 +13,20 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Everything that is known of a host and decided for it, as plain values to be shown. Names and units are those of
- * the {@code jccl topo} contract; bandwidths are GB/s.
+ * All facts about a host and all decisions for it, as plain values to be shown. Names and units are those of the
+ * {@code jccl topo} contract; bandwidths are in GB/s.
  *
  * @param source where the description comes from: a file, or this host
- * @param version of the library
+ * @param version version of the library
  * @param description the host as a description that can be written as XML
  * @param nodes the graph's nodes with their links
  * @param paths from every rank's endpoint to all endpoints, networks and CPUs, and from networks to endpoints
- * @param graphs the channels found, by name: {@code ring} and {@code tree}; empty where no rank is on the host
- * @param plan the channels over all hosts; absent where no rank is on the host
- * @param tuning the choice per collective and size; empty where no rank is on the host
- * @param sharedGpus the ranks of each GPU that several share, in ascending order, by its bus id
- * @param notes what a reader should know, as text
+ * @param graphs the channels found, by name: {@code ring}, {@code tree}, and {@code chain} if there is one; empty if no
+ *     rank is on the host
+ * @param plan the channels over all hosts; absent if no rank is on the host
+ * @param tuning the choice for each collective and size; empty if no rank is on the host
+ * @param sharedGpus ranks of each GPU that several ranks share, ascending, by the GPU's bus id
+ * @param notes remarks for the reader, as text
  */
 public record TopologyReport(
         String source,
@@ -44,27 +45,27 @@ public record TopologyReport(
      *
      * @param name its name, such as {@code HOST/0}
      * @param type its type
-     * @param links what leaves it, the widest first
+     * @param links the links from it, the widest first
      */
     public record NodeRow(String name, String type, List<LinkRow> links) {}
 
     /**
      * A link.
      *
-     * @param type what it is made of
-     * @param bw GB/s
-     * @param to the name of the node it leads to
+     * @param type its type
+     * @param bw its bandwidth in GB/s
+     * @param to name of the node to which it leads
      */
     public record LinkRow(String type, double bw, String to) {}
 
     /**
      * A path.
      *
-     * @param from name of the node it starts at
-     * @param to name of the node it ends at
-     * @param type how far apart they are
-     * @param bw GB/s of its narrowest link, 0 where there is no path
-     * @param hops the number of links
+     * @param from name of the node at which it starts
+     * @param to name of the node at which it ends
+     * @param type how far apart the nodes are
+     * @param bw bandwidth in GB/s of its narrowest link, or 0 if there is no path
+     * @param hops number of links
      * @param via names of the nodes after the first, ending with {@code to}
      */
     public record PathRow(String from, String to, PathType type, double bw, int hops, List<String> via) {}
@@ -73,7 +74,7 @@ public record TopologyReport(
      * Channels that were found.
      *
      * @param graph the channels
-     * @param searchMillis how long the search took
+     * @param searchMillis duration of the search in ms
      */
     public record GraphRow(ChannelGraph graph, double searchMillis) {}
 
@@ -83,11 +84,11 @@ public record TopologyReport(
      * @param collective the operation
      * @param bytes its size
      * @param choice how it is executed
-     * @param timeMicros the predicted time
+     * @param timeMicros the predicted time in µs
      */
     public record TuningRow(Collective collective, long bytes, Choice choice, double timeMicros) {}
 
-    /** Takes copies. */
+    /** Copies the collections. */
     public TopologyReport {
         nodes = List.copyOf(nodes);
         paths = List.copyOf(paths);

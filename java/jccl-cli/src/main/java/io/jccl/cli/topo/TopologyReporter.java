@@ -34,7 +34,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Shows hosts and what communicators on them do, as {@link TopologyReport}s. */
+/** Makes {@link TopologyReport}s of hosts and of the plan for communicators on them. */
 public final class TopologyReporter {
 
     private static final long SMALLEST_BYTES = 8;
@@ -43,19 +43,19 @@ public final class TopologyReporter {
     private TopologyReporter() {}
 
     /**
-     * What to report.
+     * A request for a report.
      *
      * @param source where the description comes from
-     * @param version of the library
+     * @param version version of the library
      * @param description the host
-     * @param hosts how many such hosts
-     * @param localOnly whether networks play no part although there are several hosts
-     * @param pathPolicy what paths may use
+     * @param hosts number of such hosts
+     * @param localOnly true to ignore networks although there are several hosts
+     * @param pathPolicy rules for what paths may use
      * @param crossNic whether rings may change network devices
-     * @param graphs channels over GPUs that are taken instead of searched ones
-     * @param cores processors that the ranks of one host share
-     * @param local how ranks of one host reach each other
-     * @param options what the settings say about the plan
+     * @param graphs channels over GPUs to use instead of a search
+     * @param cores number of processors that the ranks of one host share
+     * @param local transport between ranks of one host
+     * @param options settings of the plan
      */
     public record Request(
             String source,
@@ -82,7 +82,7 @@ public final class TopologyReporter {
     /**
      * Makes a report.
      *
-     * @param nanoClock what to time the searches with
+     * @param nanoClock clock that times the searches
      * @throws TopologyException if the description is contradictory
      */
     public static TopologyReport report(Request request, LongSupplier nanoClock) {
@@ -102,11 +102,11 @@ public final class TopologyReporter {
     }
 
     /**
-     * Makes a report for each of several hosts that need not be alike, with one plan over them in this order. What
-     * is not about a host alone is taken from the first request.
+     * Makes a report for each of several hosts, which may differ, with one plan over them in this order. Facts that do
+     * not belong to one host are taken from the first request.
      *
-     * @param requests one for each host, each saying how many they are
-     * @param nanoClock what to time the searches with
+     * @param requests one for each host, each with the number of all hosts
+     * @param nanoClock clock that times the searches
      * @throws TopologyException if a description is contradictory, or no rank is on a host
      */
     public static List<TopologyReport> reportUnlike(List<Request> requests, LongSupplier nanoClock) {
@@ -131,7 +131,8 @@ public final class TopologyReporter {
     }
 
     /**
-     * What the cost model would know of the communicator of all ranks of the request, which are at least one.
+     * Returns the shape, for the cost model, of the communicator of all ranks of the request; there must be at least
+     * one rank.
      *
      * @throws TopologyException if the description is contradictory
      */
@@ -141,9 +142,9 @@ public final class TopologyReporter {
     }
 
     /**
-     * The channels of a host in the form in which {@code JCCL_GRAPH_FILE} gives them.
+     * Returns the channels of a host in the format of {@code JCCL_GRAPH_FILE}.
      *
-     * @throws TopologyException if the description is contradictory, or has not all ranks on GPUs
+     * @throws TopologyException if the description is contradictory, or not all ranks are on GPUs
      */
     public static String graphs(Request request) {
         Topology whole = GraphBuilder.build(request.description);

@@ -3,37 +3,37 @@ package io.jccl.cli.topo;
 import io.jccl.topology.LinkType;
 
 /**
- * A link of a host, both directions seen as one.
+ * A link of a host, with both of its directions.
  *
- * @param type what it is made of
- * @param one the name of the node it was found at first
- * @param other the name of the node at its other end
- * @param there GB/s from one to other, 0 where it leads the other way only
- * @param back GB/s from other to one, 0 where it leads one way only
+ * @param type its type
+ * @param one name of the node at which it was found first
+ * @param other name of the node at its other end
+ * @param there GB/s from one to other, or 0 if it leads only the other way
+ * @param back GB/s from other to one, or 0 if it leads only the other way
  */
 public record Wire(LinkType type, String one, String other, double there, double back) {
 
-    /** The wider of its two directions in GB/s. */
+    /** Returns the higher bandwidth of its two directions, in GB/s. */
     public double bandwidthGBps() {
         return Math.max(there, back);
     }
 
-    /** Whether this node is at one of its ends. */
+    /** Returns true if a node is at one of its ends. */
     public boolean touches(String node) {
         return one.equals(node) || other.equals(node);
     }
 
-    /** The name of the node at the end away from this one. */
+    /** Returns the name of the node at the end opposite to a node. */
     public String opposite(String node) {
         return one.equals(node) ? other : one;
     }
 
-    /** Whether it is inside a device, or made up where none is known, and limits nothing. */
+    /** Returns true if the link limits nothing: it is inside a device, or was assumed because none is known. */
     public boolean isInside() {
         return label().contains(Numbers.INSIDE);
     }
 
-    /** Its bandwidth for people: one number, or two where its directions differ. */
+    /** Returns its bandwidth for people: one number, or two if its directions differ. */
     public String label() {
         return there == back ? Numbers.bandwidth(there) : Numbers.bandwidth(there) + "/" + Numbers.bandwidth(back);
     }

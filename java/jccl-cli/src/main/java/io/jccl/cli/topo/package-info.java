@@ -1,2 +1,2 @@
-/** What {@code jccl topo} shows, apart from how it is asked for: text and JSON, and what pictures are made from. */
+/** Reports of {@code jccl topo}: as text, as JSON, and as the data for pictures. */
 package io.jccl.cli.topo;

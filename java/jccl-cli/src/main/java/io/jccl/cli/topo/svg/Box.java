@@ -3,10 +3,10 @@ package io.jccl.cli.topo.svg;
 /**
  * A rectangle.
  *
- * @param x its left edge
- * @param y its upper edge
- * @param width to the right
- * @param height downwards
+ * @param x x of its left edge
+ * @param y y of its upper edge
+ * @param width width to the right
+ * @param height height downwards
  */
 record Box(double x, double y, double width, double height) {
 
@@ -26,22 +26,22 @@ record Box(double x, double y, double width, double height) {
         return y + height / 2;
     }
 
-    /** Whether the two share more than an edge. */
+    /** Returns true if the two boxes share more than an edge. */
     boolean overlaps(Box other) {
         return x < other.right() && other.x < right() && y < other.bottom() && other.y < bottom();
     }
 
-    /** Whether the other lies inside this one. */
+    /** Returns true if the other box lies inside this one. */
     boolean contains(Box other) {
         return x <= other.x && y <= other.y && right() >= other.right() && bottom() >= other.bottom();
     }
 
-    /** This one, larger by a margin on every side. */
+    /** Returns this box, larger by a margin on every side. */
     Box grow(double margin) {
         return new Box(x - margin, y - margin, width + 2 * margin, height + 2 * margin);
     }
 
-    /** The smallest that contains both. */
+    /** Returns the smallest box that contains both. */
     Box union(Box other) {
         double left = Math.min(x, other.x);
         double top = Math.min(y, other.y);

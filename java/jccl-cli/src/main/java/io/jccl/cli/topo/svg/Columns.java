@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Where boxes and legs lie from left to right: every box above all that hangs below it. */
+/** Computes the horizontal positions of boxes and legs. Every box spans all boxes that hang below it. */
 final class Columns {
 
     private static final double GAP = 10;
@@ -30,7 +30,7 @@ final class Columns {
     /**
      * Lays out the columns.
      *
-     * @param lanes by leg, how many routes run along it at most
+     * @param lanes by leg, the largest number of routes that run along it
      * @param pitch the distance between two routes
      */
     Columns(Wiring wiring, Labels labels, int[] lanes, double pitch) {
@@ -85,7 +85,7 @@ final class Columns {
         }
     }
 
-    /** A switch below all boxes spans what it joins. */
+    /** Places a switch below all boxes; it spans the boxes that it connects. */
     private void placeBelow(String nvs) {
         double left = width;
         double right = 0;
@@ -109,7 +109,10 @@ final class Columns {
         }
     }
 
-    /** Legs to the left first, nearest first; then those to the right, farthest first: so that none crosses another. */
+    /**
+     * Returns the legs at an edge of a box in an order in which none crosses another: first those to the left, the
+     * nearest first, then those to the right, the farthest first.
+     */
     private List<Leg> ports(String node, boolean top) {
         List<Leg> ports = new ArrayList<>(wiring.anchored(node, top));
         ports.sort(Comparator.comparingDouble(leg -> rank(distance(node, leg))));
@@ -123,7 +126,7 @@ final class Columns {
         return places.getOrDefault(leg.wire().opposite(node), 0) - places.getOrDefault(node, 0);
     }
 
-    /** A key that orders distances like this: -1, -2, -3, 0, 3, 2, 1. */
+    /** Returns a key that orders distances as -1, -2, -3, 0, 3, 2, 1. */
     static double rank(double distance) {
         if (distance == 0) {
             return 0;
@@ -144,7 +147,7 @@ final class Columns {
         return Math.max(0, sum - PORT_GAP);
     }
 
-    /** The routes along a leg are never drawn together with its label, and may take its place. */
+    /** Returns the width that a leg needs. Its routes may cover its label, because the two are never drawn together. */
     private double portWidth(Leg leg) {
         return Math.max(linesWidth(leg), (linesWidth(leg) + strokeWidth(leg)) / 2 + labelWidth(leg));
     }
@@ -169,7 +172,7 @@ final class Columns {
         return spans.get(node)[1];
     }
 
-    /** The left and right edges of the frame round a NUMA node. */
+    /** Returns the left and right edges of the frame around a NUMA node. */
     double[] frame(String root) {
         return frames.get(root);
     }
@@ -178,7 +181,7 @@ final class Columns {
         return legX[leg.index()];
     }
 
-    /** The left and right ends of a strip. */
+    /** Returns the left and right ends of a strip. */
     double[] span(Strip strip) {
         if (strip.isNode()) {
             return spans.get(strip.id());

@@ -3,7 +3,10 @@ package io.jccl.cli.topo.svg;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Where each step of a set of routes turns: from the edge of a box, over legs and lanes, to the edge of another. */
+/**
+ * Computes the corners of each step of a set of routes: from the edge of a box, along legs and lanes, to the edge of
+ * another box.
+ */
 final class Corners {
 
     private final Layout layout;
@@ -14,7 +17,7 @@ final class Corners {
         this.lanes = lanes;
     }
 
-    /** The x and y of each corner of a step, its ends included. */
+    /** Returns the x and y of each corner of a step, including its ends. */
     List<double[]> of(int step) {
         Trace trace = lanes.traces().get(step);
         List<double[]> points = new ArrayList<>();

@@ -9,7 +9,10 @@ import java.util.List;
 /** Draws the boxes and links of a layout. */
 final class HostPainter {
 
-    /** How far a label may be from the middle of its track, in hundredths of the track, and in which steps that is tried. */
+    /**
+     * Largest distance of a label from the middle of its track, in percent of the track; {@link #STEP} is the distance
+     * between two tries.
+     */
     private static final int FARTHEST = 46;
 
     private static final int STEP = 2;
@@ -24,7 +27,7 @@ final class HostPainter {
         this.host = wiring.host();
     }
 
-    /** The frames round NUMA nodes and all links that end at the boxes they touch. */
+    /** Draws the frames around NUMA nodes, and the links that pass over no box of another node. */
     void links(Svg svg) {
         layout.frames().forEach((root, box) -> rectangle(svg, box, 10, "frame frame-edge"));
         wiring.strips().forEach(strip -> {
@@ -42,7 +45,7 @@ final class HostPainter {
         wiring.strips().stream().filter(this::isTrack).forEach(strip -> drawTrack(svg, strip));
     }
 
-    /** The boxes of all nodes. */
+    /** Draws the boxes of all nodes. */
     void boxes(Svg svg) {
         for (String name : host.names()) {
             svg.open("g", "data-node", name);
@@ -52,7 +55,7 @@ final class HostPainter {
         }
     }
 
-    /** The links that pass over boxes which they have nothing to do with. */
+    /** Draws the links that pass over boxes of other nodes. */
     void bridges(Svg svg) {
         for (Leg leg : wiring.legs()) {
             if (!isPartOfTrack(leg) && passesOverBox(leg)) {
@@ -61,7 +64,7 @@ final class HostPainter {
         }
     }
 
-    /** The bandwidths of all links. */
+    /** Draws the bandwidths of all links. */
     void labels(Svg svg) {
         for (Label label : labels()) {
             if (label.middle()) {
@@ -87,7 +90,7 @@ final class HostPainter {
         return labels;
     }
 
-    /** In the middle of the track, or as near to it as no link crosses. */
+    /** Returns the label of a track, in the middle or as near to it as possible without covering a link. */
     private Label trackLabel(Strip strip) {
         Box box = layout.box(strip.id());
         List<Box> crossing = wiring.legs().stream().map(layout::line).toList();
@@ -164,7 +167,7 @@ final class HostPainter {
                 wire.one() + " " + wire.other());
     }
 
-    /** What stands in the boxes: a group of its own, because it has to be read where routes pass. */
+    /** Draws the texts in the boxes. They are drawn after the routes, so that they can be read where routes pass. */
     void names(Svg svg) {
         host.names().forEach(name -> writeName(svg, name));
     }
@@ -173,7 +176,9 @@ final class HostPainter {
         rectangle(svg, layout.box(name), 5, Theme.box(host.type(name)));
     }
 
-    /** Behind the letters lies a plate in the colour of the box, so that they can be read over links and routes. */
+    /**
+     * Draws the texts of a node over a plate in the colour of its box, so that they can be read over links and routes.
+     */
     private void writeName(Svg svg, String name) {
         List<Label> texts = texts(name);
         Box plate = texts.stream().map(Label::likelyBox).reduce(Box::union).orElseThrow();
@@ -181,7 +186,7 @@ final class HostPainter {
         texts.forEach(text -> text.draw(svg));
     }
 
-    /** What the text of all boxes covers. */
+    /** Returns the areas that the texts of all boxes cover. */
     List<Box> textBoxes() {
         return host.names().stream()
                 .flatMap(name -> texts(name).stream())
@@ -189,7 +194,7 @@ final class HostPainter {
                 .toList();
     }
 
-    /** The lines of text in the box of a node. */
+    /** Returns the lines of text in the box of a node. */
     List<Label> texts(String name) {
         Box box = layout.box(name);
         Labels labels = layout.labels();
@@ -208,7 +213,7 @@ final class HostPainter {
         return texts;
     }
 
-    /** The leftmost place for a bar's name that no link passes over; the left end if there is none. */
+    /** Returns the leftmost place for a bar's name that no link passes over, or the left end if there is none. */
     private double barTextX(String name, Box box) {
         List<Box> bridges = wiring.legs().stream()
                 .filter(leg -> !leg.upper().equals(name) && !leg.lower().equals(name) && !isPartOfTrack(leg))

@@ -3,26 +3,26 @@ package io.jccl.cli.topo.svg;
 import io.jccl.cli.output.Svg;
 
 /**
- * A line of text at its place. A viewer whose font is unusually wide compresses it to the space that it has.
+ * A line of text at a position. A viewer with an unusually wide font compresses it to the space that it has.
  *
- * @param style how it is written
- * @param text what is written
- * @param x its left end, or its middle
- * @param y its baseline
- * @param middle whether x is its middle
- * @param space how wide it may become
+ * @param style style of the text
+ * @param text the text
+ * @param x x of its left end or of its middle
+ * @param y y of its baseline
+ * @param middle true if x is that of its middle
+ * @param space the largest width that it may have
  */
 record Label(TextStyle style, String text, double x, double y, boolean middle, double space) {
 
-    /** How much wider than the bound a line may be in some font. */
+    /** Factor by which a line may be wider than its bound in some font. */
     private static final double SPARE = 1.15;
 
-    /** What it covers in a wide font. */
+    /** Returns the area that it covers in a wide font. */
     Box box() {
         return box(Math.min(style.width(text), space));
     }
 
-    /** What it most likely covers. */
+    /** Returns the area that it most likely covers. */
     Box likelyBox() {
         return box(Math.min(style.likelyWidth(text), space));
     }

@@ -7,14 +7,17 @@ import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What stands in the boxes of nodes. */
+/** The texts in the boxes of nodes, and the sizes of the boxes. */
 final class Labels {
 
     private static final double LEAF_WIDTH = 66;
     private static final double LONGEST = 84;
     private static final double PADDING = 12;
 
-    /** More ranks in host memory than this have their numbers only, so that a picture of all is not too wide. */
+    /**
+     * If a host has more ranks in host memory, their boxes contain only numbers, so that the picture does not become
+     * too wide.
+     */
     private static final int MAX_HOSTS_NAMED = 16;
 
     private final HostView host;
@@ -25,7 +28,7 @@ final class Labels {
         this.manyHosts = host.ofType(NodeType.HOST).size() > MAX_HOSTS_NAMED;
     }
 
-    /** Whether the box is a bar with one line of text, wider than high. */
+    /** Returns true if the box is a bar: one line of text, wider than high. */
     boolean isBar(String node) {
         return switch (host.type(node)) {
             case CPU, PCI, NVS -> true;
@@ -33,7 +36,7 @@ final class Labels {
         };
     }
 
-    /** The first line. */
+    /** Returns the first line. */
     String name(String node) {
         String number = node.substring(node.indexOf('/') + 1);
         return switch (host.type(node)) {
@@ -47,7 +50,7 @@ final class Labels {
         };
     }
 
-    /** The lines below it; what is too long for a box is whole in the tooltip. */
+    /** Returns the lines below the first, cut to the width of a box; the tooltip contains the whole text. */
     List<String> details(String node) {
         List<String> lines = new ArrayList<>();
         host.detail(node).ifPresent(detail -> {
@@ -69,7 +72,7 @@ final class Labels {
         return lines;
     }
 
-    /** The width that all lines need. */
+    /** Returns the width that all lines need. */
     double width(String node) {
         double widest = TextStyle.NAME.width(name(node));
         for (String line : details(node)) {
@@ -78,18 +81,18 @@ final class Labels {
         return widest + PADDING;
     }
 
-    /** The minimum width of a box, which makes boxes of one kind alike. */
+    /** Returns the minimum width of a box, which makes boxes of one kind alike. */
     double minWidth(String node) {
         boolean small = isBar(node) || host.type(node) == NodeType.HOST && manyHosts;
         return small ? 0 : LEAF_WIDTH;
     }
 
-    /** The height that all lines need. */
+    /** Returns the height that all lines need. */
     double height(String node) {
         return isBar(node) ? 22 : 32 + 13 * details(node).size();
     }
 
-    /** The text that appears when the pointer is on the box. */
+    /** Returns the text that appears when the pointer is on the box. */
     String tooltip(String node) {
         StringBuilder text = new StringBuilder(node);
         host.detail(node).ifPresent(detail -> {
@@ -114,7 +117,7 @@ final class Labels {
         return text.toString();
     }
 
-    /** Whether a node is drawn in the row of boxes below the trees of switches. */
+    /** Returns true if a node is drawn in the row of boxes below the trees of switches. */
     boolean isLeaf(String node) {
         NodeType type = host.type(node);
         return !isBar(node) && !(type == NodeType.NET && host.parent(node).isPresent());

@@ -6,10 +6,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Gives every step of every route a lane of its own on the legs and strips that it follows. */
+/** Assigns to every step of every route a lane of its own on the legs and strips that it follows. */
 final class Lanes {
 
-    /** A strip's run is long from this share of the strip on: long ones keep away from the many short ones. */
+    /** A run longer than this share of its strip is long. Long runs get lanes away from the many short ones. */
     private static final double LONG = 0.4;
 
     private final List<Trace> traces;
@@ -49,7 +49,7 @@ final class Lanes {
         byStrip.forEach(this::packStrip);
     }
 
-    /** How many routes run along each leg, by index. */
+    /** Returns the number of routes along each leg, by the leg's index. */
     static int[] perLeg(List<Trace> traces, int legs) {
         int[] count = new int[legs];
         traces.forEach(trace -> trace.legs().forEach(leg -> count[leg.index()]++));
@@ -70,7 +70,10 @@ final class Lanes {
         return traces.get(use.trace).group();
     }
 
-    /** How far to the right the route goes where it next turns aside, or came from where it last did. */
+    /**
+     * Returns how far to the right a route goes at its next turn. If it does not turn any more, returns how far to the
+     * right it was before its last turn; 0 if it never turns.
+     */
     private double turn(Use use) {
         List<Leg> legs = traces.get(use.trace).legs();
         for (int place = use.place; place + 1 < legs.size(); place++) {
@@ -103,17 +106,17 @@ final class Lanes {
         return Math.abs(x[use.trace][use.place] - x[use.trace][use.place - 1]);
     }
 
-    /** Where a step runs along one of its legs. */
+    /** Returns the x at which a step runs along one of its legs. */
     double x(int trace, int place) {
         return x[trace][place];
     }
 
-    /** The lane in which a step runs along the strip before one of its legs but the first. */
+    /** Returns the lane in which a step runs along the strip before one of its legs, which must not be its first. */
     int lane(int trace, int place) {
         return lanes[trace][place];
     }
 
-    /** How many lanes of a strip are in use. */
+    /** Returns the number of lanes of a strip that are in use. */
     int lanes(String strip) {
         return lanesOfStrip.getOrDefault(strip, 0);
     }

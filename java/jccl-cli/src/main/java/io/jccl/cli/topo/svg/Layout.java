@@ -9,10 +9,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where everything of one host lies: from left to right the same for every set of routes drawn over it; boxes have space
- * for their lanes.
- * From top to bottom: links between NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards,
- * network ports, and the NVLinks.
+ * The positions of everything in the picture of one host. Horizontal positions are the same for every set of routes
+ * that is drawn over the host; boxes have space for the lanes of routes. From top to bottom, the picture contains links
+ * between NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards, network ports, and the NVLinks.
  */
 final class Layout {
 
@@ -61,12 +60,12 @@ final class Layout {
         placeRows();
     }
 
-    /** The same host with everything below the same, and only as high as it needs to be where no route is drawn. */
+    /** Returns a layout of the same host without space for routes, so that it is only as high as necessary. */
     Layout withoutRoutes() {
         return new Layout(this, List.of());
     }
 
-    /** The same host with the space that one of its sets of routes needs. */
+    /** Returns a layout of the same host with the space that one of its sets of routes needs. */
     Layout with(Lanes set) {
         return new Layout(this, List.of(set));
     }
@@ -123,7 +122,10 @@ final class Layout {
                 && host.children(node).isEmpty();
     }
 
-    /** Endpoints are as high as a card with its ports. */
+    /**
+     * Places the boxes of endpoints, cards and ports; returns their lower edge. Endpoints are as high as a card with
+     * its ports.
+     */
     private double leaves(List<String> leaves, List<String> ports, double y) {
         double cards = 0;
         double others = 0;
@@ -219,7 +221,7 @@ final class Layout {
         return span[1] - span[0];
     }
 
-    /** The frame of a NUMA node without devices ends below its box. */
+    /** Places the frames of NUMA nodes. The frame of a NUMA node without devices ends below its box. */
     private void frame(double top, double bottom) {
         for (String root : wiring.host().roots()) {
             double[] span = columns.frame(root);
@@ -229,12 +231,12 @@ final class Layout {
         }
     }
 
-    /** Where a node's box or the horizontal segment of a link lies. */
+    /** Returns the box of a node, or the area of a horizontal segment of a link. */
     Box box(String strip) {
         return boxes.get(strip);
     }
 
-    /** The frames round the NUMA nodes, by the name of the NUMA node. */
+    /** Returns the frames around the NUMA nodes, by the name of the NUMA node. */
     Map<String, Box> frames() {
         return frames;
     }
@@ -243,7 +245,7 @@ final class Layout {
         return columns.x(leg);
     }
 
-    /** The box that a leg lies in, as wide as its line. */
+    /** Returns the area of a leg, as wide as its line. */
     Box line(Leg leg) {
         double top = end(leg.upper(), true);
         double bottom = end(leg.lower(), false);
@@ -260,7 +262,10 @@ final class Layout {
         return lowerEdge ? box.bottom() : box.y();
     }
 
-    /** The y of a lane of a strip in one set of routes; lane 0 is nearest to the boxes that most of its routes go to. */
+    /**
+     * Returns the y of a lane of a strip in one set of routes. Lane 0 is nearest to the boxes to which most of its
+     * routes lead.
+     */
     double laneY(Lanes set, String strip, int lane) {
         Box box = boxes.get(strip);
         Strip.Kind kind = wiring.strip(strip).kind();
@@ -275,13 +280,16 @@ final class Layout {
         return wiring.host().type(node) == NodeType.NVS;
     }
 
-    /** The baseline of the first line of text in a node's box; routes end at the edges of boxes that are no bars. */
+    /**
+     * Returns the baseline of the first line of text in a node's box. Routes run through bars, and end at the edges of
+     * other boxes.
+     */
     double textY(String node) {
         Box box = boxes.get(node);
         return isBelow(node) ? box.bottom() - 6 : box.y() + (labels.isBar(node) ? 15 : 21);
     }
 
-    /** The sets of routes, in the order in which they were given. */
+    /** Returns the sets of routes, in the order in which they were given. */
     List<Lanes> routes() {
         return routes;
     }

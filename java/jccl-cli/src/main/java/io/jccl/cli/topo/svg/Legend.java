@@ -8,7 +8,7 @@ import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Says what the boxes and lines of a host mean; only of kinds that are there. */
+/** Explains the boxes and lines of a host, limited to the kinds that it has. */
 final class Legend {
 
     private static final double SWATCH = 34;
@@ -19,7 +19,7 @@ final class Legend {
 
     private record Entry(String text, NodeType node, LinkType link, double x, double y) {}
 
-    /** A legend that is at most this wide. */
+    /** Creates a legend that is at most {@code width} wide. */
     Legend(HostView host, double width) {
         double x = 0;
         List<Entry> found = new ArrayList<>();

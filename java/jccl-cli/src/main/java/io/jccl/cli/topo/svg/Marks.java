@@ -6,17 +6,20 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Puts the numbers of channels on their routes: on every step with space for them, and on one at least of each group. */
+/**
+ * Places the numbers of channels on their routes: on every step that has space for them, and on at least one step of
+ * each group.
+ */
 final class Marks {
 
     static final double HEIGHT = 10;
 
-    /** What a mark keeps free on a line beyond its own length. */
+    /** Space that a mark keeps free on a line in addition to its own length. */
     private static final double MARGIN = 4;
 
     private static final double LONGEST = 44;
 
-    /** The places along a line that are tried, in this order. */
+    /** Positions along a line, as shares of its length, in the order in which they are tried. */
     private static final double[] PLACES = {0.5, 0.35, 0.65, 0.2, 0.8};
 
     private final Lanes lanes;
@@ -26,9 +29,9 @@ final class Marks {
     private final List<Mark> marks = new ArrayList<>();
 
     /**
-     * The numbers of a group of channels at a place of its route.
+     * The numbers of a group of channels at a position of its route.
      *
-     * @param group the place of the group among all
+     * @param group number of the group
      * @param box its border
      * @param label the numbers
      */
@@ -44,7 +47,7 @@ final class Marks {
     /**
      * Places the marks.
      *
-     * @param names what marks must not cover
+     * @param names areas that marks must not cover
      */
     Marks(Layout layout, Lanes lanes, List<ChannelGroup> groups, List<Box> names) {
         this.lanes = lanes;
@@ -85,10 +88,10 @@ final class Marks {
     }
 
     /**
-     * Marks one of some steps where there is space.
+     * Places a mark on one of some steps if there is space.
      *
-     * @param clear whether no other route may run below the mark
-     * @return whether there was space
+     * @param clear true if no other route may run below the mark
+     * @return true if there was space
      */
     private boolean place(int group, List<Integer> steps, boolean clear) {
         for (Line line : ofSteps(steps)) {
@@ -104,7 +107,7 @@ final class Marks {
         return false;
     }
 
-    /** The lines of some steps: along boxes and links first, and of these the longest first. */
+    /** Returns the lines of some steps: horizontal lines before vertical ones, and longer lines before shorter ones. */
     private List<Line> ofSteps(List<Integer> steps) {
         return lines.stream()
                 .filter(line -> steps.contains(line.step))
@@ -120,7 +123,10 @@ final class Marks {
         return new Box(x - width / 2, y - HEIGHT / 2, width, HEIGHT);
     }
 
-    /** Lanes beside a horizontal line leave space for a mark, those beside a vertical one do not. */
+    /**
+     * Returns true if there is space for a mark. Lanes parallel to a horizontal line leave space for it; lanes parallel
+     * to a vertical line do not.
+     */
     private boolean isFree(Box box, Line line, boolean clear) {
         return taken.stream().noneMatch(box::overlaps)
                 && (!clear
@@ -134,17 +140,17 @@ final class Marks {
         marks.add(new Mark(group, box, label(groups.get(group), box)));
     }
 
-    /** The marks of all groups. */
+    /** Returns the marks of all groups. */
     List<Mark> all() {
         return marks;
     }
 
-    /** The numbers of a group as they stand on its route; the legend has all of them where they are too many. */
+    /** Returns the numbers of a group as they appear on its route, cut if too long; the legend contains all of them. */
     static String text(ChannelGroup group) {
         return TextStyle.CHANNEL.cut(group.numbers(), LONGEST);
     }
 
-    /** The numbers of a group inside a border. */
+    /** Returns the numbers of a group inside a border. */
     static Label label(ChannelGroup group, Box box) {
         return new Label(TextStyle.CHANNEL, text(group), box.middleX(), box.middleY() + 3, true, box.width() - 2);
     }

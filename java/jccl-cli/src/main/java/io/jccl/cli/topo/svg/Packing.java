@@ -3,18 +3,18 @@ package io.jccl.cli.topo.svg;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts intervals into as few lanes as it can, none over another: each into the first lane with space for it. */
+/** Distributes intervals over few lanes, without overlaps: each interval gets the first lane with space for it. */
 final class Packing {
 
     private final double margin;
     private final List<List<double[]>> lanes = new ArrayList<>();
 
-    /** A packing that keeps this distance between intervals of one lane. */
+    /** Creates a packing that keeps this distance between the intervals of a lane. */
     Packing(double margin) {
         this.margin = margin;
     }
 
-    /** Places an interval, and says in which lane. */
+    /** Places an interval; returns its lane. */
     int place(double from, double to) {
         double left = Math.min(from, to) - margin / 2;
         double right = Math.max(from, to) + margin / 2;
@@ -33,7 +33,7 @@ final class Packing {
         return lanes.get(lane).stream().anyMatch(other -> left < other[1] && other[0] < right);
     }
 
-    /** How many lanes there are. */
+    /** Returns the number of lanes. */
     int lanes() {
         return lanes.size();
     }

@@ -6,18 +6,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The colours of a picture on a light or a dark page. Those of routes are the ones of Okabe and Ito ("Color Universal
- * Design", 2008) that stand out from the page; all others were chosen so that readers with protanopia or deuteranopia
- * distinguish them too.
+ * The colours of a picture on a light or a dark page. The colours of routes are those of Okabe and Ito ("Color
+ * Universal Design", 2008) that stand out from the page. All other colours were chosen so that readers with protanopia
+ * or deuteranopia can distinguish them too.
  *
  * @param page the background
  * @param ink text
  * @param soft text of less weight, and lines without a type
  * @param frame the background inside the frames of NUMA nodes
- * @param frameEdge these frames
- * @param nodes the boxes by type
- * @param links the lines by type
- * @param routes the routes, over and over
+ * @param frameEdge edges of these frames
+ * @param nodes colours of boxes by type
+ * @param links colours of lines by type
+ * @param routes colours of routes, which repeat
  */
 record Palette(
         String page,
@@ -32,8 +32,8 @@ record Palette(
     /**
      * The colours of a box.
      *
-     * @param fill inside
-     * @param edge around
+     * @param fill its inside
+     * @param edge its border
      */
     record Tint(String fill, String edge) {}
 
@@ -85,7 +85,7 @@ record Palette(
                     LinkType.LOC, "#ffffff"),
             List.of("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442"));
 
-    /** The rules of the style sheet. */
+    /** Returns the rules of the style sheet. */
     String rules() {
         StringBuilder css = new StringBuilder(
                 """

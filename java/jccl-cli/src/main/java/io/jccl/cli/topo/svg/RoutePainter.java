@@ -33,14 +33,14 @@ final class RoutePainter {
         }
     }
 
-    /** The numbers of the channels, over everything else. */
+    /** Draws the numbers of the channels over everything else. */
     void marks(Svg svg, List<Box> names) {
         for (Marks.Mark mark : new Marks(layout, lanes, groups, names).all()) {
             mark(svg, mark);
         }
     }
 
-    /** The numbers of a group of channels in a border of its colour. */
+    /** Draws the numbers of a group of channels in a border of the group's colour. */
     static void mark(Svg svg, Marks.Mark mark) {
         svg.open("g", "data-channels", mark.label().text(), "class", Theme.route(mark.group()));
         HostPainter.rectangle(svg, mark.box(), 3, "page");
@@ -48,7 +48,10 @@ final class RoutePainter {
         svg.close("g");
     }
 
-    /** As wide as the lane allows for the group of the most channels, the others by their share of it. */
+    /**
+     * Returns the line width of a group. The group with the most channels gets the width that its lane allows, the
+     * others a share of it by their channels.
+     */
     private double stroke(int number) {
         double widest = layout.pitch() * 0.6;
         double share = groups.get(number).channels() / (double) groups.get(0).channels();
@@ -90,7 +93,7 @@ final class RoutePainter {
         svg.empty("path", "d", path, "stroke", "none");
     }
 
-    /** A path through points, round at its corners. */
+    /** Returns a path through points with round corners. */
     private static String rounded(List<double[]> points) {
         StringBuilder path = new StringBuilder("M" + pair(points.get(0)));
         for (int i = 1; i + 1 < points.size(); i++) {

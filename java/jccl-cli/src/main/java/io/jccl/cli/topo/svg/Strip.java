@@ -3,12 +3,12 @@ package io.jccl.cli.topo.svg;
 import io.jccl.cli.topo.Wire;
 
 /**
- * Anything horizontal that routes run along: the box of a node, or the horizontal segment of a link.
+ * A horizontal area along which routes run: the box of a node, or the horizontal segment of a link.
  *
- * @param id the node's name, or one of no node
- * @param kind what it is
- * @param wire the link it is part of; null for the box of a node
- * @param level for a segment above a row of boxes, that row; else -1
+ * @param id the node's name; for a segment, a name that no node has
+ * @param kind kind of the area
+ * @param wire the link to which a segment belongs; null for the box of a node
+ * @param level for a segment above a row of boxes, the number of that row; else -1
  */
 record Strip(String id, Kind kind, Wire wire, int level) {
 

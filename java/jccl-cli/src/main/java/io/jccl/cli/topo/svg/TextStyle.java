@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The kinds of text in a picture, and how wide a line of each becomes at most. A viewer that lacks the fonts of the style
- * sheet substitutes its own: the widths bound those of DejaVu Sans Bold and Verdana Bold, the widest of the usual ones.
+ * The kinds of text in a picture, with upper bounds for the width of a line. A viewer without the fonts of the style
+ * sheet uses others. So the bounds are those of DejaVu Sans Bold and Verdana Bold, the widest of the usual fonts.
  */
 enum TextStyle {
     TITLE(20, true),
@@ -24,10 +24,10 @@ enum TextStyle {
     private static final String WIDE = "%&@MWmw";
     private static final String SIGNS = "#+<=>^~";
 
-    /** What letters that are not bold need of the width of those that are. */
+    /** Width of regular letters as a share of the width of bold letters. */
     private static final double REGULAR = 0.9;
 
-    /** What text needs of its greatest width in the fonts of the style sheet. */
+    /** Width of text in the fonts of the style sheet as a share of the upper bound. */
     private static final double LIKELY = 0.85;
 
     private final double size;
@@ -42,28 +42,28 @@ enum TextStyle {
         return size;
     }
 
-    /** The name in the style sheet. */
+    /** Returns the name of its class in the style sheet. */
     String css() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** The rule of the style sheet. */
+    /** Returns its rule of the style sheet. */
     String rule() {
         String weight = bold ? " font-weight: 600;" : "";
         return "." + css() + " { font-size: " + Svg.number(size) + "px;" + weight + " }\n";
     }
 
-    /** An upper bound for the width of a line. */
+    /** Returns an upper bound for the width of a line. */
     double width(String text) {
         return text.codePoints().mapToDouble(TextStyle::ems).sum() * size * (bold ? 1 : REGULAR);
     }
 
-    /** About what a line is wide in the fonts of the style sheet. */
+    /** Returns the approximate width of a line in the fonts of the style sheet. */
     double likelyWidth(String text) {
         return width(text) * LIKELY;
     }
 
-    /** The width of a bold letter by its size. */
+    /** Returns the width of a bold letter as a multiple of the font size. */
     private static double ems(int letter) {
         if (NARROW.indexOf(letter) >= 0) {
             return 0.5;
@@ -75,7 +75,7 @@ enum TextStyle {
         return capital || SIGNS.indexOf(letter) >= 0 || letter > '~' ? 0.85 : 0.72;
     }
 
-    /** The text, or as much of its beginning as has space in this width, and an ellipsis. */
+    /** Returns the text, or as much of its beginning as fits this width, with an ellipsis. */
     String cut(String text, double space) {
         if (width(text) <= space) {
             return text;
@@ -87,7 +87,7 @@ enum TextStyle {
         return text.substring(0, end) + "…";
     }
 
-    /** The text in as many lines as it needs in this width; words stay whole unless one alone is too long. */
+    /** Returns the text in lines that fit this width. Words stay whole unless one alone is too long. */
     List<String> wrap(String text, double space) {
         List<String> lines = new ArrayList<>();
         StringBuilder line = new StringBuilder();

@@ -19,12 +19,15 @@ final class Theme {
             .casing { fill: none; stroke-dasharray: none; }
             """;
 
-    /** Routes beyond the number of colours are dashed, so that no two look alike. */
+    /** Dashes of routes. Routes beyond the number of colours are dashed, so that no two look alike. */
     private static final List<String> ROUTE_DASHES = List.of("none", "8 3", "3 2", "9 2 2 2");
 
     private Theme() {}
 
-    /** The style sheet: dark colours where the reader's page is dark, light ones also for viewers that know no such query. */
+    /**
+     * Returns the style sheet: dark colours if the reader's page is dark, else light ones, also for viewers that do not
+     * know this media query.
+     */
     static String style() {
         StringBuilder css = new StringBuilder(COMMON);
         for (TextStyle style : TextStyle.values()) {
@@ -42,13 +45,13 @@ final class Theme {
         return css.append("}\n").toString();
     }
 
-    /** The width of a link: grows with the logarithm of its bandwidth, so that 6 and 900 GB/s both fit. */
+    /** Returns the width of a link. It grows with the logarithm of the bandwidth, so that 6 and 900 GB/s both fit. */
     static double stroke(double bandwidthGBps) {
         double width = 1.5 + 1.5 * Math.log(1 + bandwidthGBps / 6) / Math.log(2);
         return Math.min(14, width);
     }
 
-    /** The dashes of a link, different for each type: colour alone distinguishes none. */
+    /** Returns the dashes of a link. They differ between types, so that readers need not distinguish colours. */
     static String dashes(LinkType type) {
         return switch (type) {
             case NVL -> "none";
@@ -61,7 +64,7 @@ final class Theme {
         };
     }
 
-    /** The class of boxes of a type. */
+    /** Returns the classes of boxes of a type. */
     static String box(NodeType type) {
         return fill(type) + " " + edge(type);
     }
@@ -78,12 +81,12 @@ final class Theme {
         return "link-" + name(type);
     }
 
-    /** The class of the colour of a route by its number. */
+    /** Returns the class of a route's colour, by the route's number. */
     static String route(int number) {
         return "route-" + number % Palette.LIGHT.routes().size();
     }
 
-    /** The class of the dashes of a route by its number. */
+    /** Returns the class of a route's dashes, by the route's number. */
     static String dashes(int number) {
         return "dashes-" + number / Palette.LIGHT.routes().size() % ROUTE_DASHES.size();
     }

@@ -24,9 +24,9 @@ public final class TopoSvg {
     private static final double NARROWEST = 760;
     private static final double SWATCH = 34;
     private static final double CAPTION = 18;
-    /** What stands before the name of a file. */
+    /** Pattern of the folders before the name of a file. */
     private static final String FOLDER = "[^/=]*/";
-    /** A reader cannot distinguish more different routes than this in a picture. */
+    /** Limit on the routes in a picture, because readers cannot distinguish more. */
     private static final int MAX_GROUPS = 16;
 
     private final TopologyReport report;
@@ -59,15 +59,15 @@ public final class TopoSvg {
     }
 
     /**
-     * The picture of a report, as an SVG document.
+     * Returns the picture of a report as an SVG document.
      *
-     * @param hostName what the network calls the host, where that is known
+     * @param hostName name of the host, if it is known
      */
     public static String write(TopologyReport report, Optional<String> hostName) {
         return new TopoSvg(report, hostName).write();
     }
 
-    /** Where the host of a report and its routes lie. */
+    /** Returns the layout of the host of a report and of its routes. */
     static Layout layout(TopologyReport report, HostView host, Map<String, List<ChannelGroup>> groups) {
         Wiring wiring = new Wiring(host);
         Traces traces = new Traces(wiring, report);
@@ -129,7 +129,7 @@ public final class TopoSvg {
         y += LINE;
     }
 
-    /** Text in as many lines as it needs; words stay whole. */
+    /** Writes text in as many lines as it needs; words stay whole. */
     private void line(TextStyle style, String text) {
         paragraph(style, text, 0, LINE);
     }
@@ -150,7 +150,7 @@ public final class TopoSvg {
     }
 
     private void hostPanel() {
-        heading("The host", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
+        heading("The host", "The number next to a link is its bandwidth in GB/s each way; thicker links have more.");
         Legend legend = new Legend(host, width - 2 * MARGIN);
         legend.draw(body, MARGIN, y);
         y += legend.height() + 4;
@@ -233,7 +233,10 @@ public final class TopoSvg {
         }
     }
 
-    /** A sample of the line, its numbers in a border that is so wide, and what there is to say. */
+    /**
+     * Writes the row of a group in the legend: a sample of its line, its numbers in a border as wide as {@code marks},
+     * and its description.
+     */
     private void groupRow(int number, ChannelGroup group, double each, double marks) {
         double middle = y + LINE - 4;
         String line = "M" + Svg.number(MARGIN) + " " + Svg.number(middle) + "H" + Svg.number(MARGIN + SWATCH);

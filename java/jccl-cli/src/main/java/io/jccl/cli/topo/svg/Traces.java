@@ -26,7 +26,7 @@ final class Traces {
         }
     }
 
-    /** The steps of all groups. */
+    /** Returns the steps of all groups. */
     List<Trace> of(List<ChannelGroup> groups) {
         List<Trace> traces = new ArrayList<>();
         for (int number = 0; number < groups.size(); number++) {
@@ -55,7 +55,9 @@ final class Traces {
         return nodeOfRank.getOrDefault(rank, "");
     }
 
-    /** A step without a path over links that are drawn (ranks that share a GPU, say) has nothing to draw. */
+    /**
+     * Adds a step. If there is no path over drawn links, for example between ranks that share a GPU, nothing is added.
+     */
     private void add(List<Trace> traces, int group, String from, String to, boolean arrow) {
         TopologyReport.PathRow path = paths.getOrDefault(from, Map.of()).get(to);
         if (path == null || path.type() == PathType.DIS || path.via().isEmpty()) {

@@ -7,13 +7,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Draws a tree over hosts: every host a chip, those below it beneath it. */
+/** Draws a tree over hosts: each host is a chip, with the hosts below it in the rows beneath. */
 final class TreePainter {
 
     private static final double CHIP_HEIGHT = 22;
     private static final double ROW = 46;
     private static final double GAP = 8;
-    /** The picture shows at most this many hosts; it counts the others instead. */
+    /** Limit on the hosts in the picture; the others are only counted. */
     private static final int MAX_CHIPS = 64;
 
     private final Map<Integer, Box> chips = new LinkedHashMap<>();
@@ -36,7 +36,7 @@ final class TreePainter {
         place(tree.root(), 0);
     }
 
-    /** As many levels as have few enough chips together, the first two at least. */
+    /** Returns the number of levels to draw: as many as fit the limit on chips, but at least two. */
     private int levels() {
         List<Integer> row = List.of(tree.root());
         int chipsSoFar = 0;
@@ -87,7 +87,7 @@ final class TreePainter {
         return height;
     }
 
-    /** The chips by host. */
+    /** Returns the chips by host. */
     Map<Integer, Box> chips() {
         return chips;
     }

@@ -109,21 +109,23 @@ final class Wiring {
         return legs;
     }
 
-    /** The legs that hang at one edge of a box and have their place there. */
+    /** Returns the legs whose horizontal position is chosen at the upper or lower edge of a box. */
     List<Leg> anchored(String node, boolean top) {
         return legs.stream()
                 .filter(leg -> leg.anchor().equals(node) && (top ? leg.lower() : leg.upper()).equals(node))
                 .toList();
     }
 
-    /** The legs at a strip. */
+    /** Returns the legs at a strip. */
     List<Leg> at(String strip) {
         return legs.stream()
                 .filter(leg -> leg.upper().equals(strip) || leg.lower().equals(strip))
                 .toList();
     }
 
-    /** The legs of the widest link between two nodes, beginning with that at the first; empty if there is no link. */
+    /**
+     * Returns the legs of the widest link between two nodes, beginning at the first node; empty if there is no link.
+     */
     List<Leg> between(String from, String to) {
         Optional<Wire> wire = host.widest(from, to);
         if (wire.isEmpty()) {

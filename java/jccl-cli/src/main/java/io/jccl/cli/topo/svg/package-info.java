@@ -1,5 +1,5 @@
 /**
- * Draws a topology report as SVG. {@link io.jccl.cli.topo.svg.Layout} says where everything lies,
- * {@link io.jccl.cli.topo.svg.Traces} where the channels run; the painters only draw what these two decided.
+ * Draws a topology report as SVG. {@link io.jccl.cli.topo.svg.Layout} computes the positions of everything, and
+ * {@link io.jccl.cli.topo.svg.Traces} the routes of channels. The painters only draw what these two have decided.
  */
 package io.jccl.cli.topo.svg;
