@@ -9,13 +9,16 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The clocks of several hosts on one time axis. Ranks of one clock need no alignment. Between clocks the system's time is a
- * first guess; operations that synchronise all ranks say more: none ends anywhere before it has begun everywhere, so each
- * bounds the difference of two clocks on both sides.
+ * Aligns the clocks of several hosts to one time axis. Ranks that share a clock need no alignment. Between clocks, the
+ * system time is a first guess. Operations that synchronise all ranks give more: none ends on a rank before it has
+ * begun on all, so each bounds the offset between two clocks from both sides.
  */
 final class Clocks {
 
-    /** When one operation had begun everywhere, and had first ended somewhere, by one clock. */
+    /**
+     * By one clock: the time at which the last of its ranks began an operation, and the time at which the first of them
+     * ended it.
+     */
     private record Bounds(long lastBegin, long firstEnd) {
         Bounds join(Bounds other) {
             return new Bounds(Math.max(lastBegin, other.lastBegin), Math.min(firstEnd, other.firstEnd));
@@ -23,11 +26,11 @@ final class Clocks {
     }
 
     /**
-     * A clock against the first.
+     * The alignment of a clock with the first clock. Times are in nanoseconds.
      *
-     * @param offset what is added to its times
-     * @param error how far off that may be; negative: the bounds contradict each other by so much
-     * @param known whether operations bound the offset on both sides; else it is the system's time
+     * @param offset what is added to the clock's times
+     * @param error largest error of the offset; if negative, the bounds contradict each other by this much
+     * @param known true if operations bound the offset from both sides; false if it comes from the system time
      */
     record Alignment(long offset, long error, boolean known) {}
 
@@ -40,7 +43,7 @@ final class Clocks {
         this.alignments = alignments;
     }
 
-    /** Aligns the clocks of a communicator's ranks; the first is that of its lowest rank. */
+    /** Aligns the clocks of a communicator's ranks. The first clock is that of the lowest rank. */
     static Clocks of(List<Dump> dumps) {
         Map<String, Dump> clocks = new TreeMap<>();
         for (Dump dump : dumps) {
@@ -79,7 +82,7 @@ final class Clocks {
         return new Alignment(Math.max(min, Math.min(max, guess)), 0, false);
     }
 
-    /** By clock and operation. */
+    /** Returns the bounds by clock and operation. */
     private static Map<String, Map<String, Bounds>> bounds(List<Dump> dumps) {
         Map<String, Map<String, Bounds>> all = new HashMap<>();
         for (Dump dump : dumps) {
@@ -104,12 +107,12 @@ final class Clocks {
         }
     }
 
-    /** A time of a dump on the common axis. */
+    /** Returns a time of a dump on the common axis. */
     long align(Dump dump, long nanos) {
         return nanos + alignments.get(dump.clock()).offset();
     }
 
-    /** How well clocks are aligned, as text. */
+    /** Describes how well the clocks are aligned. */
     String describe() {
         List<String> parts = new ArrayList<>();
         long worst = 0;

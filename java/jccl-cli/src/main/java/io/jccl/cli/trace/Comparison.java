@@ -12,20 +12,24 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Compares what the ranks of one communicator have done: where they differ first, who never entered, and who was late. */
+/**
+ * Compares the operations of one communicator's ranks: where they differ first, which ranks never entered one, and
+ * which were late.
+ */
 final class Comparison {
 
     /**
-     * What was found.
+     * A finding.
      *
-     * @param kind of finding: no_dump, first_difference, never_entered, under_way, entered_last, latest_entry or waits
+     * @param kind kind of finding: no_dump, first_difference, never_entered, under_way, entered_last, latest_entry or
+     *     waits
      * @param text for people, with ranks and operations as {@code name=value}
      */
     record Finding(String kind, String text) {}
 
     private static final int RANKS_SHOWN = 3;
 
-    private final List<Dump> dumps; // by rank
+    private final List<Dump> dumps; // in the order of ranks
     private final Clocks clocks;
 
     Comparison(List<Dump> dumps, Clocks clocks) {
@@ -33,7 +37,7 @@ final class Comparison {
         this.clocks = clocks;
     }
 
-    /** All that differs or waits, the first cause first. */
+    /** Returns all differences and waits, the likely first cause first. */
     List<Finding> findings() {
         List<Finding> lines = new ArrayList<>();
         lines.addAll(missingDumps());
@@ -75,7 +79,7 @@ final class Comparison {
         late(kind, byRank, sequences, lines);
     }
 
-    /** The first number at which ranks entered different operations. */
+    /** Returns the first operation in which ranks made different calls; empty if there is none. */
     private static Optional<String> firstDifference(
             String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, TreeSet<Long> sequences) {
         for (long sequence : sequences) {
@@ -105,7 +109,7 @@ final class Comparison {
         return Optional.empty();
     }
 
-    /** The smaller groups first: they are the likelier culprits. */
+    /** Lists groups of ranks by their calls, the smallest group first, because it is the likelier culprit. */
     private static String groups(Map<String, TreeSet<Integer>> calls) {
         return calls.entrySet().stream()
                 .sorted((a, b) ->
@@ -114,7 +118,7 @@ final class Comparison {
                 .collect(Collectors.joining(", "));
     }
 
-    /** Who never entered what others did. */
+    /** Adds the ranks that never entered an operation that others entered. */
     private void absent(String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, long last, List<Finding> lines) {
         Map<Long, TreeSet<Integer>> behind = new TreeMap<>();
         byRank.forEach((rank, operations) -> {
@@ -136,7 +140,7 @@ final class Comparison {
         });
     }
 
-    /** Operations that have not ended, with what they waited. */
+    /** Adds operations that have not ended, with the time for which they have run. */
     private void underWay(String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, List<Finding> lines) {
         Map<String, TreeSet<Integer>> open = new LinkedHashMap<>();
         Map<String, Long> longest = new HashMap<>();
@@ -157,7 +161,7 @@ final class Comparison {
                         + (longest.containsKey(what) ? ", for " + Durations.text(longest.get(what)) : ""))));
     }
 
-    /** Who entered operations last, and how much later than the rank in the middle. */
+    /** Adds the ranks that most often entered operations last, and how much later than the median rank. */
     private void late(
             String kind, Map<Integer, Map<Long, Dump.Operation>> byRank, TreeSet<Long> sequences, List<Finding> lines) {
         Map<Integer, List<Long>> lags = new TreeMap<>();
@@ -217,7 +221,7 @@ final class Comparison {
                 .toList();
     }
 
-    /** For example {@code rank=3}, {@code ranks=0,2-5}. */
+    /** Returns a text such as {@code rank=3} or {@code ranks=0,2-5}. */
     static String ranks(TreeSet<Integer> ranks) {
         if (ranks.size() == 1) {
             return "rank=" + ranks.first();

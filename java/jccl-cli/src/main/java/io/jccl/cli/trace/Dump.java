@@ -5,24 +5,24 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What one rank of a communicator has dumped. Times are in nanoseconds of the rank's clock.
+ * The dump of one rank of a communicator. Times are in nanoseconds of the rank's clock.
  *
- * @param file that it was read from
- * @param communicator the name in messages
- * @param session distinguishes communicators
- * @param rank that dumped
- * @param size the ranks of the communicator
- * @param host the host's name
- * @param pid the process
- * @param clock which clock the times are of
+ * @param file the file from which it was read
+ * @param communicator name of the communicator in messages
+ * @param session id that distinguishes communicators
+ * @param rank the rank
+ * @param size number of ranks of the communicator
+ * @param host name of the host
+ * @param pid process id
+ * @param clock id of the clock of all times
  * @param nanos when the dump was made, by that clock
- * @param wallNanos the same, since 1970
- * @param failure why the communicator has failed
- * @param operations collectives on memory of the host, in the order of their numbers
- * @param deviceOperations the same on a device
- * @param transfers sends and receives of memory of the host
- * @param deviceTransfers the same on a device
- * @param waits where channels stood, as text
+ * @param wallNanos when the dump was made, in nanoseconds since 1970
+ * @param failure why the communicator has failed; empty if it has not
+ * @param operations collectives on host memory, in the order of their sequence numbers
+ * @param deviceOperations collectives on device memory, in the same order
+ * @param transfers sends and receives of host memory
+ * @param deviceTransfers sends and receives of device memory
+ * @param waits for what channels waited, as text
  */
 record Dump(
         Path file,
@@ -42,17 +42,17 @@ record Dump(
         List<Transfers> deviceTransfers,
         List<String> waits) {
 
-    /** Of a time. */
+    /** Value of a time that a dump does not contain. */
     static final long UNKNOWN = Long.MIN_VALUE;
 
     /**
-     * When something happened; {@link #UNKNOWN} where a dump does not say.
+     * The times of an operation; {@link #UNKNOWN} if a dump does not contain one.
      *
      * @param issued when the application issued it
      * @param begun when it began
      * @param ended when it ended
-     * @param waited how long it waited, in waits that were long
-     * @param waitedFor for whom the longest, or -1
+     * @param waited how long it waited, counting only long waits
+     * @param waitedFor rank for which it waited longest, or -1
      */
     record Times(long issued, long begun, long ended, long waited, int waitedFor) {
 
@@ -64,14 +64,14 @@ record Dump(
     /**
      * A collective.
      *
-     * @param sequence its number
+     * @param sequence its sequence number
      * @param call collective, type, reduction, count and root, as text
      * @param name the collective
-     * @param bytes of the largest buffer of a rank; 0 where a dump does not say
+     * @param bytes size of the largest buffer of a rank; 0 if a dump does not contain it
      * @param state how far it has come
-     * @param fingerprint what ranks compare
+     * @param fingerprint the fingerprint that ranks compare
      * @param details how it was executed, as text
-     * @param times when
+     * @param times its times
      */
     record Operation(
             long sequence,
@@ -91,15 +91,15 @@ record Dump(
     /**
      * Sends and receives that were executed together.
      *
-     * @param number among those of the rank
-     * @param name what they are, as text
-     * @param bytes that were sent and received
+     * @param number number among those of the rank
+     * @param name description of them
+     * @param bytes number of bytes that were sent and received
      * @param state how far they have come
-     * @param times when
+     * @param times their times
      */
     record Transfers(long number, String name, long bytes, String state, Times times) {}
 
-    /** How many nanoseconds the system's clock is ahead of the other. */
+    /** Returns by how many nanoseconds the system time is ahead of the rank's clock. */
     long wallOffset() {
         return wallNanos - nanos;
     }

@@ -14,17 +14,17 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Reads the dumps of a folder: docs/schema/dump.schema.json. */
+/** Reads the dumps in a folder, which have the form of docs/schema/dump.schema.json. */
 final class DumpReader {
 
     private static final int VERSION = 1;
     private static final int MAX_RANKS = 1 << 16;
 
     /**
-     * What a folder has.
+     * The content of a folder.
      *
-     * @param dumps one for each rank of a communicator: its last
-     * @param problems files that are no dumps, a sentence each
+     * @param dumps the last dump of each rank of each communicator
+     * @param problems a sentence for each file that is not a dump
      */
     record Found(List<Dump> dumps, List<String> problems) {}
 
@@ -54,7 +54,7 @@ final class DumpReader {
         return new Found(last(dumps), problems);
     }
 
-    /** The last of each rank of each communicator. */
+    /** Returns the last dump of each rank of each communicator. */
     static List<Dump> last(List<Dump> dumps) {
         Map<String, Dump> last = new HashMap<>();
         for (Dump dump : dumps) {
@@ -80,7 +80,7 @@ final class DumpReader {
     /**
      * Reads one file.
      *
-     * @throws IllegalArgumentException if it cannot be read or is no dump
+     * @throws IllegalArgumentException if it cannot be read or is not a dump
      */
     static Dump read(Path file) {
         try {
@@ -91,9 +91,9 @@ final class DumpReader {
     }
 
     /**
-     * Reads what one file contains.
+     * Reads the content of one file.
      *
-     * @throws IllegalArgumentException if it is no dump
+     * @throws IllegalArgumentException if it is not a dump
      */
     static Dump read(Path file, byte[] content) {
         try {
@@ -256,7 +256,9 @@ final class DumpReader {
         return value.longValue();
     }
 
-    /** Of any host: far from overflows when times are subtracted. */
+    /**
+     * Reads a time. Its range is limited so that no difference of two times overflows, whatever host they come from.
+     */
     private static long time(JsonNode node, String name) {
         return number(node, name, -(1L << 61), 1L << 61);
     }

@@ -2,12 +2,12 @@ package io.jccl.cli.trace;
 
 import java.util.Locale;
 
-/** Durations as text. */
+/** Formats durations. */
 final class Durations {
 
     private Durations() {}
 
-    /** In the unit that fits: {@code 340 ns}, {@code 12.3 us}, {@code 4.5 ms}, {@code 2.0 s}. */
+    /** Returns a duration in a fitting unit: {@code 340 ns}, {@code 12.3 us}, {@code 4.5 ms} or {@code 2.0 s}. */
     static String text(long nanos) {
         if (nanos < 1_000) {
             return nanos + " ns";

@@ -11,15 +11,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Writes dumps as a timeline in the trace event format, which Perfetto and Chrome read. A process of the timeline is a host, a
- * thread is a rank of a communicator; arrows lead from rank to rank in the order in which they entered a collective. Time
- * begins with the first event.
+ * Writes dumps as a timeline in the trace event format, which Perfetto and Chrome read. Each process of the timeline is
+ * a host, and each thread is a rank of a communicator. Arrows lead from rank to rank in the order in which they entered
+ * a collective. Time begins with the first event.
  */
 final class TimelineWriter {
 
     private static final long MIN_QUEUED_NANOS = 10_000;
 
-    /** A slice of a rank's row. */
+    /** A slice in a rank's row. */
     private record Slice(
             Dump dump,
             String name,
@@ -29,7 +29,7 @@ final class TimelineWriter {
             Map<String, Object> arguments,
             String flow) {}
 
-    /** The operations of one communicator, and its clocks. */
+    /** The dumps of one communicator, and its clocks. */
     record Group(List<Dump> dumps, Clocks clocks) {}
 
     private final Map<String, Integer> hosts = new LinkedHashMap<>();
@@ -147,7 +147,7 @@ final class TimelineWriter {
         return arguments;
     }
 
-    /** Numbers hosts and rows, and names them. */
+    /** Numbers hosts and rows, and writes their names. */
     private void nameRows() throws IOException {
         for (Group group : groups) {
             for (Dump dump : group.dumps()) {
@@ -206,7 +206,7 @@ final class TimelineWriter {
         }
     }
 
-    /** The time in the queue, which overlaps with the operations before. */
+    /** Writes the begin or end of the time in the queue, an event of its own because it overlaps earlier operations. */
     private void async(String phase, Slice slice, long at) throws IOException {
         begin(phase, "queued " + slice.name(), "queue", slice.dump(), at);
         json.writeNumberField("id", queued);

@@ -22,15 +22,16 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code jccl trace}. */
+/** The subcommand {@code jccl trace}. */
 @Command(
         name = "trace",
         description = {
-            "Compares what the ranks of a job dumped, and merges it into one timeline.",
+            "Compares the dumps of a job's ranks, and merges them into one timeline.",
             "",
             "Ranks write their last operations to JCCL_DUMP_DIR when their communicator fails or times out, or when jccl ps "
-                    + "--dump asks. This says in which operation they differ first, who never entered, who entered last, and "
-                    + "where channels waited. The timeline is for https://ui.perfetto.dev or chrome://tracing.",
+                    + "--dump asks. The comparison names the first operation in which they differ, the ranks that "
+                    + "never entered, those that entered last, and channels that waited. The timeline is for "
+                    + "https://ui.perfetto.dev or chrome://tracing.",
             ""
         },
         footer = {"", "Example:  jccl trace /tmp/dumps -o timeline.json"},
@@ -44,10 +45,10 @@ public final class TraceCommand implements Callable<Integer> {
             names = {"-o", "--output"},
             paramLabel = "FILE",
             description =
-                    "writes the timeline there; - is standard output, and the comparison then goes to standard error")
+                    "write the timeline to FILE; - is standard output, and the comparison then goes to standard error")
     private String output;
 
-    @Option(names = "--json", description = "prints the comparison as JSON")
+    @Option(names = "--json", description = "print the comparison as JSON")
     private boolean asJson;
 
     private TraceCommand() {}
@@ -73,7 +74,7 @@ public final class TraceCommand implements Callable<Integer> {
         return found.problems().isEmpty() ? ExitCode.SUCCESS : ExitCode.FAILURE;
     }
 
-    /** The communicators, in the order of their first dumps. */
+    /** Returns the communicators, ordered by the time of their lowest rank's dump. */
     static List<TimelineWriter.Group> groups(List<Dump> dumps) {
         Map<String, List<Dump>> sessions =
                 dumps.stream().collect(Collectors.groupingBy(Dump::session, TreeMap::new, Collectors.toList()));

@@ -1,2 +1,2 @@
-/** {@code jccl trace}: compares and merges what the ranks of a job have dumped. */
+/** {@code jccl trace}: compares the dumps of a job's ranks, and merges them into a timeline. */
 package io.jccl.cli.trace;
