@@ -15,16 +15,19 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** Computes a tuning profile from the times of runs. What they do not show stays as in the one in use, with a note. */
+/**
+ * Computes a tuning profile from the times of runs. Constants that the runs do not show keep the values of the profile
+ * in use, with a note.
+ */
 final class Calibration {
 
-    /** A row whose larger operation takes less than this share of a smaller one's time is not believed. */
+    /** A row is not used if a larger operation takes less than this share of a smaller one's time. */
     private static final double BELIEVABLE_FALL = 0.7;
-    /** Nor one whose rounds lie so far apart, at half of its sizes. */
+    /** A row is not used if at most sizes the spread of its rounds is larger. */
     private static final double BELIEVABLE_SPREAD = 0.4;
-    /** Staging to all peers may be so much slower than the best and still count as good. */
+    /** Factor by which the direct algorithm may be slower than the best other one and still count as good. */
     private static final double AS_GOOD = 1.03;
-    /** Operations up to this size show what oversubscription costs. */
+    /** Operations up to this size show what a hop costs when ranks outnumber cores. */
     private static final long SMALL_BYTES = 4096;
 
     /** All times of one configuration in one run, ascending by size. */
@@ -59,15 +62,13 @@ final class Calibration {
     private final Consumer<String> notes;
     private final List<Series> all = new ArrayList<>();
 
-    /**
-     * @param notes receives a description of what stays as it was, and why
-     */
+    /** @param notes receives a description of each constant that stays as it was, and why */
     Calibration(TunedHost host, Consumer<String> notes) {
         this.host = host;
         this.notes = notes;
     }
 
-    /** Takes in what a run gave. */
+    /** Adds the times of a run. */
     void add(MeasurementRun run, List<Times> times) {
         CommunicatorShape shape = host.shape(run.transport(), run.ranks(), 1);
         for (int i = 0; i < run.configurations().size(); i++) {
@@ -79,7 +80,7 @@ final class Calibration {
         }
     }
 
-    /** The profile that the runs give. */
+    /** Returns the profile that results from the runs. */
     HostCosts profile(String source) {
         HostCosts costs = host.costs();
         costs = with(costs, General.OPERATION_US, alone());
@@ -207,7 +208,7 @@ final class Calibration {
         return OptionalDouble.empty();
     }
 
-    /** The step size that is fastest over the large operations, by the mean of the relative times. */
+    /** Returns the step size that is fastest for large operations, by the mean of the relative times. */
     private OptionalDouble chunk(Predicate<Series> which) {
         Map<Integer, List<Double>> relative = new TreeMap<>();
         List<Series> chunks = all.stream().filter(which.and(Series::isChunk)).toList();
@@ -228,7 +229,7 @@ final class Calibration {
                 .orElse(OptionalDouble.empty());
     }
 
-    /** The largest size at which going to all peers at once is as good as the other algorithms, in any of some runs. */
+    /** Returns the largest size at which, in any of some runs, the direct algorithm is as good as the others. */
     private OptionalDouble directLimit(Predicate<Series> which) {
         Map<MeasurementRun, List<Series>> runs =
                 all.stream().filter(which.and(Series::isForced)).collect(Collectors.groupingBy(Series::run));
@@ -240,7 +241,7 @@ final class Calibration {
                 .max();
     }
 
-    /** The size from which on using shared buffers in place is faster, up to the largest. */
+    /** Returns the size from which on, up to the largest, using shared buffers in place is faster. */
     private OptionalDouble zeroCopyFrom() {
         OptionalDouble from = OptionalDouble.empty();
         List<Series> shared = all.stream()

@@ -18,19 +18,19 @@ import java.util.Map;
 /**
  * A combination of settings that executes an operation.
  *
- * @param name for people
- * @param settings of its communicator
- * @param sharedMemory whether its buffers are shared between the ranks
- * @param sizes in bytes, that it is timed at
+ * @param name name for people
+ * @param settings settings of its communicator
+ * @param sharedMemory true if its buffers are shared between the ranks
+ * @param sizes sizes in bytes at which it is timed
  */
 record Configuration(String name, Map<String, String> settings, boolean sharedMemory, List<Long> sizes) {
 
-    /** A run has many communicators; heartbeats are rarer than usual so that they do not disturb. */
+    /** Heartbeats are rarer than usual: a run has many communicators, whose heartbeats would disturb it. */
     private static final Map<String, String> QUIET = Map.of(
             TimeSettings.HEARTBEAT_INTERVAL.name(), "30s",
             TimeSettings.HEARTBEAT_TIMEOUT.name(), "120s");
 
-    /** What the cost model chooses, with one channel. */
+    /** Returns the configuration in which the cost model chooses, with one channel. */
     static Configuration automatic(TransportKind transport, List<Long> sizes) {
         Map<String, String> settings = new LinkedHashMap<>(QUIET);
         settings.put(TransportSettings.TRANSPORT.name(), transport.label());
@@ -42,7 +42,7 @@ record Configuration(String name, Map<String, String> settings, boolean sharedMe
         return new Configuration("automatic", settings, false, sizes);
     }
 
-    /** An algorithm and a protocol. */
+    /** Returns the configuration that forces an algorithm and a protocol. */
     static Configuration forced(TransportKind transport, Algorithm algorithm, Protocol protocol, List<Long> sizes) {
         return automatic(transport, sizes)
                 .with(AlgorithmSettings.ALGO.name(), algorithm.label())
@@ -50,7 +50,7 @@ record Configuration(String name, Map<String, String> settings, boolean sharedMe
                 .named(algorithm.label() + "/" + protocol.label());
     }
 
-    /** Every algorithm with every protocol. */
+    /** Returns a configuration for every algorithm with every protocol. */
     static List<Configuration> allForced(TransportKind transport, List<Long> sizes) {
         List<Configuration> configurations = new ArrayList<>();
         for (Algorithm algorithm : HostCosts.ALGORITHMS) {
@@ -75,14 +75,14 @@ record Configuration(String name, Map<String, String> settings, boolean sharedMe
         return new Configuration(name, settings, true, sizes);
     }
 
-    /** The configuration of its communicator. */
+    /** Returns the configuration of its communicator. */
     CommunicatorConfig config() {
         CommunicatorConfig.Builder builder = CommunicatorConfig.builder();
         settings.forEach(builder::setting);
         return builder.build();
     }
 
-    /** The overrides that its settings give. */
+    /** Returns the overrides of the cost model that its settings contain. */
     TuningOverrides overrides() {
         Settings all = Settings.load(config());
         return TuningOverrides.of(

@@ -24,31 +24,37 @@ import org.apache.commons.math3.linear.SingularValueDecomposition;
 import org.apache.commons.math3.stat.regression.SimpleRegression;
 
 /**
- * Computes constants of {@link HostCosts} from measurements. A row - a transport, algorithm and protocol - gets the hop time
- * and the times per byte with which the model's formula comes closest to what was measured. Closest means the smallest sum
- * of squared relative errors, so that microseconds and milliseconds count alike.
+ * Computes constants of {@link HostCosts} from measurements. A row belongs to a transport, algorithm and protocol. It
+ * gets the hop time and the times per byte with which the model comes closest to the measurements. Closest means the
+ * smallest sum of squared relative errors, so that microseconds and milliseconds count alike.
  *
- * <p>Measure rows with a core for each rank, on one host for the local transports; for {@code socket} force it there, or
- * present several hosts. Measurements with more ranks than cores serve {@link #oversubscribed} only. Rows without at
- * least two sizes stay as they were.
+ * <p>Rows need measurements with a core for each rank, on one host for the local transports; for {@code socket} force
+ * it on one host, or simulate several hosts. Only {@link #oversubscribed} uses measurements with more ranks than cores.
+ * Rows with fewer than two sizes stay as they were.
  */
 final class HostCostsFit {
 
     private static final double MIN_NANOS_PER_BYTE = 1e-4;
-    /** The weight of differences between times per byte from one size to the next: only where nothing else decides. */
+    /**
+     * Weight of the differences between neighbouring times per byte: small, so that they decide only if nothing else
+     * does.
+     */
     private static final double SMOOTHING = 1e-4;
-    /** Unknowns that are no further below zero are zero but for rounding. */
+    /** Negative values with at most this magnitude are zero within rounding. */
     private static final double ROUNDING = 1e-12;
-    /** A time per byte cannot fall faster than this from a size to the next, or a larger operation would be predicted faster. */
+    /**
+     * Largest factor by which a time per byte falls from one size to the next. If it fell faster, the model would
+     * predict a larger operation to be faster.
+     */
     private static final double STEEPEST_FALL = 2;
 
     private HostCostsFit() {}
 
     /**
-     * The profile with the rows that the measurements give.
+     * Returns the profile with the rows that the measurements give.
      *
-     * @param base where the other rows and the general constants come from
-     * @param source host, command and date, for the profile's readers
+     * @param base profile from which the other rows and the general constants come
+     * @param source host, command and date, for readers of the profile
      */
     static HostCosts fit(HostCosts base, List<Measurement> measurements, String source) {
         Map<String, List<Measurement>> groups = new LinkedHashMap<>();
@@ -71,10 +77,10 @@ final class HostCostsFit {
     }
 
     /**
-     * The time that a step costs: what operations of the same size take longer the more steps they are cut into.
+     * Returns the time of a step: how much longer operations of one size take for each additional step.
      *
-     * @param measurements of one algorithm, protocol and communicator with different chunks
-     * @return the median over the sizes, or nothing if no size has several chunks or smaller ones are not slower
+     * @param measurements measurements of one algorithm, protocol and communicator with different chunks
+     * @return the median over the sizes; empty if no size has several chunks, or if smaller chunks are not slower
      */
     static OptionalDouble stepMicros(List<Measurement> measurements) {
         Map<Long, List<Measurement>> sizes = new TreeMap<>();
@@ -96,12 +102,12 @@ final class HostCostsFit {
     }
 
     /**
-     * The value of a constant with which the model comes closest to measurements with more ranks than cores.
+     * Returns the value of a constant with which the model comes closest to measurements with more ranks than cores.
      *
-     * @param costs with everything else that the model needs
-     * @param constant one that the predicted time depends on linearly
-     * @param measurements with more ranks than cores; others are left out
-     * @return nothing if no measurement depends on it, or only a negative value would do
+     * @param costs everything else that the model needs
+     * @param constant a constant on which the predicted time depends linearly
+     * @param measurements measurements, of which those without more ranks than cores are ignored
+     * @return empty if no measurement depends on the constant, or if only a negative value would fit
      */
     static OptionalDouble oversubscribed(HostCosts costs, General constant, List<Measurement> measurements) {
         HostCosts without = costs.with(constant, 0);
@@ -132,10 +138,10 @@ final class HostCostsFit {
         return shape.oneHost() ? shape.localTransport() : TransportKind.SOCKET;
     }
 
-    /** Least squares over the hop time and the times per byte, none below zero. */
+    /** Fits the hop time and the times per byte by least squares, none below zero. */
     private static LinkCost solve(HostCosts base, List<Measurement> group) {
         int sizes = LinkCost.SIZES.size();
-        // An equation for each measurement, and one for each two times per byte that are neighbours.
+        // One equation for each measurement, and one for each pair of neighbouring times per byte.
         RealMatrix factors = new Array2DRowRealMatrix(group.size() + sizes - 1, 1 + sizes);
         RealVector values = new ArrayRealVector(group.size() + sizes - 1);
         for (int row = 0; row < group.size(); row++) {
@@ -173,8 +179,8 @@ final class HostCostsFit {
     }
 
     /**
-     * The unknowns with the smallest sum of squared errors, none of them negative. An unknown that would come out negative
-     * is zero, and the others are solved for again; one that no equation says anything about is zero.
+     * Returns the unknowns with the smallest sum of squared errors, none of them negative. An unknown that would be
+     * negative becomes zero, and the others are solved for again. An unknown that occurs in no equation is zero.
      */
     static double[] leastSquares(RealMatrix factors, RealVector values) {
         int[] rows = IntStream.range(0, factors.getRowDimension()).toArray();

@@ -12,7 +12,7 @@ import java.math.RoundingMode;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Writes the text form of {@link HostCosts}, with the comments that explain it. */
+/** Writes the text form of {@link HostCosts}, with comments that explain it. */
 final class HostCostsWriter {
 
     private static final MathContext DIGITS = new MathContext(4, RoundingMode.HALF_EVEN);
@@ -85,7 +85,7 @@ final class HostCostsWriter {
         text.append(key).append('=').append(value).append('\n');
     }
 
-    /** Four digits, or all of a whole number. */
+    /** Formats a number with four digits, or from 1000 on as a whole number. */
     private static String number(double value) {
         BigDecimal exact = BigDecimal.valueOf(value);
         BigDecimal rounded = value >= WHOLE ? exact.setScale(0, RoundingMode.HALF_EVEN) : exact.round(DIGITS);

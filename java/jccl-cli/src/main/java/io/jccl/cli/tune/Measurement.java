@@ -7,7 +7,7 @@ import io.jccl.tuning.CommunicatorShape;
 /**
  * A measured operation: a line of {@code jccl perf --json} with the algorithm and protocol forced.
  *
- * @param shape the communicator it was measured in
+ * @param shape shape of the communicator in which it was measured
  * @param collective the operation
  * @param choice how it was executed
  * @param bytes its size
@@ -15,7 +15,7 @@ import io.jccl.tuning.CommunicatorShape;
  */
 record Measurement(CommunicatorShape shape, Collective collective, Choice choice, long bytes, double micros) {
 
-    /** Refuses what no clock shows. */
+    /** Refuses negative sizes, and times that no clock shows. */
     Measurement {
         if (bytes < 0 || !(micros > 0) || Double.isInfinite(micros)) {
             throw new IllegalArgumentException(

@@ -16,30 +16,33 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * The runs that a tuning profile, or a verification, is made from.
+ * Plans the runs for a tuning profile or a verification.
  *
- * @param host where they run
- * @param transports which are measured
- * @param sizes of the operations in bytes, ascending
- * @param secondsEach the time for one measurement
- * @param progress whether to show how far a run is
+ * @param host the host on which they run
+ * @param transports the transports that are measured
+ * @param sizes sizes of the operations in bytes, ascending
+ * @param secondsEach time for one measurement
+ * @param progress true to show the progress of a run
  */
 record MeasurementPlan(
         TunedHost host, Set<TransportKind> transports, List<Long> sizes, double secondsEach, boolean progress) {
 
-    /** Names of configurations with a step size begin so; the size in bytes follows. */
+    /** Prefix of the names of configurations with a step size; the size in bytes follows. */
     static final String CHUNK = "chunk ";
 
-    /** The configuration with two channels. */
+    /** Name of the configuration with two channels. */
     static final String TWO_CHANNELS = "two channels";
 
-    /** The configuration that uses shared buffers in place. */
+    /** Name of the configuration that uses shared buffers in place. */
     static final String IN_PLACE = "in place";
 
-    /** The configuration that has shared buffers and does not use them in place. */
+    /** Name of the configuration that has shared buffers and does not use them in place. */
     static final String STAGED = "staged";
 
-    /** Up to this size an operation's steps show in its time, from it on the caches decide their size. */
+    /**
+     * Below this size in bytes, the time of an operation shows the cost of its steps; from it on, caches decide the
+     * best step size.
+     */
     static final long CHUNKS_MATTER_FROM = 256 << 10;
 
     private static final List<Integer> CHUNKS =
@@ -47,18 +50,18 @@ record MeasurementPlan(
     private static final int SMALLEST_CHUNK_FOR_SPEED = 16 << 10;
     private static final long STEPS_SHOW_FROM = 16 << 10;
 
-    /** The sizes of a full run: 8 B, then 64 B times powers of four. */
+    /** Returns the sizes of a full run: 8 B, then 64 B times powers of four. */
     static List<Long> ladder(long maxBytes) {
         LongStream larger = LongStream.iterate(64, bytes -> bytes <= maxBytes, bytes -> bytes * 4);
         return LongStream.concat(LongStream.of(8), larger).boxed().toList();
     }
 
     /**
-     * All that a profile needs.
+     * Returns all runs that a profile needs.
      *
-     * @param seconds for all of it
+     * @param seconds time for all runs
      * @param inPlaceProfile a profile with which shared buffers are always used in place
-     * @param stagedProfile a profile with which they never are
+     * @param stagedProfile a profile with which shared buffers are never used in place
      */
     List<MeasurementRun> forProfile(double seconds, Path inPlaceProfile, Path stagedProfile) {
         List<MeasurementRun> runs = new ArrayList<>();
@@ -100,7 +103,10 @@ record MeasurementPlan(
         return shared(runs, seconds);
     }
 
-    /** Every configuration beside the automatic choice, with a core for each rank and with more ranks than cores. */
+    /**
+     * Returns runs with every forced configuration and the automatic choice, with a core for each rank and with more
+     * ranks than cores.
+     */
     List<MeasurementRun> forVerification(double seconds, List<Collective> collectives) {
         List<MeasurementRun> runs = new ArrayList<>();
         for (Collective collective : collectives) {
@@ -112,7 +118,10 @@ record MeasurementPlan(
         return shared(runs, seconds);
     }
 
-    /** What ranks send where an operation has this protocol: host ranks know only SIMPLE between hosts. */
+    /**
+     * Returns the protocol that ranks use between each other in an operation with this protocol: over sockets, host
+     * ranks know only SIMPLE.
+     */
     static Protocol sent(TransportKind transport, Protocol protocol) {
         return transport == TransportKind.SOCKET ? Protocol.SIMPLE : protocol;
     }
@@ -132,7 +141,9 @@ record MeasurementPlan(
         return run(transport, ranks, collective, configurations);
     }
 
-    /** The transport that stands for memory: processes before threads. */
+    /**
+     * Returns the transport that represents memory: that between processes if it is measured, or that between threads.
+     */
     private Optional<TransportKind> local() {
         return List.of(TransportKind.SHM, TransportKind.P2P).stream()
                 .filter(transports::contains)
@@ -163,7 +174,7 @@ record MeasurementPlan(
         return new MeasurementRun(transport, ranks, collective, configurations, 0, secondsEach, Phase.ONLY, progress);
     }
 
-    /** The same runs one after the other, with the time shared out by the number of measurements. */
+    /** Divides the time among the runs by their numbers of measurements, and gives each run its phase. */
     private static List<MeasurementRun> shared(List<MeasurementRun> runs, double seconds) {
         double all = runs.stream().mapToInt(MeasurementRun::measurements).sum();
         List<MeasurementRun> shared = new ArrayList<>();

@@ -11,7 +11,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** Executes runs in processes of their own; files carry what they are to do and what they found. */
+/**
+ * Executes runs in processes of their own. One file tells them what to do, and another contains the times they found.
+ */
 final class MeasurementProcesses {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -30,7 +32,7 @@ final class MeasurementProcesses {
     /**
      * Executes a run to its end.
      *
-     * @throws JcclException if a rank failed; it has printed why
+     * @throws JcclException if a rank failed, which has printed the reason
      */
     static List<Times> run(MeasurementRun run, PrintStream out, PrintStream err)
             throws IOException, InterruptedException {

@@ -14,23 +14,23 @@ import java.util.TreeMap;
 /** One rank's part in a run. All ranks have the same times, so all make the same decisions. */
 final class MeasurementRank {
 
-    /** A configuration that even at its best is so many times slower than the best of its size is not timed again. */
+    /** A configuration is not timed again at a size if its best time exceeds that of the best one by this factor. */
     private static final double HOPELESS = 4;
 
     private static final int FAIR_ROUNDS = 2;
     /**
-     * Untimed rounds of the smallest operation: with ranks that spin on every core the JIT compiler gets little time, and
-     * every communicator brings it something new.
+     * Number of untimed rounds of the smallest operation. If ranks spin on every core, the JIT compiler gets little
+     * time, and every communicator brings it new code.
      */
     private static final int WARMUP_ROUNDS = 25;
 
     /**
-     * After so many rounds the communicators are made anew: where the kernel and the caches put a connection may make it slower or
-     * faster than its equals for as long as it lives.
+     * Number of rounds after which the communicators are initialised again. The places that the kernel and the caches
+     * give a connection may make it slower or faster than others as long as it lives.
      */
     private static final int ROUNDS_OF_A_COMMUNICATOR = 6;
 
-    /** Initialises the communicators one after the other; the index counts them. */
+    /** Initialises the communicators one after the other; {@code index} counts them. */
     @FunctionalInterface
     interface CommunicatorFactory {
         Communicator create(int index, CommunicatorConfig config);
@@ -39,11 +39,11 @@ final class MeasurementRank {
     private final MeasurementRun run;
     private final Progress progress;
     private final CommunicatorFactory factory;
-    /** Of each configuration. */
+    /** The communicator of each configuration. */
     private final List<Communicator> communicators = new ArrayList<>();
 
     private int made;
-    /** By size, then by configuration. */
+    /** The times by size, then by configuration. */
     private final Map<Long, Map<Integer, Times>> times = new TreeMap<>();
 
     MeasurementRank(MeasurementRun run, Progress progress, CommunicatorFactory factory) {
@@ -71,7 +71,9 @@ final class MeasurementRank {
                 .toList();
     }
 
-    /** The first round still finds cold code at some sizes: it counts only where there are few others. */
+    /**
+     * Returns the times without the first round, which runs cold code at some sizes, unless there are few other rounds.
+     */
     private static Times warm(Times all) {
         int rounds = all.micros().size();
         return rounds > FAIR_ROUNDS
@@ -86,7 +88,10 @@ final class MeasurementRank {
         return factory.create(made++, configuration.config());
     }
 
-    /** Shared buffers belong to the communicator that they were allocated with, so those that use them stay. */
+    /**
+     * Initialises the communicators again. Those with shared buffers stay, because the buffers belong to the
+     * communicator that allocated them.
+     */
     private void renew(Timing timing) {
         for (int index = 0; index < communicators.size(); index++) {
             Configuration configuration = run.configurations().get(index);
@@ -145,7 +150,7 @@ final class MeasurementRank {
         double best = ofSize.values().stream().mapToDouble(Times::median).min().orElse(Double.POSITIVE_INFINITY);
         int count = run.configurations().size();
         for (int i = 0; i < count; i++) {
-            int index = (i + round) % count; // each configuration is the first one once
+            int index = (i + round) % count; // configurations take turns at being first
             Configuration configuration = run.configurations().get(index);
             Times before = ofSize.get(index);
             if (configuration.sizes().contains(bytes) && (before == null || !isHopeless(before, best))) {

@@ -19,7 +19,9 @@ import java.util.concurrent.Executors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** What {@code jccl tune} starts as the ranks of a run: reads the run, and rank 0 writes the times. */
+/**
+ * The hidden subcommand that {@code jccl tune} starts as each rank: executes a run, of which rank 0 writes the times.
+ */
 @Command(name = MeasurementRankCommand.NAME, hidden = true, description = "a rank of jccl tune")
 public final class MeasurementRankCommand implements Callable<Integer> {
 
@@ -45,7 +47,10 @@ public final class MeasurementRankCommand implements Callable<Integer> {
         return ExitCode.SUCCESS;
     }
 
-    /** The first failure ends the command, and with it the process: the other ranks need not be stopped. */
+    /**
+     * Runs the ranks as threads. The first failure ends the command and with it the process, so the other ranks need
+     * not be stopped.
+     */
     private static List<Times> runThreads(MeasurementRun run, Progress progress)
             throws InterruptedException, ExecutionException {
         Map<Integer, UniqueId> ids = new ConcurrentHashMap<>();
@@ -62,7 +67,7 @@ public final class MeasurementRankCommand implements Callable<Integer> {
         }
         List<Times> times = List.of();
         for (int i = 0; i < run.ranks(); i++) {
-            times = ended.take().get(); // all ranks have the same
+            times = ended.take().get(); // equal on all ranks
         }
         threads.shutdown();
         return times;

@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * What one group of ranks is to time: configurations beside each other, in rounds, so that all meet the same noise.
+ * The measurements of one group of ranks. Each round times all configurations, so that all meet the same noise.
  *
- * @param transport that joins the ranks; with {@code p2p} they are threads of one process, else processes
- * @param ranks how many
+ * @param transport transport between the ranks; with {@code p2p} they are threads of one process, else processes
+ * @param ranks number of ranks
  * @param collective the operation
- * @param configurations each has a communicator of its own
- * @param seconds the time for all rounds; the first is always made in full
- * @param secondsEach the time for one measurement
+ * @param configurations the configurations, each of which has a communicator of its own
+ * @param seconds time for all rounds; the first round is always complete
+ * @param secondsEach time for one measurement
  * @param phase its place among all runs
- * @param progress whether its first rank shows how far it is
+ * @param progress true if its first rank shows the progress
  */
 record MeasurementRun(
         TransportKind transport,
@@ -27,30 +27,30 @@ record MeasurementRun(
         Phase phase,
         boolean progress) {
 
-    /** The same run at another place, and with another time for all rounds. */
+    /** Returns the same run with another phase and another time for all rounds. */
     MeasurementRun at(Phase where, double allRounds) {
         return new MeasurementRun(
                 transport, ranks, collective, configurations, allRounds, secondsEach, where, progress);
     }
 
-    /** How many measurements a round has. */
+    /** Returns the number of measurements of a round. */
     int measurements() {
         return configurations.stream()
                 .mapToInt(configuration -> configuration.sizes().size())
                 .sum();
     }
 
-    /** For people, for example {@code shm, 2 ranks}. */
+    /** Returns a title for people, for example {@code shm, 2 ranks}. */
     String title() {
         return transport.label() + ", " + ranks + (ranks == 1 ? " rank" : " ranks");
     }
 
-    /** Whether the ranks are threads of one process. */
+    /** Returns true if the ranks are threads of one process. */
     boolean threads() {
         return transport == TransportKind.P2P;
     }
 
-    /** All sizes of all configurations, ascending. */
+    /** Returns all sizes of all configurations, ascending. */
     List<Long> sizes() {
         TreeSet<Long> sizes = new TreeSet<>();
         configurations.forEach(configuration -> sizes.addAll(configuration.sizes()));

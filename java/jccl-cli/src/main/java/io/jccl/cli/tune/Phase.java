@@ -3,25 +3,25 @@ package io.jccl.cli.tune;
 import java.util.Locale;
 
 /**
- * The place of a run among all runs of a command, in the time that was planned for their rounds.
+ * The place of a run among all runs of a command, with the times that were planned for their rounds.
  *
- * @param number of the run, from 1
- * @param count of all runs
- * @param secondsBefore planned for the runs before it
- * @param secondsInAll planned for all runs
- * @param overheadSeconds what each run takes besides, to initialise and to warm up, by the runs before
+ * @param number number of the run, from 1
+ * @param count number of all runs
+ * @param secondsBefore time planned for the runs before it
+ * @param secondsInAll time planned for all runs
+ * @param overheadSeconds average additional time of the runs before it, for initialisation and warm-up
  */
 record Phase(int number, int count, double secondsBefore, double secondsInAll, double overheadSeconds) {
 
-    /** A run by itself. */
+    /** The phase of a single run. */
     static final Phase ONLY = new Phase(1, 1, 0, 0, 0);
 
     /**
-     * How far the command is.
+     * Describes how far the command is.
      *
-     * @param run what this is the phase of
-     * @param what it does now
-     * @param seconds for which its rounds have run
+     * @param run the run of this phase
+     * @param what what the run does now
+     * @param seconds time for which its rounds have run
      */
     String describe(MeasurementRun run, String what, double seconds) {
         double done = secondsBefore + Math.min(seconds, run.seconds());
@@ -37,7 +37,7 @@ record Phase(int number, int count, double secondsBefore, double secondsInAll, d
                 duration(secondsInAll - done + overheadSeconds * (count - number)));
     }
 
-    /** For people: {@code 45 s} or {@code 2 min 5 s}. */
+    /** Returns a text such as {@code 45 s} or {@code 2 min 5 s}. */
     static String duration(double seconds) {
         long whole = Math.max(0, Math.round(seconds));
         return whole < 60 ? whole + " s" : whole / 60 + " min " + whole % 60 + " s";

@@ -4,8 +4,8 @@ import java.io.PrintStream;
 import java.util.function.LongSupplier;
 
 /**
- * Says how far the runs of a command are. On a terminal the first rank of each run does, in a line that it redraws;
- * elsewhere each run gets a line when it begins.
+ * Reports the progress of a command's runs. On a terminal, the first rank of each run redraws a line. Elsewhere, each
+ * run prints a line when it begins.
  */
 final class RunProgress {
 
@@ -15,8 +15,8 @@ final class RunProgress {
     private final long begin;
 
     /**
-     * @param lines whether each run gets a line
-     * @param clock in nanoseconds
+     * @param lines true to print a line for each run
+     * @param clock returns the time in nanoseconds
      */
     RunProgress(PrintStream err, boolean lines, LongSupplier clock) {
         this.err = err;
@@ -25,7 +25,7 @@ final class RunProgress {
         this.begin = clock.getAsLong();
     }
 
-    /** A run that begins now, with what is known of the time by those before it. */
+    /** Returns a run that begins now, with the overhead of the runs before it. */
     MeasurementRun begin(MeasurementRun run) {
         Phase planned = run.phase();
         double besides = (clock.getAsLong() - begin) / 1e9 - planned.secondsBefore();

@@ -13,10 +13,13 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.DoubleBinaryOperator;
 
-/** How much slower, for each size, the automatic choice is than the best configuration of a run. */
+/** Computes, for each size, how much slower the automatic choice is than the best configuration of a run. */
 final class Slowdown {
 
-    /** A choice that is no slower than this is as good as the best: forms that close change places from run to run. */
+    /**
+     * A choice that is slower by at most this counts as good as the best: configurations this close change places
+     * between runs.
+     */
     static final int GOOD_PERCENT = 10;
 
     private static final int PERCENT = 100;
@@ -27,14 +30,14 @@ final class Slowdown {
      *
      * @param run the operation, the transport and the ranks, for people
      * @param bytes the size
-     * @param chosen the name of the configuration that the cost model chooses
-     * @param chosenMicros what the automatic choice took
-     * @param best the name of the fastest configuration
-     * @param bestMicros what that took
-     * @param percent how much slower the chosen form is, by the median of the rounds' ratios; a round has it twice, chosen
-     *     and forced, unless it was dropped as too slow
-     * @param micros what each configuration took, by name
-     * @param repeatable of the two halves of the rounds, in how many the best configuration of the other half is good
+     * @param chosen name of the configuration that the cost model chooses
+     * @param chosenMicros time of the automatic choice
+     * @param best name of the fastest configuration
+     * @param bestMicros time of the fastest configuration
+     * @param percent by how many percent the chosen configuration is slower: the median of the rounds' ratios. Each
+     *     round contains its time twice, chosen and forced, unless the forced one was dropped as too slow.
+     * @param micros time of each configuration, by name
+     * @param repeatable in how many halves of the rounds (0 to 2) the best configuration of the other half is good
      */
     record Row(
             String run,
@@ -47,7 +50,7 @@ final class Slowdown {
             Map<String, Double> micros,
             int repeatable) {
 
-        /** Whether the automatic choice is the best configuration, so that what remains is noise. */
+        /** Returns true if the automatic choice is the best configuration, so that any difference is noise. */
         boolean same() {
             return chosen.equals(best);
         }
@@ -59,12 +62,12 @@ final class Slowdown {
 
     private Slowdown() {}
 
-    /** What a run measures, for people: {@code all_gather over shm, 2 ranks}. */
+    /** Returns a title of a run for people: {@code all_gather over shm, 2 ranks}. */
     static String title(MeasurementRun run) {
         return run.collective().label() + " over " + run.title();
     }
 
-    /** The rows of a run whose last configuration is the automatic choice. */
+    /** Returns the rows of a run whose last configuration is the automatic choice. */
     static List<Row> of(TunedHost host, MeasurementRun run, List<Times> times) {
         CommunicatorShape shape = host.shape(run.transport(), run.ranks(), 1);
         int automatic = run.configurations().size() - 1;
@@ -106,7 +109,10 @@ final class Slowdown {
                 + MeasurementPlan.sent(run.transport(), choice.protocol()).label();
     }
 
-    /** The automatic choice executes what the form of its name does when that is forced: the mean of both has less noise. */
+    /**
+     * Returns the mean of the automatic choice and the forced configuration of the same name. Both execute the same,
+     * and their mean has less noise.
+     */
     private static Times withForced(Times automatic, List<Times> forced, MeasurementRun run, String name) {
         return forced.stream()
                 .filter(some -> name(run, some).equals(name))
@@ -115,7 +121,10 @@ final class Slowdown {
                 .orElse(automatic);
     }
 
-    /** What even the choice of one who measures here before reaches: by even rounds in odd ones, and the other way round. */
+    /**
+     * Returns in how many halves of the rounds, even and odd, the configuration that is best in the other half is good.
+     * Even a choice by earlier measurements on this host would not do better.
+     */
     private static int repeatable(List<Times> forced) {
         int good = 0;
         for (int half = 0; half < 2; half++) {
@@ -139,12 +148,12 @@ final class Slowdown {
         return some.stream().min(Comparator.comparingDouble(Times::median)).orElseThrow();
     }
 
-    /** Rounds are compared one by one: both configurations met the same noise in each. */
+    /** Returns the median of the ratios of two configurations in each round, in which both met the same noise. */
     private static double ratio(Times one, Times other) {
         return byRound(one, other, (a, b) -> a / b).median();
     }
 
-    /** Of each round that both took part in, as times of the first. */
+    /** Combines the times of each round in which both took part; the result has the configuration of the first. */
     private static Times byRound(Times one, Times other, DoubleBinaryOperator combined) {
         List<Double> values = new ArrayList<>();
         for (int round = 0; round < Math.min(one.micros().size(), other.micros().size()); round++) {
@@ -154,7 +163,7 @@ final class Slowdown {
         return new Times(one.configuration(), one.bytes(), values);
     }
 
-    /** The rows as a table; where the automatic choice is the best configuration, what remains is noise. */
+    /** Returns the rows as a table. If the automatic choice is the best configuration, the difference is noise. */
     static String toText(List<Row> rows) {
         TextTable table = new TextTable("SIZE", "AUTOMATIC", "US", "BEST", "US", "SLOWER BY");
         for (Row row : rows) {
@@ -169,7 +178,10 @@ final class Slowdown {
         return table.toString();
     }
 
-    /** What each configuration took, in microseconds; one that was dropped as too slow took the time of its last round. */
+    /**
+     * Returns the time of each configuration as a table, in microseconds. The time of one that was dropped as too slow
+     * comes from the rounds before that.
+     */
     static String formsToText(List<Row> rows) {
         TreeSet<String> names = new TreeSet<>();
         rows.forEach(row -> names.addAll(row.micros().keySet()));
@@ -184,7 +196,7 @@ final class Slowdown {
         return table.toString();
     }
 
-    /** The share of good cells, and the worst of the others; a cell is one size of one run. */
+    /** Returns lines with the share of good cells, and the worst of the others; a cell is one size of one run. */
     static String summary(List<Row> cells) {
         long good = cells.stream().filter(Row::isGood).count();
         StringBuilder text = new StringBuilder(String.format(

@@ -4,20 +4,23 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The times of one configuration at one size, a number for each round it took part in.
+ * The times of one configuration at one size, a number for each round in which it took part.
  *
- * @param configuration its index among the run's
+ * @param configuration index of the configuration in the run
  * @param bytes the size
- * @param micros in the order of the rounds
+ * @param micros times in microseconds, in the order of the rounds
  */
 record Times(int configuration, long bytes, List<Double> micros) {
 
-    /** The median of all rounds. */
+    /** Returns the median of all rounds. */
     double median() {
         return median(micros);
     }
 
-    /** Of every other round, from the first (0) or the second (1); from the only one, if there is no second. */
+    /**
+     * Returns the times of every other round, from the first (0) or the second (1) on. If there is only one round,
+     * returns its time.
+     */
     Times ofHalf(int first) {
         List<Double> some = new ArrayList<>();
         for (int round = Math.min(first, micros.size() - 1); round < micros.size(); round += 2) {
@@ -26,7 +29,7 @@ record Times(int configuration, long bytes, List<Double> micros) {
         return new Times(configuration, bytes, some);
     }
 
-    /** How far the rounds lie apart: the median distance from the median, as a share of it. */
+    /** Returns the spread of the rounds: the median distance from the median, as a share of the median. */
     double spread() {
         double middle = median();
         return median(micros.stream().map(value -> Math.abs(value - middle)).toList()) / middle;

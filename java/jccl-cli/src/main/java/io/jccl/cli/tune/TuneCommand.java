@@ -38,16 +38,17 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code jccl tune}. */
+/** The subcommand {@code jccl tune}. */
 @Command(
         name = "tune",
         description = {
             "Measures the constants of the cost model on this host and writes them as a file for JCCL_TUNING_PROFILE.",
             "",
-            "Ranks of this host time all_reduce with every algorithm and protocol over each transport, in rounds. What "
-                    + "cannot be measured, or contradicts itself, stays as it was, with a note on standard error. With "
-                    + "--verify it measures instead, for each collective and size, how much slower the automatic choice is "
-                    + "than the best algorithm and protocol, and in how many cases it is more than 10 %% slower.",
+            "Ranks of this host time all_reduce with every algorithm and protocol over each transport, in rounds. "
+                    + "Constants that cannot be measured, or whose measurements contradict each other, stay as they "
+                    + "were, with a note on standard error. With --verify the command instead measures, for each "
+                    + "collective and size, how much slower the automatic choice is than the best algorithm and "
+                    + "protocol, and in how many cases it is more than 10 %% slower.",
             ""
         },
         footer = {
@@ -69,17 +70,17 @@ public final class TuneCommand implements Callable<Integer> {
     @Option(
             names = {"-o", "--output"},
             paramLabel = "FILE",
-            description = "where the profile goes (default: standard output)")
+            description = "file for the profile (default: standard output)")
     private Path output;
 
-    @Option(names = "--verify", description = "measure how good the choices of the profile in use are; writes none")
+    @Option(names = "--verify", description = "measure how good the choices of the profile in use are; write none")
     private boolean verify;
 
     @Option(
             names = "--transport",
             paramLabel = "NAME",
             split = ",",
-            description = "only these: p2p (threads), shm, socket (default: all; with --verify shm and socket)")
+            description = "measure only these: p2p (threads), shm, socket (default: all; with --verify shm and socket)")
     private List<String> transports;
 
     @Option(
@@ -87,10 +88,10 @@ public final class TuneCommand implements Callable<Integer> {
             paramLabel = "NAME",
             split = ",",
             defaultValue = "all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,send_recv",
-            description = "what --verify measures (default: ${DEFAULT-VALUE})")
+            description = "collectives that --verify measures (default: ${DEFAULT-VALUE})")
     private List<String> collectives;
 
-    @Option(names = "--forms", description = "--verify also prints the time of every algorithm and protocol")
+    @Option(names = "--forms", description = "with --verify: print also the time of every algorithm and protocol")
     private boolean forms;
 
     @Option(
@@ -109,7 +110,7 @@ public final class TuneCommand implements Callable<Integer> {
 
     @Option(
             names = {"-q", "--quiet"},
-            description = "does not say how far it is")
+            description = "do not report the progress")
     private boolean quiet;
 
     @Option(names = "--each", paramLabel = "SECONDS", defaultValue = "0.004", hidden = true)
@@ -118,7 +119,7 @@ public final class TuneCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         ownJob.require(
-                spec, "this host's measurements are its own: start it on each host alone, or add " + OwnJob.NAME);
+                spec, "a profile belongs to one host: start the command once on each host, or add " + OwnJob.NAME);
         MeasurementPlan plan;
         List<Collective> verified;
         try {
@@ -176,7 +177,7 @@ public final class TuneCommand implements Callable<Integer> {
             for (TransportKind one : wanted) {
                 if (!HostCosts.MEASURED.contains(one)) {
                     throw new IllegalArgumentException("transport=" + one.label()
-                            + ": it is predicted as sockets are, none is timed; name p2p, shm or socket");
+                            + ": its costs are predicted like those of sockets, not measured; name p2p, shm or socket");
                 }
             }
             return wanted;
@@ -234,7 +235,7 @@ public final class TuneCommand implements Callable<Integer> {
         return ExitCode.SUCCESS;
     }
 
-    /** Before anything is measured: warns where other work would show in the times. */
+    /** Warns, before a measurement begins, if other processes would influence it. Returns the progress report. */
     private RunProgress begin() {
         HostLoad.warning().ifPresent(busy -> note("warning: " + busy));
         return new RunProgress(System.err, !quiet && !onTerminal(), System::nanoTime);

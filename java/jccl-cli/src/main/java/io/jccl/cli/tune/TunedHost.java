@@ -18,9 +18,9 @@ import java.util.Optional;
 /**
  * The host that is tuned, and the choices of the cost model for groups of ranks on it.
  *
- * @param cores processors that this process may use
- * @param settings that hold here
- * @param costs the profile in use here
+ * @param cores number of processors that this process may use
+ * @param settings settings of this process
+ * @param costs the profile in use
  */
 record TunedHost(int cores, Settings settings, HostCosts costs) {
 
@@ -28,7 +28,7 @@ record TunedHost(int cores, Settings settings, HostCosts costs) {
         return new TunedHost(ThisHost.cores(), settings, HostCosts.of(settings));
     }
 
-    /** What the model knows of the ranks of a run. */
+    /** Returns the shape of a run's communicator, for the cost model. */
     CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
         PlanningOptions all = PlanningOptions.of(settings, costs);
         PlanningOptions options = new PlanningOptions(
@@ -37,18 +37,18 @@ record TunedHost(int cores, Settings settings, HostCosts costs) {
                 .over(transport);
     }
 
-    /** How an operation is executed in a configuration. */
+    /** Returns how an operation is executed in a configuration. */
     Choice choice(CommunicatorShape shape, Configuration configuration, Collective collective, long bytes) {
         return ChoiceTable.build(new CostModel(costs, shape), configuration.overrides())
                 .choice(collective, bytes);
     }
 
-    /** How many ranks have a core each: 2, and 4 where there are so many. */
+    /** Returns the numbers of ranks with a core each: 2, and 4 if there are at least 4 cores. */
     List<Integer> dedicatedCoreRanks() {
         return cores >= 4 ? List.of(2, 4) : List.of(2);
     }
 
-    /** Twice as many ranks as cores. */
+    /** Returns twice the number of cores, but at least 4. */
     int oversubscribedRanks() {
         return 2 * Math.max(2, cores);
     }

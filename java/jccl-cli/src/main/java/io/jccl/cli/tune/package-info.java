@@ -1,2 +1,2 @@
-/** {@code jccl tune}: measures the constants of the cost model, and how good the choices are that it makes. */
+/** {@code jccl tune}: measures the constants of the cost model, and how good its choices are. */
 package io.jccl.cli.tune;
