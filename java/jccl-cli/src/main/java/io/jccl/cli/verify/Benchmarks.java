@@ -7,14 +7,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Measures collectives by {@code jccl perf}, by algorithm, protocol and size. */
+/** Measures collectives by {@code jccl perf}, for several algorithms, protocols and sizes. */
 final class Benchmarks {
 
     /**
      * One run.
      *
-     * @param processes whether each rank is a process, and not a thread of one
-     * @param large one size that fills the links, and is not checked: that would take longer than all else
+     * @param processes true if each rank is a process, false if ranks are threads of one process
+     * @param large true for one size that fills the links; its results are not checked, because that would take longer
+     *     than everything else
      */
     record Run(String collective, int ranks, boolean processes, String algorithm, String protocol, boolean large) {
 
@@ -32,7 +33,10 @@ final class Benchmarks {
         }
     }
 
-    /** That {@code jccl perf --check} compares of each size and placement: one, and one repeated. */
+    /**
+     * Number of operations whose results {@code jccl perf --check} compares for each size and placement: one by its
+     * expected result, and two with each other.
+     */
     private static final int OPERATIONS = 3;
 
     private final Steps steps;
@@ -41,8 +45,8 @@ final class Benchmarks {
     private final double copyLimit;
 
     /**
-     * @param quick small sizes, for emulated GPUs
-     * @param copyLimit in GB/s; 0 if it was not measured
+     * @param quick true for small sizes, for emulated GPUs
+     * @param copyLimit copy limit in GB/s; 0 if it was not measured
      */
     Benchmarks(Steps steps, boolean quick, int gpus, double copyLimit) {
         this.steps = steps;
@@ -51,7 +55,7 @@ final class Benchmarks {
         this.copyLimit = copyLimit;
     }
 
-    /** The runs, those first that must not fall to the end of the time. */
+    /** Returns the runs, the most important first, because time may be over before the last. */
     List<Run> runs() {
         int ranks = Math.max(2, gpus);
         List<Run> runs = new ArrayList<>();
@@ -75,7 +79,7 @@ final class Benchmarks {
                 runs.add(new Run("all_reduce", ranks, algorithm, protocol, false));
             }
         }
-        // Ranks of one process work in place, which is SIMPLE's.
+        // Ranks of one process use each other's buffers in place, which only SIMPLE can do.
         runs.add(new Run("all_reduce", ranks, "direct", "simple", false));
         runs.add(new Run("all_reduce", ranks, "ring", "simple", true));
         for (String collective : List.of("all_gather", "reduce_scatter", "broadcast", "reduce")) {
@@ -94,7 +98,7 @@ final class Benchmarks {
         return runs;
     }
 
-    /** Runs one; returns why it failed, or nothing. */
+    /** Executes a run; returns why it failed, or an empty text. */
     String run(Run run, List<Report.Measurement> measurements) throws IOException, InterruptedException {
         List<String> arguments = ChildProcess.devicePerf(
                 run.collective,

@@ -14,16 +14,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Runs a program to its end or its time limit; what a GPU does to one process stays in that process. */
+/** Runs a program to its end or its time limit, in a process of its own because a GPU may break the process. */
 final class ChildProcess {
 
     private static final String LIBRARY = "jccl.cuda.path";
     private static final String MAIN_CLASS = "io.jccl.cli.Main";
 
     /**
-     * How a program ended.
+     * The end of a program.
      *
-     * @param status 0 for well; -1 if its time was over
+     * @param status exit status; -1 if its time was over
      * @param output standard output and error
      */
     record Result(int status, String output) {
@@ -31,12 +31,12 @@ final class ChildProcess {
             return status < 0;
         }
 
-        /** The last line, for a reason. */
+        /** Returns the last line, which is the reason of a failure. */
         String lastLine() {
             return output.lines().filter(line -> !line.isBlank()).reduce("", (first, second) -> second.trim());
         }
 
-        /** The lines of JSON of a command of {@code jccl}. */
+        /** Returns the lines of JSON that a command of {@code jccl} has printed. */
         List<JsonNode> rows() {
             List<JsonNode> rows = new ArrayList<>();
             ObjectMapper mapper = new ObjectMapper();
@@ -44,7 +44,7 @@ final class ChildProcess {
                 if (line.startsWith("{")) {
                     try {
                         rows.add(mapper.readTree(line));
-                    } catch (IOException e) { // the process was ended in the middle of it
+                    } catch (IOException e) { // the process was ended in the middle of the line
                         break;
                     }
                 }
@@ -55,7 +55,7 @@ final class ChildProcess {
 
     private ChildProcess() {}
 
-    /** The command line of a JVM with this one's libraries, on a class path. */
+    /** Returns the command line of a JVM with a class path and the libraries of this JVM. */
     static List<String> java(String classPath, Map<String, String> properties) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -72,17 +72,17 @@ final class ChildProcess {
         return command;
     }
 
-    /** The command line of the {@code jccl} command. */
+    /** Returns the command line of the {@code jccl} command. */
     static List<String> jccl(List<String> arguments) {
         return jccl(Map.of(), arguments);
     }
 
-    /** The same where nothing is measured: it starts faster. */
+    /** Returns the command line for steps in which nothing is measured: the JVM starts faster. */
     static List<String> unmeasured(List<String> arguments) {
         return startingFast(jccl(arguments));
     }
 
-    /** The same with another library of the GPU backend. */
+    /** Returns the command line for such steps with another library of the GPU backend. */
     static List<String> unmeasured(Path library, List<String> arguments) {
         return startingFast(jccl(Map.of(LIBRARY, library.toString()), arguments));
     }
@@ -92,7 +92,7 @@ final class ChildProcess {
         return command;
     }
 
-    /** The arguments of {@code jccl perf} over memory of devices. */
+    /** Returns the arguments of {@code jccl perf} for device memory. */
     static List<String> devicePerf(String collective, int ranks, String... further) {
         List<String> arguments = new ArrayList<>(List.of("perf", collective, "-n", "" + ranks, "--memory", "device"));
         arguments.addAll(List.of(further));
@@ -106,7 +106,7 @@ final class ChildProcess {
         return command;
     }
 
-    /** Runs it; its output goes to the log as well. */
+    /** Runs a command; its output also goes to the log. */
     static Result run(List<String> command, Map<String, String> environment, Duration limit, Path log)
             throws IOException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -124,7 +124,7 @@ final class ChildProcess {
 
     private static String end(Process process, Path log) throws IOException, InterruptedException {
         process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // one that the driver holds is left behind
+        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // a process that the driver holds remains
         return Files.readString(log);
     }
 }

@@ -7,7 +7,9 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** Measures how fast a driver copies inside each device and to its neighbour; prints a line of JSON for each pair. */
+/**
+ * Measures the bandwidth of a driver's copies in each device and to its neighbour; prints a line of JSON for each pair.
+ */
 @Command(name = CopyCommand.NAME, hidden = true, description = "the copy limit of gpu-verify")
 public final class CopyCommand implements Callable<Integer> {
 

@@ -34,19 +34,22 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** What the script {@code gpu-verify} of a bundle runs. */
+/** The hidden subcommand that the script {@code gpu-verify} of a bundle runs. */
 @Command(
         name = "gpu-verify",
         hidden = true,
         description = {
-            "Verifies this build on a host with a GPU: tests, kernels that go wrong on purpose and must be noticed,",
-            "benchmarks with their results checked. Writes report.json, report.txt and the output of each step."
+            "Verifies this build on a host with a GPU: runs tests, kernels with deliberate errors to be noticed,",
+            "and benchmarks with checked results. Writes report.json, report.txt and the output of each step."
         },
         footer = "Exit status: 0 nothing failed, 1 something did, 2 usage.",
         sortOptions = false)
 public final class GpuVerifyCommand implements Callable<Integer> {
 
-    /** For tests whose ranks share a GPU, and which may use the GPU before JCCL does: a queue for each of their streams. */
+    /**
+     * Environment of tests whose ranks share a GPU: a hardware queue for each of their streams. JCCL would set it, but
+     * not if a test uses the GPU first.
+     */
     private static final Map<String, String> QUEUES = Map.of("CUDA_DEVICE_MAX_CONNECTIONS", "32");
 
     private static final Duration SHORT = Duration.ofSeconds(40);
@@ -60,7 +63,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
             names = "--bundle",
             required = true,
             paramLabel = "FOLDER",
-            description = "where scripts/gpu-bundle has put it")
+            description = "the folder that scripts/gpu-bundle has made")
     private Path bundle;
 
     @Option(
@@ -70,7 +73,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
             description = "where the report goes (default: ${DEFAULT-VALUE})")
     private Path folder;
 
-    @Option(names = "--gpus", paramLabel = "N", description = "how many GPUs to use (default: all that can be seen)")
+    @Option(names = "--gpus", paramLabel = "N", description = "number of GPUs to use (default: all visible ones)")
     private Integer gpus;
 
     @Option(
@@ -78,12 +81,12 @@ public final class GpuVerifyCommand implements Callable<Integer> {
             paramLabel = "SECONDS",
             defaultValue = "570",
             description = {
-                "when it ends: what runs then is ended, what did not begin is reported as not run",
+                "time limit: a step that runs then is ended, and those that have not begun are reported as not run",
                 "(default: ${DEFAULT-VALUE})"
             })
     private int budget;
 
-    @Option(names = "--require-gpu", description = "fail where there is no GPU")
+    @Option(names = "--require-gpu", description = "fail if there is no GPU")
     private boolean requireGpu;
 
     @Option(names = "--quick", description = "few small sizes, as for emulated GPUs")
@@ -135,7 +138,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    /** The environment in which the first ones of the devices that this process sees are all. */
+    /** Returns the environment in which a process sees only the first {@code used} of this process's devices. */
     private static Map<String, String> visible(int seen, int used) {
         String name = "CUDA_VISIBLE_DEVICES";
         String all = System.getenv()
@@ -221,7 +224,10 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         });
     }
 
-    /** On one GPU of its copies inside; on several, of the slowest copy to a neighbour. */
+    /**
+     * Measures the copy limit in GB/s: on one GPU that of copies inside it, on several that of the slowest copy to a
+     * neighbour. Returns 0 if nothing was measured.
+     */
     private double copyLimit(int used) throws IOException, InterruptedException {
         List<String> command =
                 ChildProcess.unmeasured(List.of(CopyCommand.NAME, "" + used, quick ? "65536" : "268435456"));
@@ -324,7 +330,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         }
     }
 
-    /** Kernels under compute-sanitizer, slow as they are there. */
+    /** Runs kernels under compute-sanitizer, which makes them slow. */
     private void sanitizer() throws IOException, InterruptedException {
         Optional<Path> program = NcclTests.find("compute-sanitizer", System.getenv());
         if (program.isEmpty()) {
@@ -334,8 +340,8 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         for (String tool : List.of("memcheck", "racecheck")) {
             for (String protocol : List.of("simple", "ll", "ll128")) {
                 String name = tool + "-" + protocol;
-                // An exit status that jccl does not use. The library itself checks what calls return, such as "not
-                // ready".
+                // 99 is an exit status that jccl does not use. API errors are not reported, because the library itself
+                // checks what calls return, such as "not ready".
                 List<String> command = new ArrayList<>(List.of(
                         program.get().toString(),
                         "--tool",

@@ -9,8 +9,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Runs kernels that go wrong on purpose, and requires that what verifies the real ones notices each. A library of its own
- * has them; how many threads a block has says what goes wrong: see {@code cuda/test/mutated/mutations.h}.
+ * Runs kernels with deliberate errors, and requires that the checks of the real kernels notice each error. A library of
+ * its own contains these kernels. The number of threads of a block selects the error: see
+ * {@code cuda/test/mutated/mutations.h}.
  */
 final class Mutations {
 
@@ -20,10 +21,10 @@ final class Mutations {
     private static final String LOSES_ELEMENTS_OF_MAX = "160";
     private static final String DROPS_FLAGS_OF_MAX = "224";
 
-    /** Runs a program to its end, or until there is no more time for it. */
+    /** Runs a program to its end, or until its time is over. */
     @FunctionalInterface
     interface Runner {
-        /** The program's output is kept under the name. */
+        /** Runs the program; its output is kept under {@code name}. */
         ChildProcess.Result run(String name, List<String> command, Map<String, String> environment)
                 throws IOException, InterruptedException;
     }
@@ -36,7 +37,7 @@ final class Mutations {
         this.runner = runner;
     }
 
-    /** Runs all of them. What was not run to its end has noticed nothing. */
+    /** Runs all kernels. A run that did not end has noticed nothing. */
     List<Report.Mutation> run() throws IOException, InterruptedException {
         List<Report.Mutation> all = new ArrayList<>();
         ChildProcess.Result tested = run("self-test", LOSES_ELEMENTS, "simple");

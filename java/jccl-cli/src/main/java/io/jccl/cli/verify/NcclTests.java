@@ -11,12 +11,12 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * The programs of nccl-tests, which measure NCCL, where they are on the path. They are run as their README says: a process
- * with one rank for each GPU.
+ * The programs of nccl-tests, which measure NCCL, if they are on the path. They run as their README says: one process
+ * with a rank for each GPU.
  */
 final class NcclTests {
 
-    /** By the names that jccl perf has for the same. */
+    /** The programs, by the names that jccl perf has for the same collectives. */
     static final Map<String, String> PROGRAMS = new TreeMap<>(Map.of(
             "all_reduce", "all_reduce_perf",
             "all_gather", "all_gather_perf",
@@ -30,7 +30,7 @@ final class NcclTests {
 
     private NcclTests() {}
 
-    /** A program on the path of an environment. */
+    /** Returns a program on the path of an environment; empty if it is not there. */
     static Optional<Path> find(String program, Map<String, String> environment) {
         return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
                 .filter(folder -> !folder.isEmpty())
@@ -39,14 +39,14 @@ final class NcclTests {
                 .findFirst();
     }
 
-    /** The command line for so many GPUs, with the sizes of {@link Benchmarks}. */
+    /** Returns the command line for {@code gpus} GPUs, with the sizes of {@link Benchmarks}. */
     static List<String> command(Path program, int gpus) {
         return List.of(program.toString(), "-b", "8", "-e", "128M", "-f", "16", "-g", "" + gpus);
     }
 
     /**
      * Reads the table that such a program prints: size, count, type, redop, root; then time, algbw, busbw and wrong
-     * elements, first out of place and then in place. Other lines are left out.
+     * elements, first out of place and then in place. Ignores other lines.
      */
     static List<Report.Measurement> read(String collective, int ranks, String output) {
         List<Report.Measurement> rows = new ArrayList<>();

@@ -13,18 +13,18 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What was found, by {@code docs/schema/gpu-verify.schema.json}.
+ * The results of {@code gpu-verify}, in the form of {@code docs/schema/gpu-verify.schema.json}.
  *
- * @param version of JCCL
- * @param build of its native library
+ * @param version version of JCCL
+ * @param build build id of its native library
  * @param java the JVM's version
  * @param date when it began, in UTC
- * @param machine where
- * @param steps what was run, or not and why
- * @param mutations what went wrong on purpose, and whether it was noticed
- * @param tests those tagged {@code gpu}
- * @param copies the limits that bandwidth is compared with
- * @param measurements of operations
+ * @param machine the host
+ * @param steps the steps that ran, and why others did not
+ * @param mutations the deliberate errors, and whether they were noticed
+ * @param tests numbers of the tests tagged {@code gpu}
+ * @param copies the limits with which bandwidths are compared
+ * @param measurements measurements of operations
  * @param nccl measurements of nccl-tests on the same GPUs
  */
 record Report(
@@ -45,9 +45,9 @@ record Report(
             .enable(SerializationFeature.INDENT_OUTPUT);
 
     /**
-     * @param driver as ranks use it; why not, where there is no GPU
-     * @param gpus the models, one a device that this process can see
-     * @param used how many of them
+     * @param driver the driver as ranks use it; if there is no GPU, the reason for that
+     * @param gpus the model of each device that this process can see
+     * @param used number of devices in use
      */
     record Machine(
             String host, String kernel, String processor, int cores, String driver, List<String> gpus, int used) {}
@@ -64,31 +64,30 @@ record Report(
         }
     }
 
-    /**
-     * @param reason why it failed or was not run, else what there is to say
-     */
+    /** @param reason why it failed or was not run; empty if it ended well */
     record Step(String name, Outcome outcome, double seconds, String reason) {}
 
     /**
-     * @param name what went wrong on purpose; of the control, that nothing did
-     * @param expected what had to notice it
-     * @param noticed whether it did; of the control, whether it stayed silent
+     * @param name the deliberate error; of the control, that there is none
+     * @param expected what had to notice the error
+     * @param noticed true if it was noticed; of the control, if nothing was noticed
      */
     record Mutation(String name, String protocol, String expected, boolean noticed, String detail) {}
 
     /** Numbers of tests. */
     record Tests(int successful, int failed, int skipped) {}
 
-    /** From a device to a device, the same or another. */
+    /** Bandwidth of copies from one device to another or to itself. */
     record Copy(int from, int to, long bytes, double gbps) {}
 
     /**
      * One size, out of place.
      *
-     * @param processes in which the ranks are
-     * @param shareOfCopy busbw times the ranks of a GPU by the copy limit; null where that was not measured, or for one rank
-     * @param wrong elements in place and out of place; null if nothing was checked
-     * @param checked operations whose every element was compared
+     * @param processes number of processes that contain the ranks
+     * @param shareOfCopy bus bandwidth times the ranks of a GPU, divided by the copy limit; null if that was not
+     *     measured, or for one rank
+     * @param wrong number of wrong elements in place and out of place; null if nothing was checked
+     * @param checked number of operations whose every element was compared
      */
     record Measurement(
             String collective,
@@ -124,7 +123,7 @@ record Report(
         return new Report(version, build, java, date, machine, steps, mutations, counted, copies, measurements, nccl);
     }
 
-    /** {@code ok}, {@code failed}, or {@code no_gpu}, where what needs none passed. */
+    /** Returns {@code ok}, {@code failed}, or {@code no_gpu} if there is no GPU and all steps that need none passed. */
     @JsonProperty
     String result() {
         if (hasFailed()) {
@@ -133,7 +132,7 @@ record Report(
         return machine.gpus().isEmpty() ? "no_gpu" : "ok";
     }
 
-    /** Operations whose every element was compared. */
+    /** Returns the number of operations whose every element was compared. */
     @JsonProperty
     long operationsChecked() {
         return measurements.stream().mapToLong(Measurement::checked).sum();

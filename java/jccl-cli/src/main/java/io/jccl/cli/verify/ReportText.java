@@ -5,7 +5,7 @@ import io.jccl.cli.perf.GpuNames;
 import java.util.List;
 import java.util.Locale;
 
-/** A report for people. */
+/** Formats a report for people. */
 final class ReportText {
 
     private ReportText() {}

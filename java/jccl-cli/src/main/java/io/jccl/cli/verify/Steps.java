@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Runs steps in their order until the time is over, and keeps how each ended. */
+/** Runs steps in order until the time is over, and records how each ended. */
 final class Steps {
 
     private final Path folder;
@@ -20,9 +20,9 @@ final class Steps {
     private boolean cutShort;
 
     /**
-     * @param folder for the output of what steps run
+     * @param folder folder for the output of programs
      * @param done receives each step
-     * @param environment further variables of all programs
+     * @param environment additional variables of all programs
      */
     Steps(Path folder, List<Report.Step> done, PrintStream out, Duration budget, Map<String, String> environment) {
         this.folder = folder;
@@ -33,19 +33,22 @@ final class Steps {
         this.stepEnd = end;
     }
 
-    /** What a step does; returns why it failed, or nothing. */
+    /** The actions of a step. */
     @FunctionalInterface
     interface Body {
-        /** Runs the step; the result is empty if nothing is wrong. */
+        /** Runs the step; returns why it failed, or an empty text. */
         String run() throws IOException, InterruptedException;
     }
 
-    /** Runs a step without which nothing is verified: it fails where there is no time for it. */
+    /** Runs an essential step: it fails if there is no time for it. */
     void require(String name, Duration limit, Body body) throws IOException, InterruptedException {
         run(name, limit, Report.Outcome.FAILED, body);
     }
 
-    /** Runs a step if at least a quarter of its limit is left. What is cut short by the end of all has not failed. */
+    /**
+     * Runs a step if at least a quarter of its limit is left. A step that the end of the budget cuts short counts as
+     * not run.
+     */
     void step(String name, Duration limit, Body body) throws IOException, InterruptedException {
         run(name, limit, Report.Outcome.NOT_RUN, body);
     }
@@ -75,7 +78,7 @@ final class Steps {
         }
     }
 
-    /** Says that a step is not run. */
+    /** Records that a step is not run. */
     void notRun(String name, String reason) {
         add(new Report.Step(name, Report.Outcome.NOT_RUN, 0, reason));
     }
@@ -90,7 +93,7 @@ final class Steps {
                 step.reason().isEmpty() ? "" : ": " + step.reason());
     }
 
-    /** Runs a program until the step's time is over; its output is kept under the name. */
+    /** Runs a program until the step's time is over; its output is kept under {@code name}. */
     ChildProcess.Result child(String name, List<String> command, Map<String, String> further)
             throws IOException, InterruptedException {
         Map<String, String> all = new HashMap<>(environment);
@@ -101,13 +104,13 @@ final class Steps {
         return result;
     }
 
-    /** Runs a program; returns why it failed, or nothing. */
+    /** Runs a program; returns why it failed, or an empty text. */
     String requireWell(String name, List<String> command) throws IOException, InterruptedException {
         ChildProcess.Result result = child(name, command, Map.of());
         return failure(name, result);
     }
 
-    /** Why a program failed, or nothing. */
+    /** Returns why a program failed, or an empty text. */
     static String failure(String name, ChildProcess.Result result) {
         if (result.status() == 0) {
             return "";

@@ -1,2 +1,4 @@
-/** What {@code gpu-verify} of a bundle runs: tests, kernels that go wrong on purpose, benchmarks, and the report. */
+/**
+ * The subcommand of {@code gpu-verify}: runs tests, kernels with deliberate errors and benchmarks, and writes a report.
+ */
 package io.jccl.cli.verify;
