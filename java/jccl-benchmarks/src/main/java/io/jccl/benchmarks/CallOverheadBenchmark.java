@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Calls of a communicator of one rank, where nobody is waited for: all that is left is Java, JNI and the engine's
- * bookkeeping. {@link NativeCallBenchmark} has the same call without our Java.
+ * Calls on a communicator of one rank, which waits for nobody. They measure Java, JNI and the engine's bookkeeping.
+ * {@link NativeCallBenchmark} makes the same call without JCCL's Java code.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -62,7 +62,7 @@ public class CallOverheadBenchmark {
         hostMemory.close();
     }
 
-    /** The whole call: issue, await. */
+    /** Issues an operation and awaits it. */
     @Benchmark
     public void allReduce8Bytes() {
         communicator.allReduce(send, recv, ReduceOp.SUM).await();
@@ -78,13 +78,13 @@ public class CallOverheadBenchmark {
         communicator.allReduce(hostSend, hostRecv, ReduceOp.SUM).await();
     }
 
-    /** With a description of the buffer made for each call, as in the README's example. */
+    /** Creates the {@code DataBuffer} for each call, as in the README's example. */
     @Benchmark
     public void allReduce8BytesOfNewDataBuffer() {
         communicator.allReduce(DataBuffer.of(floats), ReduceOp.SUM).await();
     }
 
-    /** Two operations issued and awaited together. */
+    /** Issues two operations together and awaits both. */
     @Benchmark
     public void groupOfTwoAllReduces() {
         communicator

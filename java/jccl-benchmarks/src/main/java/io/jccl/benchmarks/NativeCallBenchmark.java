@@ -21,7 +21,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** The lower bound of {@link CallOverheadBenchmark}: the engine called straight through JNI, one rank. */
+/** Lower bound of {@link CallOverheadBenchmark}: calls the engine directly through JNI, with one rank. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @State(Scope.Thread)
@@ -67,7 +67,7 @@ public class NativeCallBenchmark {
         engine.destroy();
     }
 
-    /** As good as empty: it reads one address. */
+    /** Makes a native call that does almost nothing: it reads one address. */
     @Benchmark
     public long emptyNativeCall() {
         return NativeMemory.directAddress(memory);

@@ -2,7 +2,9 @@ package io.jccl.benchmarks;
 
 import io.jccl.Communicator;
 
-/** A rank of {@code scripts/benchmark-start}: initialises a communicator and closes it; with an argument it does nothing. */
+/**
+ * A rank of {@code scripts/benchmark-start}: initialises and closes a communicator, or with an argument does nothing.
+ */
 public final class StartRank {
 
     private StartRank() {}

@@ -22,8 +22,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * All-reduce of two ranks that are threads of this JVM. The second rank mirrors every call of the first and stops when the
- * reduced value says so, so that both always make the same number of calls.
+ * All-reduce of two ranks that are threads of this JVM. The second rank mirrors every call of the first, and stops when
+ * the sum is not zero. So both always make the same number of calls.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

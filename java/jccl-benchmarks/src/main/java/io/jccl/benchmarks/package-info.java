@@ -1,2 +1,4 @@
-/** JMH benchmarks: what a call costs between the application and the engine. {@code scripts/benchmark-overhead} runs them. */
+/**
+ * JMH benchmarks of the cost of a call between application and engine. {@code scripts/benchmark-overhead} runs them.
+ */
 package io.jccl.benchmarks;

@@ -19,13 +19,13 @@ public final class DataParallelTraining {
 
     private static final long SEED = 42;
     private static final int INPUTS = 32;
-    private static final int LOSS = 4; // behind the gradients of the four tensors
+    private static final int LOSS = 4; // index of the loss, after the gradients of the four tensors
     private static final double RATE = 0.05;
     private static final double TOLERANCE = 1e-6;
 
     private DataParallelTraining() {}
 
-    /** See {@code --help}. */
+    /** Runs the example; {@code --help} lists its options. */
     public static void main(String[] arguments) {
         Options options = new Options(DataParallelTraining.class, arguments);
         int hidden = options.number("hidden", 256, 1, 1_000_000, "units of the hidden layer");
@@ -49,7 +49,7 @@ public final class DataParallelTraining {
         }
     }
 
-    /** Trains a network, and returns its parameters. */
+    /** Trains a network and returns its parameters. */
     private static double[][] train(Communicator comm, int hidden, int batch, int steps, boolean report) {
         Network network = new Network(hidden);
         if (comm.rank() == 0) {
@@ -85,7 +85,7 @@ public final class DataParallelTraining {
         return network.parameters;
     }
 
-    /** Trains on rank 0 alone, by a communicator of one rank, and compares. */
+    /** Trains on rank 0 alone, over a communicator of one rank, and compares the parameters. */
     private static void check(Communicator comm, double[][] parameters, int hidden, int batch, int steps) {
         boolean isFirst = comm.rank() == 0;
         comm.split(isFirst ? 0 : -1, 0).ifPresent(alone -> {
@@ -105,14 +105,14 @@ public final class DataParallelTraining {
         });
     }
 
-    /** Prints a line at rank 0. */
+    /** Prints a line on rank 0. */
     private static void print(Communicator comm, String format, Object... values) {
         if (comm.rank() == 0) {
             System.out.printf(Locale.ROOT, format + "%n", values);
         }
     }
 
-    /** A network of one hidden layer, whose loss is half the squared error. */
+    /** A network with one hidden layer, whose loss is half the squared error. */
     private static final class Network {
 
         private final int hidden;
@@ -136,12 +136,12 @@ public final class DataParallelTraining {
             }
         }
 
-        /** How many parameters there are. */
+        /** Returns the number of parameters. */
         long size() {
             return Arrays.stream(parameters).mapToLong(tensor -> tensor.length).sum();
         }
 
-        /** Views of the gradients of each tensor, and of the loss, one behind the other. */
+        /** Returns views of the gradients of each tensor and of the loss, one after the other. */
         DoubleBuffer[] gradients(HostBuffer memory) {
             DoubleBuffer[] views = new DoubleBuffer[LOSS + 1];
             long offset = 0;
@@ -168,7 +168,7 @@ public final class DataParallelTraining {
             }
         }
 
-        /** Makes a sample of a function that the network can learn. Replace this by reading your data. */
+        /** Makes a sample of a function that the network can learn. Replace this with code that reads your data. */
         private static double readSample(long number, double[] inputs) {
             SplittableRandom random = new SplittableRandom(SEED + number);
             for (int i = 0; i < INPUTS; i++) {

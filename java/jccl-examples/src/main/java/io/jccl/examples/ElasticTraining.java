@@ -14,13 +14,13 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Training that goes on when ranks die, and takes in processes in their place. The ranks that are left make a communicator
- * of their own, take over the state of the one that is furthest, divide the batch among themselves and go on. Some steps
- * later they reform the communicator with processes that join, as {@code jccl run --elastic} starts them; these get the
- * state, too. No step is lost, and any rank may die, also rank 0.
+ * Training that continues when ranks die, and takes in processes that replace them. The survivors shrink the
+ * communicator, copy the state of the rank with the most steps, divide the batch among themselves and continue. Some
+ * steps later they reform the communicator with processes that join, which {@code jccl run --elastic} starts, and copy
+ * the state to them. No step is lost, and any rank may die, even rank 0.
  *
- * <p>The loss of each step is the same, bit for bit, however many ranks there are: a step has the same samples whoever
- * computes their gradients, and these are added as integers, so that their order does not matter.
+ * <p>The loss of each step has the same bits for any number of ranks. A step has the same samples, whichever ranks
+ * compute their gradients. These are added as integers, so that their order does not matter.
  *
  * <p>The model is a logistic regression, trained by gradient descent on a new batch in each step.
  */
@@ -29,16 +29,16 @@ public final class ElasticTraining {
     private static final long SEED = 42;
     private static final int FEATURES = 20;
     private static final double RATE = 0.5;
-    private static final double UNIT = 0x1p-36; // of a gradient as an integer
-    private static final int KILLED = 137; // the status of a process that SIGKILL ended
+    private static final double UNIT = 0x1p-36; // unit of the gradients, which are integers
+    private static final int KILLED = 137; // exit status of a process that SIGKILL ended
 
     private final int steps;
     private final int batch;
-    private final int rejoinAfter; // steps; 0: never
-    private final int dyingStep; // negative: none
-    private double[] state; // the weights, and behind them the loss of each step
-    private int step; // how many steps are in the state
-    private int whole; // how many ranks there shall be
+    private final int rejoinAfter; // in steps; 0 means never
+    private final int dyingStep; // negative if this rank does not die
+    private double[] state; // the weights, followed by the loss of each step
+    private int step; // number of steps that the state contains
+    private int whole; // number of ranks that the job is to have
 
     private ElasticTraining(int steps, int batch, int rejoinAfter, int dyingStep, int whole) {
         this.steps = steps;
@@ -49,7 +49,7 @@ public final class ElasticTraining {
         this.state = new double[FEATURES + steps];
     }
 
-    /** See {@code --help}. */
+    /** Runs the example; {@code --help} lists its options. */
     public static void main(String[] arguments) {
         Options options = new Options(ElasticTraining.class, arguments);
         int steps = options.number("steps", 2000, 1, Integer.MAX_VALUE, "steps of training");
@@ -98,12 +98,12 @@ public final class ElasticTraining {
         }
     }
 
-    /** Makes a communicator of the ranks that are left. If more of them die meanwhile, it leaves these out as well. */
+    /** Makes a communicator of the remaining ranks. If more of them die meanwhile, leaves these out as well. */
     private static Communicator without(Communicator comm, PeerFailedException failure) {
         Set<Integer> failed = new TreeSet<>(failure.failedRanks());
         while (true) {
             if (failed.contains(comm.rank())) {
-                throw failure; // this rank did not answer for too long, and the others go on without it
+                throw failure; // this rank did not answer in time, so the others continue without it
             }
             try {
                 return comm.shrink(failed);
@@ -114,7 +114,7 @@ public final class ElasticTraining {
         }
     }
 
-    /** Takes in processes in the place of those that died; if they do not come in time, all go on without them. */
+    /** Takes in processes that replace dead ranks. If they do not come in time, all ranks continue without them. */
     private Communicator replace(Communicator comm) {
         Set<Integer> all = IntStream.range(0, comm.size()).boxed().collect(Collectors.toSet());
         int missing = whole - comm.size();
@@ -138,14 +138,14 @@ public final class ElasticTraining {
     }
 
     /**
-     * Copies the state of the rank that is furthest to all others. When a rank dies, some of the others may have
-     * the result of the last all-reduce and others not; processes that joined have nothing.
+     * Copies the state of the rank with the most steps to all others. When a rank dies, some of the others may have
+     * received the result of the last all-reduce while others have not. Processes that joined have no state.
      */
     private void takeOver(Communicator comm) {
         whole = (int) comm.allReduce((long) whole, ReduceOp.MAX);
         long furthest = comm.allReduce((long) step, ReduceOp.MAX);
         long root = comm.allReduce((long) (step == furthest ? comm.rank() : comm.size()), ReduceOp.MIN);
-        // Received into memory of its own: if this fails too, the state is still that of the step.
+        // Received into separate memory: if this fails too, the state still belongs to the step.
         double[] received = new double[state.length];
         comm.broadcast(DataBuffer.of(state), DataBuffer.of(received), (int) root)
                 .await();
@@ -157,7 +157,7 @@ public final class ElasticTraining {
     }
 
     private void run(Communicator comm) {
-        long[] gradient = new long[FEATURES + 1]; // behind it the loss
+        long[] gradient = new long[FEATURES + 1]; // followed by the loss
         DataBuffer buffer = DataBuffer.of(gradient);
         boolean awaitsOthers = rejoinAfter > 0 && comm.size() < whole;
         int last = awaitsOthers ? (int) Math.min(steps, (long) step + rejoinAfter) : steps;
@@ -169,7 +169,7 @@ public final class ElasticTraining {
                 addGradient((long) step * batch + i, gradient);
             }
             if (step == dyingStep) {
-                Runtime.getRuntime().halt(KILLED); // as by kill -9: nothing is closed
+                Runtime.getRuntime().halt(KILLED); // like kill -9: nothing is closed
             }
             comm.allReduce(buffer, ReduceOp.SUM).await();
             for (int f = 0; f < FEATURES; f++) {
@@ -183,7 +183,7 @@ public final class ElasticTraining {
         }
     }
 
-    /** Makes a sample and adds its gradient and its loss. Replace this by reading your data. */
+    /** Makes a sample, and adds its gradient and its loss. Replace this with code that reads your data. */
     private void addGradient(long number, long[] gradient) {
         SplittableRandom random = new SplittableRandom(SEED + number);
         double[] features = new double[FEATURES];

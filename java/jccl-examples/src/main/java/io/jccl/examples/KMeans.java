@@ -8,10 +8,12 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * k-means clustering. Each rank holds a part of the points. In an iteration it assigns them to their nearest centres;
- * one all-reduce adds up the points of each cluster over all ranks, and every rank computes the same new centres.
+ * k-means clustering. Each rank holds a part of the points. In each iteration, it assigns them to their nearest
+ * centres. One all-reduce adds up the points of each cluster over all ranks, and every rank computes the same new
+ * centres.
  *
- * <p>The coordinates here are whole numbers, whose sums are exact: the centres do not depend on the number of ranks.
+ * <p>The coordinates in this example are whole numbers, whose sums are exact: the centres do not depend on the number
+ * of ranks.
  */
 public final class KMeans {
 
@@ -29,7 +31,7 @@ public final class KMeans {
         Arrays.fill(assigned, -1);
     }
 
-    /** See {@code --help}. */
+    /** Runs the example; {@code --help} lists its options. */
     public static void main(String[] arguments) {
         Options options = new Options(KMeans.class, arguments);
         int count = options.number("points", 200_000, 1, 100_000_000, "points of all ranks together");
@@ -51,12 +53,15 @@ public final class KMeans {
         }
     }
 
-    /** Where the part of a rank begins, when {@code count} things are divided among {@code size} ranks. */
+    /** Returns where the part of a rank begins if {@code count} items are divided among {@code size} ranks. */
     private static int firstOf(int rank, int size, int count) {
         return (int) ((long) count * rank / size);
     }
 
-    /** Makes the points of some numbers. Replace this by reading a part of your data. */
+    /**
+     * Makes the points with the numbers from {@code first} to {@code end}, exclusive. Replace this with code that reads
+     * a part of your data.
+     */
     private static double[][] points(int first, int end, int dimensions) {
         SplittableRandom random = new SplittableRandom(SEED);
         double[][] blobs = new double[BLOBS][];
@@ -70,7 +75,7 @@ public final class KMeans {
         return points;
     }
 
-    /** The first points of rank 0, at every rank. */
+    /** Returns the first points of rank 0, on every rank. */
     private static double[][] firstCentres(Communicator comm, double[][] points, int clusters) {
         int dimensions = points[0].length;
         double[] all = new double[clusters * dimensions];
@@ -85,7 +90,8 @@ public final class KMeans {
 
     private void run(Communicator comm, int iterations) {
         int dimensions = centres[0].length;
-        // Of each cluster: the sums of its coordinates and the number of its points. At the end the points that moved.
+        // For each cluster, the sums of its coordinates and the number of its points. At the end, the number of points
+        // that changed their cluster.
         double[] sums = new double[centres.length * (dimensions + 1) + 1];
         DataBuffer buffer = DataBuffer.of(sums);
         long begin = System.nanoTime();
@@ -155,7 +161,7 @@ public final class KMeans {
         return nearest;
     }
 
-    /** Moves each centre to the mean of its points; one without points stays. */
+    /** Moves each centre to the mean of its points. A centre without points stays. */
     private void moveCentres(double[] sums) {
         int dimensions = centres[0].length;
         for (int c = 0; c < centres.length; c++) {
@@ -167,7 +173,7 @@ public final class KMeans {
         }
     }
 
-    /** Prints a line at rank 0. */
+    /** Prints a line on rank 0. */
     private static void print(Communicator comm, String format, Object... values) {
         if (comm.rank() == 0) {
             System.out.printf(Locale.ROOT, format + "%n", values);

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Reads the options of an example, such as {@code --steps 100 --check}. The example asks for each option once and calls
- * {@link #check} then, which ends the program with a usage message and status 2 if anything was wrong.
+ * Reads the options of an example, such as {@code --steps 100 --check}. The example asks for each option once. Then it
+ * calls {@link #check}, which ends the program with a usage message and status 2 if anything was wrong.
  */
 final class Options {
 
@@ -19,8 +19,8 @@ final class Options {
     private final StringBuilder usage = new StringBuilder();
 
     /**
-     * @param example whose options these are
-     * @param arguments of its main
+     * @param example class of the example
+     * @param arguments arguments of its main
      */
     Options(Class<?> example, String[] arguments) {
         this.example = example;
@@ -40,12 +40,12 @@ final class Options {
     }
 
     /**
-     * The value of {@code --name NUMBER}.
+     * Returns the value of {@code --name NUMBER}.
      *
-     * @param value what it is where the option is not given
-     * @param min the smallest number that is allowed
-     * @param max the largest
-     * @param meaning for the usage message
+     * @param value default value
+     * @param min smallest number that is allowed
+     * @param max largest number that is allowed
+     * @param meaning description for the usage message
      */
     int number(String name, int value, int min, int max, String meaning) {
         usage.append(String.format("  --%-18s %s (%d)%n", name + " NUMBER", meaning, value));
@@ -59,13 +59,13 @@ final class Options {
                 return number;
             }
         } catch (NumberFormatException e) {
-            // the same mistake as a number that is out of range
+            // the same mistake as a number out of range
         }
         mistakes.add(name + "=" + text + ": expected a number from " + min + " to " + max);
         return value;
     }
 
-    /** Whether {@code --name} is given; it has no value. */
+    /** Returns true if {@code --name} is given; the option has no value. */
     boolean flag(String name, String meaning) {
         usage.append(String.format("  --%-18s %s%n", name, meaning));
         if (!given.containsKey("--" + name)) {
@@ -78,7 +78,7 @@ final class Options {
         return true;
     }
 
-    /** Ends the program if an option is wrong, or is none of those that were asked for. */
+    /** Ends the program if an option is wrong or unknown. */
     void check() {
         if (given.containsKey("--help")) {
             System.out.print(usage());
@@ -90,9 +90,9 @@ final class Options {
         }
     }
 
-    /** Ends the program where the options do not fit the number of ranks. All ranks call this. */
+    /** Ends the program because the options do not fit the number of ranks. All ranks must call this. */
     void fail(Communicator comm, String mistake) {
-        comm.close(); // so that the others do not take this for a failure of the rank
+        comm.close(); // the others must not take this for a failure of the rank
         fail(mistake);
     }
 

@@ -13,10 +13,10 @@ import java.util.SplittableRandom;
 
 /**
  * A parameter sweep. The ranks are split into teams. Each team trains a model with one configuration after the other,
- * and its ranks share the work by all-reduce. The results of all teams are collected at every rank.
+ * and its ranks share the work by all-reduce. The results of all teams are collected on every rank.
  *
- * <p>The model is a logistic regression. Which learning rate and which penalty give the smallest loss on data that was
- * not used in training?
+ * <p>The model is a logistic regression. The sweep finds the learning rate and the penalty with the smallest loss on
+ * data that was not used in training.
  */
 public final class ParameterSweep {
 
@@ -27,7 +27,7 @@ public final class ParameterSweep {
 
     private ParameterSweep() {}
 
-    /** What came out of one configuration. */
+    /** The result of one configuration. */
     private record Result(double rate, double penalty, double loss, int team) {
 
         static final int BYTES = 3 * Double.BYTES + Integer.BYTES;
@@ -44,7 +44,10 @@ public final class ParameterSweep {
     /** Data points and their classes, 0 or 1. */
     private record Data(double[][] features, int[] classes) {
 
-        /** Makes the points of some numbers. Replace this by reading a part of your data. */
+        /**
+         * Makes the points with the numbers from {@code first} to {@code end}, exclusive. Replace this with code that
+         * reads a part of your data.
+         */
         static Data read(int first, int end) {
             Data data = new Data(new double[end - first][FEATURES], new int[end - first]);
             for (int i = 0; i < end - first; i++) {
@@ -60,7 +63,7 @@ public final class ParameterSweep {
         }
     }
 
-    /** See {@code --help}. */
+    /** Runs the example; {@code --help} lists its options. */
     public static void main(String[] arguments) {
         Options options = new Options(ParameterSweep.class, arguments);
         int teams = options.number("teams", 2, 1, 1000, "teams that the ranks are split into");
@@ -71,7 +74,8 @@ public final class ParameterSweep {
             if (teams > comm.size()) {
                 options.fail(comm, "teams=" + teams + ": expected at most the number of ranks, " + comm.size());
             }
-            // Teams of neighbours. Their sizes differ by one where the number of ranks is no multiple of the teams.
+            // Teams consist of neighbours. Their sizes differ by one if the number of ranks is not a multiple of the
+            // teams.
             int color = (int) ((long) comm.rank() * teams / comm.size());
             byte[] results;
             try (Communicator team = comm.split(color, comm.rank()).orElseThrow()) {
@@ -84,7 +88,9 @@ public final class ParameterSweep {
         }
     }
 
-    /** Trains with every configuration of this team. Returns the results at the first rank, nothing at the others. */
+    /**
+     * Trains with every configuration of this team. Returns the results on the first rank, and nothing on the others.
+     */
     private static byte[] trainAll(Communicator team, int color, int teams, int points, int steps) {
         Data training = Data.read(firstOf(team.rank(), team, points), firstOf(team.rank() + 1, team, points));
         Data heldOut =
@@ -105,12 +111,12 @@ public final class ParameterSweep {
         return written;
     }
 
-    /** Where the part of a rank of a team begins. */
+    /** Returns the number of the first point in a rank's part. */
     private static int firstOf(int rank, Communicator team, int points) {
         return (int) ((long) points * rank / team.size());
     }
 
-    /** Gradient descent, with the points divided among the ranks of the team. */
+    /** Trains by gradient descent, with the points divided among the ranks of the team. */
     private static double[] train(Communicator team, Data data, int points, double rate, double penalty, int steps) {
         double[] weights = new double[FEATURES];
         double[] gradient = new double[FEATURES];
@@ -131,7 +137,7 @@ public final class ParameterSweep {
         return weights;
     }
 
-    /** The sum of the losses of some points. */
+    /** Returns the sum of the losses of some points. */
     private static double loss(Data data, double[] weights) {
         double loss = 0;
         for (int i = 0; i < data.classes.length; i++) {

@@ -8,15 +8,15 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Tensor-parallel decoding of a transformer with random weights. Each rank has some heads of each attention, and some
+ * Tensor-parallel decoding of a transformer with random weights. Each rank has some heads of each attention and some
  * units of the hidden layer of each MLP, with their rows or columns of the weights and their part of the key-value
- * cache. Two all-reduces in each layer add up what the ranks have computed. All ranks then choose the same next token.
+ * cache. Two all-reduces in each layer add up the results of all ranks. Then all ranks choose the same next token.
  */
 public final class TensorParallel {
 
     private static final int[] PROMPT = {1, 2, 3, 4, 5};
     private static final double TOLERANCE = 1e-4;
-    private static final double DEVIATION = 0.05; // of the weights
+    private static final double DEVIATION = 0.05; // standard deviation of the weights
 
     private TensorParallel() {}
 
@@ -28,7 +28,7 @@ public final class TensorParallel {
         }
     }
 
-    /** See {@code --help}. */
+    /** Runs the example; {@code --help} lists its options. */
     public static void main(String[] arguments) {
         Options options = new Options(TensorParallel.class, arguments);
         int layers = options.number("layers", 8, 1, 1000, "layers of the transformer");
@@ -58,7 +58,7 @@ public final class TensorParallel {
         }
     }
 
-    /** Decodes with the unsplit model on rank 0, by a communicator of one rank, and compares. */
+    /** Decodes with the unsplit model on rank 0, over a communicator of one rank, and compares. */
     private static void check(Communicator communicator, Shape shape, int[] sequence, float[][] logits) {
         try (Communicator alone = communicator) {
             int[] own = Arrays.copyOf(PROMPT, sequence.length);
@@ -78,14 +78,13 @@ public final class TensorParallel {
     }
 
     /**
-     * Fills the sequence behind the prompt, each time with the most probable token. Returns the logits of each
-     * position.
+     * Fills the sequence after the prompt, each time with the most probable token. Returns the logits of each position.
      */
     private static float[][] decode(Communicator comm, Shape shape, int[] sequence) {
         Model model = new Model(shape, comm);
         float[][] logits = new float[sequence.length - 1][];
         long begin = 0;
-        for (int round = 0; round < 2; round++) { // the first lets the JVM compile the code
+        for (int round = 0; round < 2; round++) { // the first round lets the JVM compile the code
             comm.barrier().await();
             begin = System.nanoTime();
             model.communicationNanos = 0;
@@ -117,7 +116,7 @@ public final class TensorParallel {
         return largest;
     }
 
-    /** Prints a line at rank 0. */
+    /** Prints a line on rank 0. */
     private static void print(Communicator comm, String format, Object... values) {
         if (comm.rank() == 0) {
             System.out.printf(Locale.ROOT, format + "%n", values);
@@ -143,7 +142,7 @@ public final class TensorParallel {
             Arrays.setAll(layers, l -> new Layer(shape, 3 + 6 * l, comm.rank(), comm.size()));
         }
 
-        /** Computes the logits of the token behind this one, with the keys and values of the positions before. */
+        /** Computes the logits of the token after this one, with the keys and values of the earlier positions. */
         float[] logits(int token, int position) {
             float[] state = embedding[token].clone();
             add(state, positions[position]);
@@ -154,7 +153,7 @@ public final class TensorParallel {
             return product(normalized(state), output);
         }
 
-        /** Adds the sum of what all ranks have computed. */
+        /** Adds the sum of all ranks' parts to the state. */
         private void addSum(float[] state, float[] part) {
             long begin = System.nanoTime();
             comm.allReduce(DataBuffer.of(part), ReduceOp.SUM).await();
@@ -193,7 +192,7 @@ public final class TensorParallel {
             values = new float[shape.positions][];
         }
 
-        /** What the heads of this rank add to the state. */
+        /** Returns the change of the state by the heads of this rank. */
         float[] attention(float[] state, int position) {
             float[] queries = product(state, query);
             keys[position] = product(state, key);
@@ -216,7 +215,7 @@ public final class TensorParallel {
             return product(attended, output);
         }
 
-        /** What the hidden units of this rank add to the state. */
+        /** Returns the change of the state by the hidden units of this rank. */
         float[] mlp(float[] state) {
             float[] units = product(state, up);
             for (int i = 0; i < units.length; i++) {
@@ -226,7 +225,10 @@ public final class TensorParallel {
         }
     }
 
-    /** Makes a part of a random matrix, the same whatever the other ranks have. Replace this by reading weights. */
+    /**
+     * Makes a part of a random matrix. Its elements do not depend on how the matrix is divided among ranks. Replace
+     * this with code that reads weights.
+     */
     private static float[][] matrix(int tensor, int firstRow, int endRow, int firstColumn, int endColumn) {
         float[][] matrix = new float[endRow - firstRow][endColumn - firstColumn];
         for (int r = 0; r < matrix.length; r++) {
@@ -241,7 +243,7 @@ public final class TensorParallel {
         return matrix;
     }
 
-    /** A row vector times a matrix, of which this rank may have some columns or some rows only. */
+    /** Returns a row vector times a matrix, of which this rank may have only some columns or some rows. */
     private static float[] product(float[] vector, float[][] matrix) {
         float[] product = new float[matrix[0].length];
         for (int r = 0; r < matrix.length; r++) {
@@ -258,7 +260,7 @@ public final class TensorParallel {
         }
     }
 
-    /** The vector, scaled to a mean square of 1. */
+    /** Returns the vector, scaled to a mean square of 1. */
     private static float[] normalized(float[] vector) {
         float squares = 1e-6f;
         for (float x : vector) {
