@@ -15,25 +15,25 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shared memory through which tensors are reduced and broadcast: the ranks of a host use it in place. Tensors of one
- * type fill it one after the other, small ones together, and a large one in parts.
+ * Reduces and broadcasts tensors through shared memory, a bucket, which the ranks of a host use in place. Tensors of
+ * one type fill the bucket one after the other: small ones together, and a large one in parts.
  *
- * <p>A collective never sees memory of a tensor, so that tensors may be closed whenever it ends. When one fails, a
- * tensor holds its own elements, or in parts of a bucket the results.
+ * <p>A collective never accesses the memory of a tensor, so tensors may be closed however it ends. After a failure, a
+ * tensor contains its own elements, except that parts in earlier buckets may already contain the results.
  */
 final class Buckets implements AutoCloseable {
 
     private final int capacity;
     private @Nullable HostBuffer memory;
 
-    /**
-     * @param bytes of a bucket, a multiple of 8
-     */
+    /** @param bytes size of the bucket, a multiple of 8 */
     Buckets(int bytes) {
         this.capacity = bytes;
     }
 
-    /** All-reduces the elements of tensors in place, and waits. Ranks pass tensors of the same types and sizes. */
+    /**
+     * All-reduces the elements of tensors in place, and waits. All ranks must pass tensors of the same types and sizes.
+     */
     void allReduce(Communicator comm, List<TensorView> tensors, ReduceOp op) {
         tensors.stream()
                 .collect(Collectors.groupingBy(
@@ -42,7 +42,7 @@ final class Buckets implements AutoCloseable {
         tensors.forEach(TensorView::writeBack);
     }
 
-    /** Gives tensors of any type the elements that they have on rank 0, and waits. */
+    /** Copies the elements of rank 0 to tensors of any type on all ranks, and waits. */
     void broadcast(Communicator comm, List<TensorView> tensors) {
         execute(tensors, DataType.INT8, bucket -> comm.broadcast(bucket, 0));
         tensors.forEach(TensorView::writeBack);
@@ -88,7 +88,7 @@ final class Buckets implements AutoCloseable {
         }
     }
 
-    /** Frees the shared memory; a later collective takes new. */
+    /** Frees the shared memory; a later collective allocates it again. */
     @Override
     public void close() {
         if (memory != null) {

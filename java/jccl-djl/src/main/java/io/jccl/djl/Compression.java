@@ -5,9 +5,10 @@ public enum Compression {
     /** Gradients travel as they are. */
     NONE,
     /**
-     * Half of float32's bytes with 11 bits of precision. What rounding takes away from a gradient of a rank is added to
-     * its next one (error feedback), so that it is late and not lost. Elements are divided by the number of ranks
-     * before they travel; what lies beyond 65504 then is cut and follows with later steps.
+     * Gradients travel as float16, which has half of float32's bytes and 11 bits of precision. The rounding error of a
+     * rank's gradient is added to its next gradient (error feedback), so that it is late and not lost. Elements are
+     * divided by the number of ranks before they travel. What an element then exceeds 65504 by is cut off and follows
+     * in later steps.
      */
     FLOAT16
 }

@@ -12,7 +12,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Trains one model on several ranks, each with its part of the data: after every backward pass the ranks average their
+ * Trains one model on several ranks, each with its part of the data. After every backward pass the ranks average their
  * gradients, so that {@code trainer.step()} changes all models alike.
  *
  * <pre>{@code
@@ -24,16 +24,16 @@ import org.jspecify.annotations.Nullable;
  * EasyTrain.fit(trainer, epochs, dataset, null);
  * }</pre>
  *
- * <p>Every rank makes one for its trainer, of the same block, loss and optimizer, and does as many steps. The trainer
- * uses one device. A step ends with a small all-reduce, after which the gradients are known to be averaged on all
- * ranks: so ranks that remain after a failure can all {@linkplain #recover go on} from the same step, whatever the
- * optimizer keeps.
+ * <p>Every rank creates a DataParallel for its trainer. All trainers have the same block, loss and optimizer, and take
+ * the same number of steps. A trainer uses one device. A step ends with a small all-reduce, after which each rank knows
+ * that the gradients are averaged on all ranks. So ranks that remain after a failure can all
+ * {@linkplain #recover continue} from the same step, whatever state the optimizer has.
  *
  * <p>The average of the ranks' gradients is the gradient of the loss over the global batch if the loss is a mean over
- * samples and all ranks have equally many.
+ * samples and all ranks have the same number of samples.
  *
- * <p>Methods are called by the thread that trains. What a communicator throws comes out of {@code EasyTrain.fit}, in
- * particular {@link io.jccl.PeerFailedException}, which names ranks that died.
+ * <p>All methods must be called by the thread that trains. Exceptions of the communicator come out of
+ * {@code EasyTrain.fit}, in particular {@link io.jccl.PeerFailedException}, which names ranks that died.
  */
 public final class DataParallel {
 
@@ -41,9 +41,9 @@ public final class DataParallel {
     private final TensorExchange exchange;
     private final TrainingListener listener = new Listener();
     private Communicator comm;
-    private @Nullable DistributedEvaluatorListener evaluators; // of the last listeners
+    private @Nullable DistributedEvaluatorListener evaluators; // of the last call of listeners
     private @Nullable Trainer trainer; // of the last broadcast
-    private @Nullable ParameterTable parameters; // of its block
+    private @Nullable ParameterTable parameters; // of the trainer's block
     private Position.Phase phase = Position.Phase.IDLE;
     private long steps;
     private int epoch;
@@ -55,36 +55,37 @@ public final class DataParallel {
     }
 
     /**
-     * Trains on the ranks of a communicator.
+     * Returns a DataParallel that trains on the ranks of a communicator.
      *
-     * @param comm stays the caller's, who closes it after training
+     * @param comm remains the caller's, who closes it after training
      */
     public static DataParallel over(Communicator comm) {
         return builder(comm).build();
     }
 
     /**
-     * Trains on the ranks of a communicator, with options. They are the same on all ranks.
+     * Returns a builder of a DataParallel that trains on the ranks of a communicator, with options. Options must be the
+     * same on all ranks.
      *
-     * @param comm stays the caller's, who closes it after training
+     * @param comm remains the caller's, who closes it after training
      */
     public static Builder builder(Communicator comm) {
         return new Builder(comm);
     }
 
     /**
-     * A listener that averages gradients after each batch of {@code EasyTrain}, and counts epochs. Evaluators show the
-     * values of this rank; {@link #listeners} has those of all ranks.
+     * Returns a listener that averages gradients after each batch of {@code EasyTrain}, and counts epochs. Evaluators
+     * show the values of this rank; use {@link #listeners} for those of all ranks.
      */
     public TrainingListener listener() {
         return listener;
     }
 
     /**
-     * {@link #listener()} and others, among them {@code TrainingListener.Defaults}. An {@link
-     * EvaluatorTrainingListener} of DJL's is replaced by one whose values of an epoch are those over all ranks, in
-     * metrics and in {@code trainer.getTrainingResult()}; listeners that stop training by such a value then stop it on
-     * all ranks. Values of single batches are of this rank.
+     * Returns {@link #listener()} and the given listeners, such as {@code TrainingListener.Defaults}. An
+     * {@link EvaluatorTrainingListener} of DJL is replaced by a listener whose values of an epoch are those over all
+     * ranks, in metrics and in {@code trainer.getTrainingResult()}. Listeners that stop training by such a value then
+     * stop it on all ranks. Values of single batches are those of this rank.
      */
     public TrainingListener[] listeners(TrainingListener... others) {
         List<TrainingListener> all = new ArrayList<>(List.of(listener));
@@ -100,12 +101,12 @@ public final class DataParallel {
     }
 
     /**
-     * Gives every rank the parameters of rank 0. All ranks call this after {@code trainer.initialize} and before the
-     * first batch.
+     * Copies the parameters of rank 0 to every rank. All ranks must call this after {@code trainer.initialize} and
+     * before the first batch.
      *
      * @throws IllegalArgumentException on all ranks if parameters differ in number, name, shape, type or in whether
-     *     they have a gradient, or are not initialised; names the first; on this rank if the trainer uses another
-     *     number of devices than one
+     *     they have a gradient, or are not initialised; the message names the first. On this rank if the trainer does
+     *     not use exactly one device.
      */
     public void broadcast(Trainer trainer) {
         ParameterTable table = new ParameterTable(required(Trainer.class, "trainer", trainer));
@@ -116,8 +117,8 @@ public final class DataParallel {
     }
 
     /**
-     * Averages gradients over all ranks, for training loops of the application's own: after the backward passes of a
-     * step, and before {@code trainer.step()}. All ranks call it. {@link #listener()} does this after every batch of
+     * Averages gradients over all ranks, for the application's own training loops. All ranks must call this after the
+     * backward passes of a step, and before {@code trainer.step()}. {@link #listener()} does this after every batch of
      * {@code EasyTrain}.
      *
      * @throws IllegalStateException if {@link #broadcast} was not called for this trainer, or on all ranks if they do
@@ -135,7 +136,7 @@ public final class DataParallel {
         steps++;
     }
 
-    /** Ends when all ranks have averaged the gradients, and finds out whether those were of the same parameters. */
+    /** Returns when all ranks have averaged the gradients, and checks that these belonged to the same parameters. */
     private void agree(List<ParameterTable.Entry> trainable) {
         long names = trainable.stream().map(ParameterTable.Entry::name).toList().hashCode();
         long[] range = {names, -names};
@@ -147,9 +148,9 @@ public final class DataParallel {
     }
 
     /**
-     * Compares the values of all parameters over all ranks, which call this together.
+     * Checks that all parameters have the same values on all ranks. All ranks must call this.
      *
-     * @throws IllegalArgumentException on all ranks if a parameter differs; names the first
+     * @throws IllegalArgumentException on all ranks if a parameter differs; the message names the first
      * @throws IllegalStateException if {@link #broadcast} was not called for this trainer
      */
     public void requireEqualParameters(Trainer trainer) {
@@ -157,7 +158,7 @@ public final class DataParallel {
     }
 
     /**
-     * Goes on with the ranks that remain after a failure; all of them call this.
+     * Continues with the ranks that remain after a failure. All of them must call this.
      *
      * <pre>{@code
      * } catch (PeerFailedException e) {
@@ -168,13 +169,14 @@ public final class DataParallel {
      * }
      * }</pre>
      *
-     * <p>If a rank has taken the step that failed, or all have the averaged gradients for it, the others take it here;
-     * otherwise none takes it, and the batch is lost. So parameters and the optimizer's state are the same on all ranks
-     * afterwards. The epoch that failed begins again. If this throws because more ranks have died, call it again with a
-     * communicator of the rest.
+     * <p>If a rank has taken the step that failed, or if all ranks have the averaged gradients for it, the other ranks
+     * take it here. Otherwise no rank takes it, and the batch is lost. So afterwards all ranks have the same parameters
+     * and the same state of the optimizer. The epoch that failed begins again. If this method throws because more ranks
+     * have died, call it again with a communicator of the remaining ranks.
      *
      * @param rest the ranks that remain
-     * @throws IllegalStateException on all ranks if their steps do not belong together; names the first
+     * @throws IllegalStateException on all ranks if their steps do not belong together; the message names the first
+     *     rank whose steps do not
      */
     public void recover(Communicator rest, Trainer trainer) {
         ParameterTable table = parametersOf(trainer);
@@ -199,35 +201,39 @@ public final class DataParallel {
     }
 
     /**
-     * A sampler that gives this rank its part of every global batch, in the order of the dataset.
+     * Returns a sampler that gives this rank its part of every global batch, in the order of the dataset.
      *
-     * @param batchSize samples of this rank in a batch, at least 1
+     * @param batchSize number of samples of this rank in a batch, at least 1
      */
     public DistributedSampler sampler(int batchSize) {
         return new DistributedSampler(batchSize, false, 0, () -> comm.rank(), () -> comm.size(), this::epoch);
     }
 
     /**
-     * A sampler that gives this rank its part of every global batch, in an order that is shuffled anew for each epoch.
+     * Returns a sampler that gives this rank its part of every global batch, in an order that is shuffled again for
+     * each epoch.
      *
-     * @param batchSize samples of this rank in a batch, at least 1
-     * @param seed of the order, the same on all ranks
+     * @param batchSize number of samples of this rank in a batch, at least 1
+     * @param seed seed of the order, the same on all ranks
      */
     public DistributedSampler shuffledSampler(int batchSize, long seed) {
         return new DistributedSampler(batchSize, true, seed, () -> comm.rank(), () -> comm.size(), this::epoch);
     }
 
-    /** The ranks that train: those of {@link #over}, or of the last {@link #recover}. */
+    /** Returns the communicator of the ranks that train: that of {@link #over}, or of the last {@link #recover}. */
     public Communicator communicator() {
         return comm;
     }
 
-    /** Epochs that have ended, as {@link #listener()} counts them; the same on all ranks between epochs. */
+    /** Returns the number of ended epochs, as {@link #listener()} counts them; the same on all ranks between epochs. */
     public int epoch() {
         return epoch;
     }
 
-    /** Steps for which gradients were averaged; the same on all ranks after a step and after {@link #recover}. */
+    /**
+     * Returns the number of steps for which gradients were averaged; the same on all ranks after a step and after
+     * {@link #recover}.
+     */
     public long steps() {
         return steps;
     }
@@ -267,7 +273,7 @@ public final class DataParallel {
         }
     }
 
-    /** Options of a {@link DataParallel}, the same on all ranks. */
+    /** Options of a {@link DataParallel}, which must be the same on all ranks. */
     public static final class Builder {
 
         private static final int BUCKET_BYTES = 4 << 20;
@@ -283,7 +289,7 @@ public final class DataParallel {
         }
 
         /**
-         * The type in which gradients travel.
+         * Sets the type in which gradients travel.
          *
          * @param compression {@link Compression#NONE} unless set
          */
@@ -293,8 +299,8 @@ public final class DataParallel {
         }
 
         /**
-         * Whether running means and variances of batch normalization are averaged with the gradients, so that they are
-         * the same on all ranks. If not, each rank has those of its own samples. True unless set.
+         * Sets whether running means and variances of batch normalization are averaged with the gradients, so that they
+         * are the same on all ranks. If not, each rank has those of its own samples. True unless set.
          */
         public Builder averageStatistics(boolean averageStatistics) {
             this.averageStatistics = averageStatistics;
@@ -302,7 +308,7 @@ public final class DataParallel {
         }
 
         /**
-         * The size of the shared memory through which gradients are reduced.
+         * Sets the size of the shared memory through which gradients are reduced.
          *
          * @param bucketBytes 1 KiB to 1 GiB, a multiple of 8; 4 MiB unless set
          */
@@ -315,7 +321,7 @@ public final class DataParallel {
             return this;
         }
 
-        /** Makes it. */
+        /** Creates the {@link DataParallel}. */
         public DataParallel build() {
             return new DataParallel(this);
         }

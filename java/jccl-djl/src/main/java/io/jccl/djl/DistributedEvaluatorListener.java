@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * DJL's {@link EvaluatorTrainingListener} whose values of an epoch are those over all ranks: the mean of the ranks'
- * values, weighted by batches for a loss, which is a mean over batches, and by samples for other evaluators.
+ * An {@link EvaluatorTrainingListener} of DJL whose values of an epoch are the weighted means of all ranks' values. A
+ * loss is weighted by batches, because it is a mean over batches; other evaluators are weighted by samples.
  */
 final class DistributedEvaluatorListener extends EvaluatorTrainingListener {
 
-    /** What a rank has seen in an epoch. */
+    /** Numbers of batches and samples of a rank in an epoch. */
     private static final class Seen {
 
         private long batches;
@@ -68,7 +68,7 @@ final class DistributedEvaluatorListener extends EvaluatorTrainingListener {
         int at = 0;
         for (Evaluator evaluator : trainer.getEvaluators()) {
             for (int stage = 0; stage < STAGES.size(); stage++) {
-                float value = (float) (values[at] / values[at + 1]); // NaN where no rank has seen a batch, as in DJL
+                float value = (float) (values[at] / values[at + 1]); // NaN if no rank has had a batch, as in DJL
                 at += 2;
                 if (metrics != null) {
                     metrics.addMetric(metricName(evaluator, STAGES.get(stage)), value);
@@ -81,7 +81,9 @@ final class DistributedEvaluatorListener extends EvaluatorTrainingListener {
         }
     }
 
-    /** For each evaluator and stage, the sum over ranks of its weighted value, and of the weight. */
+    /**
+     * Returns, for each evaluator and stage, the sum over the ranks of its weighted value, then the sum of the weights.
+     */
     private double[] reduce(List<Evaluator> evaluators) {
         double[] values = new double[evaluators.size() * STAGES.size() * 2];
         int at = 0;
@@ -100,7 +102,7 @@ final class DistributedEvaluatorListener extends EvaluatorTrainingListener {
     /** Begins an epoch. */
     void reset(Trainer trainer) {
         Metrics metrics = trainer.getMetrics();
-        trainer.setMetrics(null); // they get the values over all ranks
+        trainer.setMetrics(null); // metrics must get only the values over all ranks
         super.onEpoch(trainer);
         trainer.setMetrics(metrics);
         seen.forEach(Seen::clear);

@@ -10,17 +10,17 @@ import java.util.Random;
 import java.util.function.IntSupplier;
 
 /**
- * Gives each rank its part of every global batch of a dataset that all ranks have: {@code
- * dataset.setSampling(sampler)}.
+ * Gives each rank its part of every global batch of a dataset that all ranks have:
+ * {@code dataset.setSampling(sampler)}.
  *
- * <p>All ranks get equally many batches of equal sizes. A global batch is {@code ranks * batchSize} consecutive samples
- * in the order of the epoch, of which rank {@code r} takes the {@code r}-th block. The last one holds the rest of the
- * dataset; samples from the beginning of the epoch fill it up where the rest is not a multiple of the number of ranks,
- * so that fewer samples than there are ranks come twice. An epoch of one process with batches of {@code ranks *
- * batchSize} sees the same global batches.
+ * <p>All ranks get the same number of batches, of equal sizes. A global batch consists of {@code ranks * batchSize}
+ * consecutive samples in the order of the epoch, of which rank {@code r} takes the {@code r}-th block. The last global
+ * batch contains the rest of the dataset. If the rest is not a multiple of the number of ranks, samples from the
+ * beginning of the epoch fill it up, so that fewer samples than ranks occur twice. An epoch of one process with batches
+ * of {@code ranks * batchSize} has the same global batches.
  *
- * <p>A shuffled order depends on the seed and the number of the epoch only; both are the same on all ranks. Rank,
- * number of ranks and epoch are those of the {@link DataParallel} when an epoch begins.
+ * <p>A shuffled order depends only on the seed and the number of the epoch, which are the same on all ranks. Rank,
+ * number of ranks and epoch are those of the {@link DataParallel} at the beginning of an epoch.
  */
 public final class DistributedSampler implements Sampler {
 
@@ -44,19 +44,19 @@ public final class DistributedSampler implements Sampler {
         this.epoch = epoch;
     }
 
-    /** The indices of this rank's samples in each batch of an epoch. */
+    /** Returns the indices of this rank's samples in each batch of an epoch. */
     @Override
     public Iterator<List<Long>> sample(RandomAccessDataset dataset) {
         return new Batches(order(dataset.size()), rank.getAsInt(), ranks.getAsInt());
     }
 
-    /** How many batches each rank gets of a dataset in an epoch. */
+    /** Returns the number of batches that each rank gets from a dataset in an epoch. */
     public int batches(RandomAccessDataset dataset) {
         long global = (long) batchSize * ranks.getAsInt();
         return Math.toIntExact((dataset.size() + global - 1) / global);
     }
 
-    /** The number of samples that a rank takes of each global batch but the last. */
+    /** Returns the number of samples that a rank takes of each global batch except the last. */
     @Override
     public int getBatchSize() {
         return batchSize;
@@ -84,7 +84,7 @@ public final class DistributedSampler implements Sampler {
         private final int[] order;
         private final int rank;
         private final int ranks;
-        private int next; // where the next global batch begins
+        private int next; // where the next global batch begins in the order
 
         Batches(int[] order, int rank, int ranks) {
             this.order = order;

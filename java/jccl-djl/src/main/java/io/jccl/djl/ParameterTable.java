@@ -23,7 +23,7 @@ import java.util.zip.CRC32C;
  */
 final class ParameterTable {
 
-    /** A parameter under the name that its block gives it. */
+    /** A parameter with the name that its block gives it. */
     record Entry(String name, Parameter parameter) {
 
         NDArray array() {
@@ -37,7 +37,7 @@ final class ParameterTable {
 
     private final List<Entry> entries = new ArrayList<>();
 
-    /** @throws IllegalArgumentException if the trainer uses several devices, or another one than its parameters */
+    /** @throws IllegalArgumentException if the trainer uses several devices, or not the device of its parameters */
     ParameterTable(Trainer trainer) {
         Device[] devices = trainer.getDevices();
         if (devices.length != 1) {
@@ -60,17 +60,17 @@ final class ParameterTable {
         }
     }
 
-    /** All that hold an array. */
+    /** Returns the parameters that have an array. */
     List<Entry> initialized() {
         return select(Parameter::isInitialized);
     }
 
-    /** Those whose gradients a step applies. */
+    /** Returns the parameters whose gradients a step applies. */
     List<Entry> trainable() {
         return select(parameter -> parameter.isInitialized() && parameter.requiresGradient());
     }
 
-    /** Running means and variances, which the forward pass of a batch normalization changes. */
+    /** Returns the running means and variances, which the forward pass of a batch normalization changes. */
     List<Entry> statistics() {
         return select(parameter -> parameter.isInitialized()
                 && (parameter.getType() == Parameter.Type.RUNNING_MEAN
@@ -81,7 +81,7 @@ final class ParameterTable {
         return entries.stream().filter(entry -> kind.test(entry.parameter())).toList();
     }
 
-    /** Requires that all ranks have the same parameters, initialised; all throw the same exception if not. */
+    /** Requires that all ranks have the same parameters, initialised. If not, all ranks throw the same exception. */
     void requireSameShapes(Communicator comm) {
         requireSame(
                 comm,
@@ -89,7 +89,7 @@ final class ParameterTable {
                 "build the same block on every rank, and call trainer.initialize first");
     }
 
-    /** Requires that all parameters have the same values on all ranks; all throw the same exception if not. */
+    /** Requires that all parameters have the same values on all ranks. If not, all ranks throw the same exception. */
     void requireSameValues(Communicator comm) {
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();

@@ -6,28 +6,28 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where a rank is in its training.
+ * How far a rank has come in its training.
  *
  * <p>A rank takes a step when it knows that all ranks have the averaged gradients. So if any rank has taken a step,
- * every other rank has at least the gradients for it; and if a rank lacks them, nobody has taken the step.
+ * every other rank has at least the gradients for it. And if a rank lacks them, no rank has taken the step.
  *
- * @param steps that the rank has taken
- * @param phase of the next one
- * @param epoch epochs that have ended
+ * @param steps number of steps that the rank has taken
+ * @param phase phase of the next step
+ * @param epoch number of epochs that have ended
  */
 record Position(long steps, Phase phase, int epoch) {
 
     /** How far a step has come on a rank. */
     enum Phase {
-        /** It has not begun. */
+        /** The step has not begun. */
         IDLE,
-        /** Gradients are averaged in part. */
+        /** Gradients are being averaged. */
         AVERAGING,
-        /** They are averaged on this rank; it does not know whether on all. */
+        /** Gradients are averaged on this rank, which does not know whether they are on all ranks. */
         AVERAGED
     }
 
-    /** The positions of all ranks, in rank order. */
+    /** Returns the positions of all ranks, in rank order. */
     List<Position> allGather(Communicator comm) {
         long[] mine = {steps, phase.ordinal(), epoch};
         long[] all = new long[mine.length * comm.size()];
@@ -40,9 +40,9 @@ record Position(long steps, Phase phase, int epoch) {
     }
 
     /**
-     * The number of steps that all ranks go on from: a rank that has taken fewer takes one more.
+     * Returns the number of steps from which all ranks continue: a rank that has taken fewer takes one more.
      *
-     * @throws IllegalStateException if a rank cannot come there
+     * @throws IllegalStateException if a rank cannot reach this number
      */
     static long target(List<Position> positions) {
         long most = positions.stream().mapToLong(Position::steps).max().orElseThrow();
@@ -60,7 +60,7 @@ record Position(long steps, Phase phase, int epoch) {
         return most;
     }
 
-    /** The number of epochs that have ended on all ranks, or on one whose steps the others have taken by now. */
+    /** Returns the number of epochs that have ended on any rank; by now the other ranks have taken their steps. */
     static int epoch(List<Position> positions) {
         return positions.stream().mapToInt(Position::epoch).max().orElseThrow();
     }

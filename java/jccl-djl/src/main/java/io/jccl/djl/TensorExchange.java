@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Moves a trainer's gradients and parameters between ranks. Its shared memory is freed with {@link #close}, and taken
+ * Moves a trainer's gradients and parameters between ranks. {@link #close} frees its shared memory, which is allocated
  * again when needed.
  */
 final class TensorExchange implements AutoCloseable {
@@ -27,9 +27,9 @@ final class TensorExchange implements AutoCloseable {
 
     private final Compression compression;
     private final Buckets buckets;
-    /** By parameter, what rounding has kept back of its gradient. */
+    /** By a parameter's array, the rounding error of its gradient that was not sent yet. */
     private final Map<NDArray, NDArray> residuals = new IdentityHashMap<>();
-    /** Parameters whose gradient exists. */
+    /** Arrays of parameters whose gradient exists. */
     private final Set<NDArray> withGradient = Collections.newSetFromMap(new IdentityHashMap<>());
 
     TensorExchange(Compression compression, int bucketBytes) {
@@ -37,7 +37,7 @@ final class TensorExchange implements AutoCloseable {
         this.buckets = new Buckets(bucketBytes);
     }
 
-    /** Gives all parameters the values of rank 0. */
+    /** Copies the values of rank 0 to the parameters of all ranks. */
     void broadcast(Communicator comm, Trainer trainer, ParameterTable parameters) {
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
@@ -50,8 +50,9 @@ final class TensorExchange implements AutoCloseable {
     }
 
     /**
-     * Sees to it that arrays have a gradient, zero at first. Otherwise the engine gives zeros that belong to nothing
-     * for a parameter that a rank's forward pass leaves out, and the average would be lost on this rank.
+     * Makes sure that arrays have a gradient, which is zero at first. Otherwise, for a parameter that a rank's forward
+     * pass does not use, the engine returns zeros that are not the parameter's gradient. The average would then be lost
+     * on this rank.
      */
     private void prepare(Trainer trainer, List<ParameterTable.Entry> trainable) {
         List<NDArray> missing = trainable.stream()
@@ -70,7 +71,7 @@ final class TensorExchange implements AutoCloseable {
         }
     }
 
-    /** Averages the gradients of parameters, and the values of others, over ranks. */
+    /** Averages the gradients of trainable parameters, and the values of statistics, over the ranks. */
     void average(
             Communicator comm,
             Trainer trainer,
@@ -96,7 +97,7 @@ final class TensorExchange implements AutoCloseable {
         }
     }
 
-    /** A gradient and what travels of it. */
+    /** A gradient, and the compressed tensor that travels in its place. */
     private record Compressed(NDArray gradient, NDArray sent, TensorView view) {
 
         void decompress() {
@@ -126,7 +127,7 @@ final class TensorExchange implements AutoCloseable {
         return new Compressed(gradient, sent, TensorView.of(entry.name() + ".gradient", sent));
     }
 
-    /** Forgets what was averaged to the gradients, and what rounding has kept back. */
+    /** Sets the gradients to zero, and drops the rounding errors that were not sent yet. */
     void discard(List<ParameterTable.Entry> trainable) {
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();

@@ -9,11 +9,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The elements of a tensor in memory of the host: the tensor's own memory, or a copy that {@link #writeBack} returns to
- * it.
+ * The elements of a tensor in host memory: the tensor's own memory, or a copy that {@link #writeBack} returns to it.
  *
- * <p>It is a copy where the tensor's elements do not lie one after the other, or are on a GPU. Valid until the {@link
- * NDScope} ends in which it was made.
+ * <p>The elements are a copy if the tensor does not store them one after the other, or if they are on a GPU. A view is
+ * valid until the {@link NDScope} in which it was made ends.
  */
 final class TensorView {
 
@@ -30,7 +29,7 @@ final class TensorView {
     /**
      * Views a tensor.
      *
-     * @param name of the tensor, for messages
+     * @param name name of the tensor for messages
      * @throws IllegalArgumentException if the tensor is sparse, or too large for a {@code ByteBuffer}
      */
     static TensorView of(String name, NDArray tensor) {
@@ -44,15 +43,15 @@ final class TensorView {
                     name + ".bytes=" + size + ": expected less than 2 GiB, which is what DJL shows"
                             + " of a tensor as a ByteBuffer; divide the parameter");
         }
-        // The same memory, which may be written although the tensor requires a gradient.
+        // An alias of the same memory, which can be written even if the tensor requires a gradient.
         NDArray alias = tensor.stopGradient();
         ByteBuffer bytes = alias.toByteBuffer(true).order(ByteOrder.nativeOrder());
         return new TensorView(alias, bytes, alias.getDevice().isGpu() || !isSame(bytes, alias.toByteBuffer(true)));
     }
 
     /**
-     * An engine copies where it cannot give the tensor's own memory; two copies that both exist differ in their
-     * address.
+     * Returns true if two buffers are the same memory. An engine makes a copy if it cannot return the tensor's own
+     * memory, and two copies that both exist have different addresses.
      */
     private static boolean isSame(ByteBuffer first, ByteBuffer second) {
         return first.isDirect()
@@ -60,18 +59,18 @@ final class TensorView {
                 && DataBuffer.of(first).address() == DataBuffer.of(second).address();
     }
 
-    /** All elements, in native byte order. Position and limit are the caller's own. */
+    /** Returns all elements in native byte order. Each call returns a buffer with its own position and limit. */
     ByteBuffer bytes() {
         return bytes.duplicate().order(ByteOrder.nativeOrder());
     }
 
-    /** Whether {@link #bytes} is memory of its own. */
+    /** Returns true if {@link #bytes} is a copy. */
     boolean isCopy() {
         return isCopy;
     }
 
     /**
-     * The type of the elements as collectives know it.
+     * Returns the type of the elements for collectives.
      *
      * @throws IllegalArgumentException if collectives cannot average it
      */
@@ -86,10 +85,10 @@ final class TensorView {
         };
     }
 
-    /** Gives the tensor the elements that {@link #bytes} has now. */
+    /** Copies the elements of {@link #bytes} back to the tensor, if they are a copy. */
     void writeBack() {
         if (isCopy) {
-            // Not NDArray.copyTo nor set(Buffer): with PyTorch they replace the tensor's memory.
+            // Neither NDArray.copyTo nor set(Buffer) can be used: with PyTorch they replace the tensor's memory.
             NDArray values = tensor.getManager().create(bytes(), tensor.getShape(), tensor.getDataType());
             tensor.set(new NDIndex("..."), values);
         }

@@ -24,41 +24,43 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * Binds a communicator to a registry:
+ * Binds the metrics of a communicator to a registry:
  *
  * <pre>{@code
  * new CommunicatorMeters(comm).bindTo(registry);
  * }</pre>
  *
  * <p>Each meter has the tags {@code communicator}, which is {@link Communicator#name()}, and {@code rank}. If another
- * communicator of the process has the same name and rank, and is bound to the same registry, the tag of the later one ends in
- * {@code -2}, {@code -3} and so on, in the order of binding: give communicators names to keep their meters apart.
+ * communicator of the process has the same name and rank, and is bound to the same registry, the tag of the later one
+ * ends in {@code -2}, {@code -3} and so on, in the order of binding. Give communicators names to keep their meters
+ * apart.
  *
- * <p>Meters read {@link Communicator#metrics()} when the registry asks; they do not keep the communicator reachable. After
- * {@link Communicator#close()} counters stay as they were. {@link #close()} removes the meters from their registries.
+ * <p>Meters read {@link Communicator#metrics()} when the registry asks. They do not keep the communicator reachable.
+ * After {@link Communicator#close()} counters keep their values. {@link #close()} removes the meters from their
+ * registries.
  */
 public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
 
     private static final String FAILURES = "jccl.failures";
 
-    /** Two ranks of one process may bind their meters at the same time. */
+    /** Lock for binding: two ranks of one process may bind their meters at the same time. */
     private static final Object BINDING = new Object();
 
     private final Communicator communicator;
     private final Tags given;
 
-    /** Removes a meter from its registry. */
+    /** Actions that each remove a meter from its registry. */
     private final List<Runnable> removals = new CopyOnWriteArrayList<>();
 
-    /** Meters of a communicator. */
+    /** Creates meters of a communicator. */
     public CommunicatorMeters(Communicator communicator) {
         this(communicator, Tags.empty());
     }
 
     /**
-     * Meters of a communicator.
+     * Creates meters of a communicator.
      *
-     * @param tags that each meter has in addition to its own
+     * @param tags tags of each meter in addition to its own
      */
     public CommunicatorMeters(Communicator communicator, Iterable<Tag> tags) {
         this.communicator = Objects.requireNonNull(
@@ -66,7 +68,9 @@ public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
         this.given = Tags.of(Objects.requireNonNull(tags, "tags=null: expected tags, or Tags.empty()"));
     }
 
-    /** Removes the meters of this communicator from all registries. Call it when the communicator is closed for good. */
+    /**
+     * Removes the meters of this communicator from all registries. Call this when the communicator is closed for good.
+     */
     @Override
     public void close() {
         removals.forEach(Runnable::run);
@@ -80,7 +84,7 @@ public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
         }
     }
 
-    /** The tags of this communicator's meters, which no other communicator's meters in the registry have. */
+    /** Returns tags for this communicator's meters that no other communicator's meters in the registry have. */
     private Tags freeTags(MeterRegistry registry) {
         Tags tags = numbered(1);
         for (int number = 2; registry.find(FAILURES).tags(tags).meter() != null; number++) {

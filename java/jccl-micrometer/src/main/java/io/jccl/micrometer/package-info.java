@@ -1,4 +1,4 @@
-/** A communicator's counters as meters of Micrometer: see {@link io.jccl.micrometer.CommunicatorMeters}. */
+/** The metrics of a communicator as meters of Micrometer: see {@link io.jccl.micrometer.CommunicatorMeters}. */
 @NullMarked
 package io.jccl.micrometer;
 

@@ -25,8 +25,9 @@ import java.io.IOException;
 import java.util.Random;
 
 /**
- * Trains a classifier on all ranks, and goes on when ranks die: {@code jccl run -n 3 -- java -cp CLASSPATH
- * io.jccl.djl.examples.ElasticTraining EPOCHS}; then kill one of the processes.
+ * Trains a classifier on all ranks, and continues when ranks die. Start it with
+ * {@code jccl run -n 3 -- java -cp CLASSPATH io.jccl.djl.examples.ElasticTraining EPOCHS}, then kill one of the
+ * processes.
  */
 public final class ElasticTraining {
 
@@ -97,7 +98,7 @@ public final class ElasticTraining {
                 .add(Linear.builder().setUnits(CLASSES).build());
     }
 
-    /** Points around a centre for each class; the same on all ranks. */
+    /** Returns points around a centre for each class, the same on all ranks. */
     private static ArrayDataset dataset(NDManager manager, Sampler sampler) {
         Random random = new Random(1);
         float[] points = new float[SAMPLES * FEATURES];

@@ -31,12 +31,12 @@ import java.util.Random;
 import java.util.function.Consumer;
 
 /**
- * Times steps of a perceptron with two hidden layers, by several ways to average its gradients: {@code jccl run -n 2 --
- * java -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
+ * Times steps of a perceptron with two hidden layers, with several methods to average its gradients:
+ * {@code jccl run -n 2 -- java -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
  *
- * <p>The ways alternate within a run, in blocks of steps, so that all meet the same load of the host. Rank 0 prints
- * medians in milliseconds of the step and of the averaging in it: of one process that takes the samples of all ranks
- * while the others wait, of all ranks without communication, and of all ranks that average.
+ * <p>The methods alternate within a run, in blocks of steps, so that all meet the same load of the host. Rank 0 prints
+ * the median times of a step and of the averaging in it, in milliseconds: for one process that takes the samples of all
+ * ranks while the others wait, for all ranks without communication, and for all ranks that average.
  */
 public final class TrainingBenchmark {
 
@@ -45,9 +45,9 @@ public final class TrainingBenchmark {
     private static final int BLOCK = 5;
 
     /**
-     * A way to average gradients, and its times in nanoseconds.
+     * A method to average gradients, and its times in nanoseconds.
      *
-     * @param isAlone whether rank 0 takes the samples of all ranks
+     * @param isAlone true if rank 0 takes the samples of all ranks
      */
     private record Way(
             String name, boolean isAlone, Consumer<Trainer> average, List<Long> stepTimes, List<Long> averagingTimes) {
@@ -67,8 +67,8 @@ public final class TrainingBenchmark {
     /**
      * Runs as one rank of a launcher's job.
      *
-     * @param args the units of each hidden layer, the samples of a rank in a batch, and how many steps to time in each
-     *     way
+     * @param args number of units of each hidden layer, number of samples of a rank in a batch, and number of steps to
+     *     time with each method
      */
     public static void main(String[] args) {
         if (args.length != 3) {
@@ -155,7 +155,7 @@ public final class TrainingBenchmark {
         }
     }
 
-    /** The gradients' own memory, which is in order for a perceptron on a CPU. */
+    /** Returns the gradients' own memory, whose elements are one after the other for a perceptron on a CPU. */
     private static List<DataBuffer> gradients(Trainer trainer) {
         return trainer.getModel().getBlock().getParameters().values().stream()
                 .map(parameter -> parameter.getArray().getGradient())

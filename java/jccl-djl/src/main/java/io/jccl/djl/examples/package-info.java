@@ -1,4 +1,4 @@
-/** Programs that show and measure {@link io.jccl.djl}. */
+/** Programs that show how to use {@link io.jccl.djl}, and measure it. */
 @NullMarked
 package io.jccl.djl.examples;
 
