@@ -12,14 +12,14 @@ import org.slf4j.LoggerFactory;
 import scala.Tuple2;
 
 /**
- * The settings {@code spark.jccl.*}, and the driver's check whether a barrier stage can start.
+ * The settings {@code spark.jccl.*}, and the driver's check that a barrier stage can start.
  *
- * @param communicator the communicators' settings by their names, {@code JCCL_*}; serializable
+ * @param communicator settings of the communicators by their names, {@code JCCL_*}; serializable
  * @param slotsTimeout how long the driver waits for as many slots as ranks
  */
 record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeout) {
 
-    /** The common start of the settings' names. */
+    /** Prefix of the settings' names. */
     static final String PREFIX = "spark.jccl.";
 
     private static final String SLOTS_TIMEOUT = PREFIX + "barrier.slotsTimeout";
@@ -30,7 +30,8 @@ record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeo
     /**
      * Reads the settings.
      *
-     * @throws IllegalArgumentException if a name below {@code spark.jccl.barrier} is unknown, or its value bad
+     * @throws IllegalArgumentException if a name that begins with {@code spark.jccl.barrier} is unknown, or its value
+     *     bad
      */
     static BarrierSettings of(SparkConf conf) {
         TreeMap<String, String> communicator = new TreeMap<>();
@@ -58,7 +59,7 @@ record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeo
 
     /**
      * Returns when the cluster can run all tasks of the barrier stage together. Executors register some time after the
-     * application has started, and Spark itself looks for them again after 15 seconds only.
+     * application has started, and Spark itself looks for them again only after 15 seconds.
      *
      * @throws IllegalArgumentException if the stage could not start
      */
@@ -105,7 +106,7 @@ record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeo
         }
     }
 
-    /** The value, unless it is null. */
+    /** Returns the value; throws an exception if it is null. */
     static <V> V required(String name, V value, String expected) {
         if (value == null) {
             throw new IllegalArgumentException(name + "=null: expected " + expected);

@@ -3,8 +3,8 @@ package io.jccl.spark;
 import java.util.Arrays;
 
 /**
- * Gradient descent on all ranks: each has the same weights, and takes the same step at the same time. One all-reduce for each
- * iteration.
+ * Gradient descent on all ranks, which have the same weights and take the same steps. An iteration needs one
+ * all-reduce.
  */
 public final class GradientDescent {
 
@@ -15,9 +15,10 @@ public final class GradientDescent {
     /**
      * Sets the limits.
      *
-     * @param rate the weights change by it times the gradient; more than 0
-     * @param maxIterations the most iterations, 0 or more
-     * @param tolerance ends where no element of the gradient is larger than it times {@code max(1, |value|)}; 0 or more
+     * @param rate factor of the gradient by which weights change; more than 0
+     * @param maxIterations largest number of iterations, 0 or more
+     * @param tolerance minimisation ends when no element of the gradient is larger than this times
+     *     {@code max(1, |value|)}; 0 or more
      * @throws IllegalArgumentException if one is out of range
      */
     public GradientDescent(double rate, int maxIterations, double tolerance) {
@@ -31,13 +32,13 @@ public final class GradientDescent {
     }
 
     /**
-     * Minimises an objective. All ranks call this.
+     * Minimises an objective. All ranks must call this.
      *
      * @param all sums over the ranks
      * @param objective the same function of the weights on all ranks, each with its own rows
-     * @param start the weights to start with, as many on all ranks; those of rank 0 are used
-     * @return the same bits on all ranks
-     * @throws ArithmeticException if the objective or its gradient becomes infinite or no number; on all ranks
+     * @param start weights to start with, the same number on all ranks; those of rank 0 are used
+     * @return the minimum, with the same bits on all ranks
+     * @throws ArithmeticException on all ranks, if the objective or its gradient becomes infinite or NaN
      */
     public Minimum minimize(JcclAggregate all, Objective objective, double[] start) {
         double[] weights = SummedObjective.start(all, objective, start);

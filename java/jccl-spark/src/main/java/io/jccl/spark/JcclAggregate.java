@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sums over all ranks, in place: what {@code treeAggregate} and a broadcast of the result do, without the driver. Every rank
- * passes as many elements and receives the same bits.
+ * Sums over all ranks, in place: replaces {@code treeAggregate} and a broadcast of its result, without the driver.
+ * Every rank passes the same number of elements and receives the same bits.
  *
  * <pre>{@code
  * JcclAggregate all = JcclAggregate.over(comm);
@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Each method waits for its result, and throws what {@link io.jccl.Work#await()} does. For use by the task's thread.
+ * <p>Each method waits for its result, and throws the exceptions of {@link io.jccl.Work#await()}. For use by the task's
+ * thread.
  */
 public final class JcclAggregate {
 
@@ -33,21 +34,21 @@ public final class JcclAggregate {
         this.metrics = metrics;
     }
 
-    /** Sums over the ranks of a communicator. */
+    /** Returns an object that sums over the ranks of a communicator. */
     public static JcclAggregate over(Communicator comm) {
         return new JcclAggregate(comm, null);
     }
 
     /**
-     * Sums over the ranks of a communicator, and counts bytes and time.
+     * Returns an object that sums over the ranks of a communicator, and counts bytes and time.
      *
-     * @param metrics that the driver has registered
+     * @param metrics metrics that the driver has registered
      */
     public static JcclAggregate over(Communicator comm, JcclMetrics metrics) {
         return new JcclAggregate(comm, BarrierSettings.required("metrics", metrics, "what the driver has registered"));
     }
 
-    /** The communicator, for other operations. */
+    /** Returns the communicator, for other operations. */
     public Communicator communicator() {
         return comm;
     }
@@ -65,7 +66,7 @@ public final class JcclAggregate {
     /**
      * Replaces each element by its sum over all ranks. Ranks of one host copy nothing.
      *
-     * @param type of all elements of the buffer
+     * @param type type of all elements of the buffer
      */
     public void sum(HostBuffer buffer, DataType type) {
         reduce(
@@ -74,14 +75,14 @@ public final class JcclAggregate {
                 ReduceOp.SUM);
     }
 
-    /** The sum of a number over all ranks. */
+    /** Returns the sum of a number over all ranks. */
     public double sum(double value) {
         double[] one = {value};
         sum(one);
         return one[0];
     }
 
-    /** The sum of an integer over all ranks. */
+    /** Returns the sum of an integer over all ranks. */
     public long sum(long value) {
         long[] one = {value};
         reduce(DataBuffer.of(one), ReduceOp.SUM);
@@ -91,7 +92,7 @@ public final class JcclAggregate {
     /**
      * Combines the elements of all ranks, in place.
      *
-     * @param buffer as many elements of the same type on all ranks
+     * @param buffer the same number of elements of the same type on all ranks
      * @param op how elements are combined, for example {@link ReduceOp#MAX}
      */
     public void reduce(DataBuffer buffer, ReduceOp op) {
@@ -103,10 +104,10 @@ public final class JcclAggregate {
     }
 
     /**
-     * Combines the elements of several buffers of all ranks, in place and in one operation: cheaper than one after the other
-     * where they are small.
+     * Combines the elements of several buffers of all ranks, in place and in one operation. This is cheaper than
+     * several operations if the buffers are small.
      *
-     * @param buffers as many of the same types and sizes on all ranks
+     * @param buffers the same number of buffers with the same types and sizes on all ranks
      * @param op how elements are combined
      */
     public void reduce(List<DataBuffer> buffers, ReduceOp op) {

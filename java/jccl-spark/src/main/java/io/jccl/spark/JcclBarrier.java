@@ -11,7 +11,8 @@ import scala.Tuple2;
 import scala.reflect.ClassTag;
 
 /**
- * Runs a function on all partitions of an RDD or Dataset at once, with a {@link io.jccl.Communicator} that joins them.
+ * Runs a function on all partitions of an RDD or Dataset at once, with a {@link io.jccl.Communicator} that connects
+ * them.
  *
  * <pre>{@code
  * JavaRDD<double[]> models = JcclBarrier.mapPartitions(rows, (comm, mine) -> {
@@ -22,19 +23,20 @@ import scala.reflect.ClassTag;
  * }</pre>
  *
  * <p>The stage is a barrier stage: Spark starts all tasks together, or none. Each attempt of the stage initialises a
- * communicator of its own. Its ranks are the numbers of the partitions; tasks of one executor are ranks of one process. Where
- * Spark assigns a GPU to the task, the rank has it.
+ * communicator of its own. Its ranks are the numbers of the partitions; tasks of one executor are ranks of one process.
+ * If Spark assigns a GPU to a task, the rank uses it.
  *
- * <p>When a task fails, is killed or loses its executor, the operations of the other ranks fail at once, and Spark starts
- * another attempt of the whole stage, {@code spark.stage.maxConsecutiveAttempts} times. Spark does not do that for a barrier
- * stage whose results go to the driver; the RDD that these methods return has a shuffle behind the barrier stage, by which
- * rank {@code i}'s results become partition {@code i}. A second action on it finds the results in the shuffle and does not run
- * the function again.
+ * <p>When a task fails, is killed or loses its executor, the operations of the other ranks fail at once, and Spark
+ * starts another attempt of the whole stage, {@code spark.stage.maxConsecutiveAttempts} times. Spark does not do that
+ * for a barrier stage whose results go to the driver. Therefore the RDD that these methods return has a shuffle after
+ * the barrier stage, which makes rank {@code i}'s results partition {@code i}. A second action finds the results in the
+ * shuffle and does not run the function again.
  *
- * <p>These methods are lazy, as other transformations are. They check on the driver whether the stage can start; see
- * {@code spark.jccl.barrier.slotsTimeout}. Settings {@code spark.jccl.NAME} become the communicator's setting {@code JCCL_NAME}.
+ * <p>These methods are lazy, like other transformations. They check on the driver whether the stage can start; see
+ * {@code spark.jccl.barrier.slotsTimeout}. Settings {@code spark.jccl.NAME} become the communicator's settings
+ * {@code JCCL_NAME}.
  *
- * <p>All methods may be called by any thread of the driver.
+ * <p>Any thread of the driver may call these methods.
  */
 public final class JcclBarrier {
 
@@ -43,11 +45,11 @@ public final class JcclBarrier {
     /**
      * Runs a function on all partitions at once.
      *
-     * @param rdd as many partitions as the communicator shall have ranks
-     * @param function what each rank does
-     * @return the results; as many partitions, in the order of ranks
-     * @throws IllegalArgumentException if the RDD has no partition, a setting has a bad value, dynamic allocation is enabled, or
-     *     the cluster does not have as many slots as partitions in time
+     * @param rdd rows, with a partition for each rank of the communicator
+     * @param function function that each rank runs
+     * @return the results, with a partition for each rank, in the order of ranks
+     * @throws IllegalArgumentException if the RDD has no partition, a setting has a bad value, dynamic allocation is
+     *     enabled, or the cluster does not have as many slots as partitions in time
      */
     public static <T, R> JavaRDD<R> mapPartitions(JavaRDD<T> rdd, RankFunction<T, R> function) {
         BarrierSettings.required("rdd", rdd, "the rows, one partition for each rank");
@@ -57,10 +59,10 @@ public final class JcclBarrier {
     /**
      * Runs a function on all partitions at once; for Scala.
      *
-     * @param rdd as many partitions as the communicator shall have ranks
-     * @param function what each rank does
+     * @param rdd rows, with a partition for each rank of the communicator
+     * @param function function that each rank runs
      * @param resultType {@code classTag[R]}
-     * @return the results; as many partitions, in the order of ranks
+     * @return the results, with a partition for each rank, in the order of ranks
      * @throws IllegalArgumentException as {@link #mapPartitions(JavaRDD, RankFunction)}
      */
     public static <T, R> RDD<R> mapPartitions(RDD<T> rdd, RankFunction<T, R> function, ClassTag<R> resultType) {
@@ -72,10 +74,10 @@ public final class JcclBarrier {
     /**
      * Runs a function on all partitions at once.
      *
-     * @param dataset as many partitions as the communicator shall have ranks: {@code dataset.repartition(n)}
-     * @param function what each rank does
-     * @param encoder of the results
-     * @return the results; as many partitions, in the order of ranks
+     * @param dataset rows, with a partition for each rank of the communicator: {@code dataset.repartition(n)}
+     * @param function function that each rank runs
+     * @param encoder encoder of the results
+     * @return the results, with a partition for each rank, in the order of ranks
      * @throws IllegalArgumentException as {@link #mapPartitions(JavaRDD, RankFunction)}
      */
     public static <T, R> Dataset<R> mapPartitions(Dataset<T> dataset, RankFunction<T, R> function, Encoder<R> encoder) {
@@ -85,7 +87,7 @@ public final class JcclBarrier {
                 .createDataset(mapPartitions(dataset.toJavaRDD(), function).rdd(), encoder);
     }
 
-    /** The results, from a shuffle behind the barrier stage. */
+    /** Returns the results, from a shuffle after the barrier stage. */
     private static <T, R> RDD<R> results(RDD<T> rdd, RankFunction<T, R> function, ClassTag<R> resultType) {
         BarrierSettings.required("function", function, "what each rank does");
         BarrierSettings settings = BarrierSettings.of(rdd.sparkContext().getConf());
@@ -98,7 +100,7 @@ public final class JcclBarrier {
                 .map((Function1<Tuple2<Integer, R>, R> & Serializable) Tuple2::_2, resultType);
     }
 
-    /** The tag that Spark's own Java API uses where it knows no class. */
+    /** Returns the tag that Spark's own Java API uses if it does not know the class. */
     @SuppressWarnings("unchecked")
     private static <E> ClassTag<E> classTag() {
         return (ClassTag<E>) ClassTag.AnyRef();

@@ -17,12 +17,13 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
 /**
- * Binary logistic regression with an L2 penalty that gives the model of MLlib's {@link LogisticRegression}: the same objective,
- * standardisation and intercept, minimised to the same point by {@link Lbfgs} on all ranks.
+ * Binary logistic regression with an L2 penalty that gives the model of MLlib's {@link LogisticRegression}. It has the
+ * same objective, standardisation and intercept, and {@link Lbfgs} minimises it on all ranks to the same point.
  *
- * <p>It trains by an MLlib estimator's {@code featuresCol}, {@code labelCol}, {@code regParam}, {@code fitIntercept}, {@code
- * standardization}, {@code maxIter} and {@code tol}; the tolerance is that of {@link Lbfgs}. The model has the estimator's columns
- * and thresholds. An estimator with an L1 penalty, a weight column, bounds, or the multinomial family is refused.
+ * <p>Training uses an MLlib estimator's {@code featuresCol}, {@code labelCol}, {@code regParam}, {@code fitIntercept},
+ * {@code standardization}, {@code maxIter} and {@code tol}; the tolerance is that of {@link Lbfgs}. The model has the
+ * estimator's columns and thresholds. An estimator with an L1 penalty, a weight column, bounds, or the multinomial
+ * family is refused.
  *
  * <p>Immutable; for use on the driver.
  */
@@ -30,7 +31,7 @@ public final class JcclLogisticRegression implements Serializable {
 
     private static final long serialVersionUID = 1L;
 
-    private final transient LogisticRegression estimator; // for the driver
+    private final transient LogisticRegression estimator; // for use on the driver
     private final String features;
     private final String label;
     private final double penalty;
@@ -51,17 +52,18 @@ public final class JcclLogisticRegression implements Serializable {
     }
 
     /**
-     * What training gives.
+     * The result of training.
      *
-     * @param model MLlib's, to transform rows with or to save
-     * @param minimum how the optimiser found it: the coefficients and the intercept behind them, and the objective by iteration
+     * @param model MLlib's model, to transform rows with or to save
+     * @param minimum how the optimiser found the model: the coefficients followed by the intercept, and the objective
+     *     by iteration
      */
     public record Fit(LogisticRegressionModel model, Minimum minimum) {}
 
     /**
-     * Takes the parameters of an MLlib estimator.
+     * Returns a regression with the parameters of an MLlib estimator.
      *
-     * @throws IllegalArgumentException if it sets a parameter that this class does not know
+     * @throws IllegalArgumentException if the estimator sets a parameter that this class does not support
      */
     public static JcclLogisticRegression like(LogisticRegression estimator) {
         BarrierSettings.required("estimator", estimator, "MLlib's LogisticRegression with its parameters");
@@ -87,10 +89,11 @@ public final class JcclLogisticRegression implements Serializable {
     }
 
     /**
-     * Trains a model. If the job fails, this throws Spark's {@code SparkException} with what a rank reports, for example a bad
-     * label.
+     * Trains a model. If the job fails, this throws Spark's {@code SparkException} with the error of a rank, for
+     * example a bad label.
      *
-     * @param rows one partition for each rank, {@code rows.repartition(n)}; labels 0 and 1, and feature vectors of one size
+     * @param rows rows with one partition for each rank, {@code rows.repartition(n)}; labels 0 and 1, and feature
+     *     vectors of one size
      * @throws IllegalArgumentException as {@link JcclBarrier#mapPartitions(JavaRDD, RankFunction)}
      */
     public Fit fit(Dataset<?> rows) {
@@ -105,7 +108,7 @@ public final class JcclLogisticRegression implements Serializable {
         return new Fit(model(minimum.weights()), minimum);
     }
 
-    /** The model, with those of the estimator's parameters that predictions need. */
+    /** Returns the model, with the estimator's parameters that predictions need. */
     private LogisticRegressionModel model(double[] weights) {
         int size = weights.length - 1;
         LogisticRegressionModel model = new LogisticRegressionModel(
@@ -113,7 +116,10 @@ public final class JcclLogisticRegression implements Serializable {
         return estimator.copyValues(model.setParent(estimator), ParamMap.empty());
     }
 
-    /** A rank's work: the minimum, in the rows' own units and with the intercept last, at rank 0. */
+    /**
+     * Trains as one rank. Rank 0 returns the minimum in the rows' own units, with the intercept last; others return
+     * nothing.
+     */
     private Iterator<Minimum> train(JcclAggregate all, Iterator<Row> mine) {
         Communicator comm = all.communicator();
         LabeledRows rows = LabeledRows.read(mine);

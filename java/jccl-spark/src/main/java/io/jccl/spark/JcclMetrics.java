@@ -8,11 +8,11 @@ import org.apache.spark.util.LongAccumulator;
 
 /**
  * Counts communication in accumulators that Spark's UI shows for each task and stage: {@code NAME: operations},
- * {@code NAME: bytes} and {@code NAME: seconds}. The driver registers them, functions of ranks capture them, and the driver reads
- * the sums.
+ * {@code NAME: bytes} and {@code NAME: seconds}. The driver registers them, functions of ranks capture them, and the
+ * driver reads the sums.
  *
- * <p>Spark adds what a task has counted when the task has succeeded. As with each accumulator that a transformation updates, a
- * stage that runs again adds again.
+ * <p>Spark adds the counts of a task when the task has succeeded. As with each accumulator that a transformation
+ * updates, a stage that runs again adds its counts again.
  */
 public final class JcclMetrics implements Serializable {
 
@@ -31,8 +31,8 @@ public final class JcclMetrics implements Serializable {
     /**
      * Registers the accumulators, on the driver.
      *
-     * @param context whose UI shows them; of a {@code JavaSparkContext}, {@code sc()}
-     * @param name the start of their names
+     * @param context the context whose UI shows them; for a {@code JavaSparkContext}, its {@code sc()}
+     * @param name prefix of their names
      */
     public static JcclMetrics register(SparkContext context, String name) {
         BarrierSettings.required("context", context, "the SparkContext of the application");
@@ -44,10 +44,10 @@ public final class JcclMetrics implements Serializable {
     }
 
     /**
-     * Counts an operation, on the thread of a task. {@link JcclAggregate} does so for its own.
+     * Counts an operation, on the thread of a task. {@link JcclAggregate} counts its own operations.
      *
-     * @param operationBytes the size of this rank's buffer
-     * @param nanos how long the task waited for the operation
+     * @param operationBytes size of this rank's buffer
+     * @param nanos time that the task waited for the operation
      */
     public void count(long operationBytes, long nanos) {
         operations.add(1L);
@@ -55,17 +55,17 @@ public final class JcclMetrics implements Serializable {
         seconds.add((double) nanos / TimeUnit.SECONDS.toNanos(1));
     }
 
-    /** How many operations all ranks together have counted; for the driver. */
+    /** Returns the number of operations that all ranks together have counted; for the driver. */
     public long operations() {
         return operations.sum();
     }
 
-    /** The bytes of the buffers of all ranks together; for the driver. */
+    /** Returns the number of bytes of the buffers of all ranks together; for the driver. */
     public long bytes() {
         return bytes.sum();
     }
 
-    /** How many seconds all ranks together have waited; for the driver. */
+    /** Returns the number of seconds that all ranks together have waited; for the driver. */
     public double seconds() {
         return seconds.sum();
     }

@@ -22,13 +22,13 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
      * One row.
      *
      * @param label 0 or 1
-     * @param indices which features the values belong to; null: all
-     * @param values of features
+     * @param indices the features to which the values belong; null if there is a value for each feature
+     * @param values values of the features
      */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     record LabeledRow(double label, int @Nullable [] indices, double[] values) {
 
-        /** The sum of products of the features with factors. */
+        /** Returns the sum of the products of the features with {@code factors}. */
         double dot(double[] factors) {
             double sum = 0;
             if (indices == null) {
@@ -53,7 +53,7 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
             }
         }
 
-        /** Adds a multiple of the features to sums. */
+        /** Adds the features times {@code factor} to {@code sums}. */
         void addTo(double[] sums, double factor) {
             if (indices == null) {
                 for (int i = 0; i < values.length; i++) {
@@ -70,8 +70,8 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
     /**
      * Reads rows of two columns, a vector and a label.
      *
-     * @throws IllegalArgumentException if a row has other types, another label than 0 or 1, or another number of features than
-     *     the first
+     * @throws IllegalArgumentException if a row has other types, a label other than 0 or 1, or another number of
+     *     features than the first
      */
     static LabeledRows read(Iterator<Row> source) {
         LabeledRows read = new LabeledRows();
@@ -101,22 +101,22 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
                         : new LabeledRow(label, null, ((DenseVector) vector).values()));
     }
 
-    /** The size of the feature vectors; 0 if there are no rows. */
+    /** Returns the size of the feature vectors; 0 if there are no rows. */
     int features() {
         return features;
     }
 
-    /** The number of rows. */
+    /** Returns the number of rows. */
     long count() {
         return rows.size();
     }
 
-    /** The number of rows whose label is 1. */
+    /** Returns the number of rows whose label is 1. */
     long positive() {
         return positive;
     }
 
-    /** Fails if this rank has vectors of another size than the other ranks. */
+    /** Throws an exception if this rank has vectors of another size than the other ranks. */
     void requireFeatures(int size) {
         if (!rows.isEmpty()) {
             requireSize(features, size);

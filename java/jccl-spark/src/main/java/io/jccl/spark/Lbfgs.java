@@ -7,29 +7,31 @@ import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * L-BFGS, limited-memory BFGS, on all ranks: each has the same weights and the same history, and takes the same step at the same
- * time. One all-reduce for each evaluation of the objective; most iterations need one.
+ * L-BFGS (limited-memory BFGS) on all ranks. All ranks have the same weights and the same history, and take the same
+ * steps. Each evaluation of the objective needs one all-reduce, and most iterations need one evaluation.
  *
- * <p>The line search bisects until the weak Wolfe conditions hold: the value falls, within rounding, and the slope becomes less
- * steep.
+ * <p>The line search bisects until the weak Wolfe conditions hold: the value falls, within rounding, and the slope
+ * becomes less steep.
  */
 public final class Lbfgs {
 
-    /** How many steps the history keeps. */
+    /** Number of steps that the history keeps. */
     private static final int HISTORY = 10;
 
     private static final double SUFFICIENT_DECREASE = 1e-4;
     private static final double CURVATURE = 0.9;
 
-    /** A value that is larger by this part of it may be smaller in truth: sums round. The slope decides then. */
+    /**
+     * A value that is larger by at most this share may really be smaller, as sums are rounded. Then the slope decides.
+     */
     private static final double ROUNDING = 1e-14;
 
-    private static final int MAX_EVALUATIONS = 60; // halves the step to the precision of a double
+    private static final int MAX_EVALUATIONS = 60; // enough to halve the step to the precision of a double
 
     private final int maxIterations;
     private final double tolerance;
 
-    /** Where the objective was evaluated. */
+    /** A point at which the objective was evaluated. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Point(double[] weights, double value, double[] gradient) {}
 
@@ -40,8 +42,9 @@ public final class Lbfgs {
     /**
      * Sets the limits.
      *
-     * @param maxIterations the most iterations, 0 or more
-     * @param tolerance ends where no element of the gradient is larger than it times {@code max(1, |value|)}; 0 or more
+     * @param maxIterations largest number of iterations, 0 or more
+     * @param tolerance minimisation ends when no element of the gradient is larger than this times
+     *     {@code max(1, |value|)}; 0 or more
      * @throws IllegalArgumentException if one is out of range
      */
     public Lbfgs(int maxIterations, double tolerance) {
@@ -51,13 +54,14 @@ public final class Lbfgs {
     }
 
     /**
-     * Minimises an objective. All ranks call this.
+     * Minimises an objective. All ranks must call this.
      *
      * @param all sums over the ranks
      * @param objective the same function of the weights on all ranks, each with its own rows
-     * @param start the weights to start with, as many on all ranks; those of rank 0 are used
-     * @return the same bits on all ranks; not converged if rounding leaves no smaller value in the direction of the search
-     * @throws ArithmeticException if the objective or its gradient is infinite or no number at the start; on all ranks
+     * @param start weights to start with, the same number on all ranks; those of rank 0 are used
+     * @return the minimum, with the same bits on all ranks; not converged if rounding leaves no smaller value in the
+     *     direction of the search
+     * @throws ArithmeticException on all ranks, if the objective or its gradient is infinite or NaN at the start
      */
     public Minimum minimize(JcclAggregate all, Objective objective, double[] start) {
         double[] first = SummedObjective.start(all, objective, start);
@@ -84,12 +88,18 @@ public final class Lbfgs {
         return new Minimum(point.weights, Arrays.copyOf(values, done + 1), converged);
     }
 
-    /** A step of length 1 at most, because the gradient alone says nothing of its length. */
+    /**
+     * Returns the factor of the first step, which moves the weights by at most 1, because the gradient alone does not
+     * tell how far to go.
+     */
     private static double firstStep(double[] gradient) {
         return Math.min(1, 1 / Math.sqrt(dot(gradient, gradient)));
     }
 
-    /** The gradient times the inverse of the Hessian that the history approximates, downwards: two loops over the history. */
+    /**
+     * Returns the direction of the search: minus the gradient times the inverse of the Hessian that the history
+     * approximates. It takes two loops over the history.
+     */
     private static double[] direction(double[] gradient, Deque<Step> history) {
         double[] direction = gradient.clone();
         double[] alpha = new double[history.size()];
@@ -116,7 +126,9 @@ public final class Lbfgs {
         return direction;
     }
 
-    /** A point in the direction that fulfils the weak Wolfe conditions, or null if there is none within rounding. */
+    /**
+     * Returns a point in the direction that fulfils the weak Wolfe conditions; null if there is none within rounding.
+     */
     private static @Nullable Point search(SummedObjective sum, Point from, double[] direction, double firstStep) {
         double slope = dot(from.gradient, direction);
         if (!(slope < 0)) {
@@ -131,7 +143,7 @@ public final class Lbfgs {
             add(weights, step, direction);
             double[] gradient = new double[weights.length];
             double value = sum.evaluate(weights, gradient);
-            if (!(value <= from.value + SUFFICIENT_DECREASE * step * slope + rounding)) { // also if it is no number
+            if (!(value <= from.value + SUFFICIENT_DECREASE * step * slope + rounding)) { // also if the value is NaN
                 longest = step;
             } else if (dot(gradient, direction) < CURVATURE * slope) {
                 shortest = step;
@@ -149,7 +161,7 @@ public final class Lbfgs {
         double[] gradient = to.gradient.clone();
         add(gradient, -1, from.gradient);
         double product = dot(weights, gradient);
-        if (product > 0) { // rounding can spoil it near the minimum
+        if (product > 0) { // near the minimum, rounding can make it wrong
             if (history.size() == HISTORY) {
                 history.removeFirst();
             }

@@ -1,18 +1,18 @@
 package io.jccl.spark;
 
 /**
- * The mean logistic loss of all ranks' rows with an L2 penalty, as a function of the coefficients of standardised features
- * {@code (x - mean) / deviation} and, if it is fitted, the intercept behind them.
+ * The mean logistic loss of all ranks' rows with an L2 penalty, as a function of the coefficients of standardised
+ * features {@code (x - mean) / deviation}, followed by the intercept if it is fitted.
  *
- * <p>MLlib standardises in training whether or not the penalty applies to standardised coefficients. Rows stay as they are; the
- * coefficients are scaled instead.
+ * <p>MLlib standardises in training even if the penalty does not apply to standardised coefficients. Rows stay as they
+ * are; the coefficients are scaled instead.
  */
 final class LogisticLoss implements Objective {
 
     private final LabeledRows rows;
-    private final double total; // rows of all ranks
-    private final double positive; // those whose label is 1
-    private final double[] means; // of the features; 0 without an intercept
+    private final double total; // number of rows of all ranks
+    private final double positive; // number of rows of all ranks whose label is 1
+    private final double[] means; // of the features; all 0 without an intercept
     private final double[] inverseDeviations; // 0 for a feature that is constant
     private final boolean intercept;
     private final double[] penalties; // for each coefficient
@@ -35,9 +35,9 @@ final class LogisticLoss implements Objective {
     }
 
     /**
-     * Sums what all ranks must know of each other's rows; all ranks call this.
+     * Creates the loss from sums over the rows of all ranks. All ranks must call this.
      *
-     * @throws IllegalArgumentException if there are no rows, or only one label; on all ranks
+     * @throws IllegalArgumentException on all ranks, if there are no rows, or only one label
      */
     static LogisticLoss of(
             JcclAggregate all,
@@ -74,7 +74,7 @@ final class LogisticLoss implements Objective {
         return means;
     }
 
-    /** One over the sample deviation of each feature, from the distances to the means. */
+    /** Returns one over the sample deviation of each feature, computed from the distances to the means. */
     private static double[] inverseDeviations(JcclAggregate all, LabeledRows rows, double[] means, double total) {
         double[] squares = new double[means.length];
         long[] counts = new long[means.length];
@@ -82,7 +82,7 @@ final class LogisticLoss implements Objective {
             row.addSquaredDistances(squares, counts, means);
         }
         for (int i = 0; i < squares.length; i++) {
-            squares[i] += (rows.count() - counts[i]) * means[i] * means[i]; // values that are 0 and left out
+            squares[i] += (rows.count() - counts[i]) * means[i] * means[i]; // zeros that sparse vectors leave out
         }
         all.sum(squares);
         double[] inverses = new double[means.length];
@@ -93,7 +93,7 @@ final class LogisticLoss implements Objective {
         return inverses;
     }
 
-    /** Where MLlib starts: coefficients of 0, and the intercept that gives the labels' frequency. */
+    /** Returns the weights with which MLlib starts: coefficients of 0, and the intercept for the labels' frequency. */
     double[] start() {
         double[] start = new double[means.length + (intercept ? 1 : 0)];
         if (intercept) {
@@ -136,7 +136,7 @@ final class LogisticLoss implements Objective {
         return sum / 2;
     }
 
-    /** The coefficients of the rows' own features, and the intercept behind them. */
+    /** Returns the coefficients for the rows' own features, followed by the intercept. */
     double[] unscaled(double[] weights) {
         double[] coefficients = new double[means.length + 1];
         double constant = intercept ? weights[means.length] : 0;

@@ -2,7 +2,7 @@ package io.jccl.spark;
 
 import java.io.Serializable;
 
-/** What an optimiser has found; the same bits on all ranks. Any serializer of Spark can write it. */
+/** The result of an optimiser, with the same bits on all ranks. Any serializer of Spark can write it. */
 public final class Minimum implements Serializable {
 
     private static final long serialVersionUID = 1L;
@@ -17,27 +17,27 @@ public final class Minimum implements Serializable {
         this.converged = converged;
     }
 
-    /** Where the objective is smallest; not a copy. */
+    /** Returns the weights at which the objective is smallest; not a copy. */
     public double[] weights() {
         return weights;
     }
 
-    /** The objective at the start and after each iteration; not a copy. */
+    /** Returns the objective at the start and after each iteration; not a copy. */
     public double[] values() {
         return values;
     }
 
-    /** The objective at {@link #weights()}. */
+    /** Returns the objective at {@link #weights()}. */
     public double value() {
         return values[values.length - 1];
     }
 
-    /** How many iterations there were. */
+    /** Returns the number of iterations. */
     public int iterations() {
         return values.length - 1;
     }
 
-    /** Whether the gradient has become as small as the tolerance asks. */
+    /** Returns true if the gradient has become as small as the tolerance asks. */
     public boolean converged() {
         return converged;
     }

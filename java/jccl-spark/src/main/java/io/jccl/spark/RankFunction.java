@@ -5,7 +5,7 @@ import java.io.Serializable;
 import java.util.Iterator;
 
 /**
- * What one rank does: the body of a task of a barrier stage.
+ * The function that one rank runs: the body of a task of a barrier stage.
  *
  * @param <T> the type of the rows of the partition
  * @param <R> the type of the results
@@ -16,11 +16,12 @@ public interface RankFunction<T, R> extends Serializable {
     /**
      * Runs on the task's thread, once for each attempt of the stage.
      *
-     * @param comm joins the tasks of the stage; its rank is the number of this partition. The stage closes it when the task has
-     *     ended, and not before the results have been read
-     * @param rows of this partition
+     * @param comm connects the tasks of the stage; its rank is the number of this partition. The stage closes it when
+     *     the task has ended, and not before the results have been read
+     * @param rows rows of this partition
      * @return results of this rank; an empty iterator if there are none
-     * @throws Exception ends the task; the other ranks' operations fail at once, and Spark starts another attempt of the stage
+     * @throws Exception to end the task; then the other ranks' operations fail at once, and Spark starts another
+     *     attempt of the stage
      */
     Iterator<R> call(Communicator comm, Iterator<T> rows) throws Exception;
 }

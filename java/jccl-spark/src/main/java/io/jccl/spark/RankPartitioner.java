@@ -2,7 +2,7 @@ package io.jccl.spark;
 
 import org.apache.spark.Partitioner;
 
-/** Rank {@code i}'s results are partition {@code i}. */
+/** Makes rank {@code i}'s results partition {@code i}. */
 final class RankPartitioner extends Partitioner {
 
     private static final long serialVersionUID = 1L;

@@ -12,14 +12,17 @@ import org.apache.spark.resource.ResourceInformation;
 import scala.Tuple2;
 import scala.runtime.AbstractFunction1;
 
-/** A task of the barrier stage: initialises this rank's communicator, calls the function and gives its results their rank. */
+/**
+ * A task of the barrier stage: initialises this rank's communicator, calls the function, and adds the rank to its
+ * results.
+ */
 final class RankTask<T, R>
         extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<Tuple2<Integer, R>>>
         implements Serializable {
 
     private static final long serialVersionUID = 1L;
 
-    /** Spark's name of the resource that is a GPU. */
+    /** Spark's name for GPUs as a resource. */
     private static final String GPU = "gpu";
 
     private final TreeMap<String, String> settings;
@@ -47,12 +50,15 @@ final class RankTask<T, R>
         }
     }
 
-    /** Makes an id in the task of partition 0, for this attempt of the stage alone, and initialises a communicator with it. */
+    /**
+     * Initialises a communicator with an id that the task of partition 0 creates for this attempt of the stage alone.
+     */
     private Communicator initialise(BarrierTaskContext context) {
         int ranks = context.numPartitions();
         int tasks = context.getTaskInfos().length;
         if (tasks != ranks) {
-            // Some ranks' results of an earlier action are lost. After a failure Spark starts the whole stage again.
+            // Some ranks' results of an earlier action are lost, and Spark repeats only their tasks. After a failure it
+            // starts the whole stage again.
             throw new IllegalStateException("tasks=" + tasks + " partitions=" + ranks
                     + ": expected all tasks of the barrier stage; the next attempt has them");
         }
@@ -63,7 +69,7 @@ final class RankTask<T, R>
         return life.initialise(() -> Communicator.init(shared, context.partitionId(), ranks, config));
     }
 
-    /** The communicator's settings, with the first GPU that Spark has assigned to the task. */
+    /** Returns the communicator's configuration, with the first GPU that Spark has assigned to the task. */
     static CommunicatorConfig config(Map<String, String> settings, Map<String, ResourceInformation> resources) {
         CommunicatorConfig.Builder builder = CommunicatorConfig.builder();
         settings.forEach(builder::setting);
@@ -82,7 +88,7 @@ final class RankTask<T, R>
         return builder.build();
     }
 
-    /** Lets the function's own exception reach Spark, which shows it to the user. */
+    /** Throws the function's own exception, so that it reaches Spark, which shows it to the user. */
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> RuntimeException sneaky(Throwable error) throws E {
         throw (E) error;

@@ -4,12 +4,12 @@ import java.util.Iterator;
 import java.util.function.Function;
 import scala.collection.AbstractIterator;
 
-/** Iterators of Java and of Scala as each other; Scala's own converters differ between 2.12 and 2.13. */
+/** Converts iterators between Java and Scala, because Scala's own converters differ between 2.12 and 2.13. */
 final class ScalaIterators {
 
     private ScalaIterators() {}
 
-    /** A Scala iterator as Java's. */
+    /** Returns a Scala iterator as a Java iterator. */
     static <T> Iterator<T> toJava(scala.collection.Iterator<T> iterator) {
         return new Iterator<>() {
             @Override
@@ -24,7 +24,7 @@ final class ScalaIterators {
         };
     }
 
-    /** The elements of a Java iterator, each changed by a function, as a Scala iterator. */
+    /** Returns a Java iterator as a Scala iterator, with each element changed by a function. */
     static <T, R> scala.collection.Iterator<R> toScala(Iterator<T> iterator, Function<T, R> change) {
         return new AbstractIterator<>() {
             @Override

@@ -3,12 +3,12 @@ package io.jccl.spark;
 import io.jccl.DataBuffer;
 import java.util.Arrays;
 
-/** An objective summed over all ranks: one all-reduce for its value and gradient together. */
+/** An objective that is summed over all ranks, with one all-reduce for its value and gradient together. */
 final class SummedObjective {
 
     private final JcclAggregate all;
     private final Objective objective;
-    private final double[] sums; // the gradient, and the value behind it
+    private final double[] sums; // the gradient, followed by the value
     private final int weights;
 
     SummedObjective(JcclAggregate all, Objective objective, int weights) {
@@ -18,7 +18,7 @@ final class SummedObjective {
         this.sums = new double[weights + 1];
     }
 
-    /** Checks what optimisers get, and starts with rank 0's weights on all ranks. */
+    /** Checks the arguments of an optimiser; returns rank 0's weights on all ranks. */
     static double[] start(JcclAggregate all, Objective objective, double[] start) {
         BarrierSettings.required("all", all, "JcclAggregate.over(comm)");
         BarrierSettings.required("objective", objective, "the function to minimise");
@@ -28,7 +28,7 @@ final class SummedObjective {
         return weights;
     }
 
-    /** The value at the weights, and its gradient. */
+    /** Returns the value at the weights, and writes its gradient. */
     double evaluate(double[] at, double[] gradient) {
         Arrays.fill(gradient, 0);
         double local = objective.local(at, gradient);
@@ -40,14 +40,14 @@ final class SummedObjective {
     }
 
     /**
-     * Whether the largest element of the gradient is small beside the value.
+     * Returns true if the largest element of the gradient is small relative to the value.
      *
-     * @throws ArithmeticException if the value or the gradient is no number
+     * @throws ArithmeticException if the value or the gradient is infinite or NaN
      */
     static boolean isSmall(double[] gradient, double value, double tolerance) {
         double largest = 0;
         for (double element : gradient) {
-            largest = Math.max(largest, Math.abs(element)); // NaN if one is
+            largest = Math.max(largest, Math.abs(element)); // NaN if an element is NaN
         }
         if (!Double.isFinite(value) || !Double.isFinite(largest)) {
             throw new ArithmeticException("value=" + value + " gradient=" + largest
@@ -62,7 +62,7 @@ final class SummedObjective {
         }
         if (!(tolerance >= 0) || tolerance == Double.POSITIVE_INFINITY) {
             throw new IllegalArgumentException("tolerance=" + tolerance
-                    + ": expected 0 or more, the largest element of the gradient beside the value");
+                    + ": expected 0 or more, the largest element of the gradient relative to the value");
         }
     }
 }

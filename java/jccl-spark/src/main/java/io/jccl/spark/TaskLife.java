@@ -12,17 +12,19 @@ import org.apache.spark.util.TaskFailureListener;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends a task's communicator with the task. Its end by an error or by Spark, which kills the tasks of a stage that has failed or was
- * cancelled, fails the operations of all ranks at once.
+ * Ends a task's communicator with the task. The operations of all ranks fail at once when the task ends by an error, or
+ * when Spark kills it, as it does with the tasks of a stage that has failed or was cancelled.
  *
- * <p>Spark marks the task that it kills, without an interrupt unless {@code spark.job.interruptOnCancel} is set. A
- * daemon thread looks for the mark, because the task's own thread may wait for other ranks.
+ * <p>Spark marks a task that it kills, and interrupts it only if {@code spark.job.interruptOnCancel} is set. A daemon
+ * thread looks for the mark, because the task's own thread may wait for other ranks.
  */
 final class TaskLife implements TaskCompletionListener, TaskFailureListener {
 
     private static final long POLL_MILLIS = 20;
 
-    /** How long a rank that fails because of another one waits for Spark to learn of that one's error first. */
+    /**
+     * Time in ms for which a rank that fails because of another waits, so that Spark learns of the other's error first.
+     */
     private static final long ROOT_CAUSE_MILLIS = 2_000;
 
     private final TaskContext context;
@@ -46,7 +48,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         return life;
     }
 
-    /** Initialises the communicator; a kill meanwhile interrupts the initialisation. */
+    /** Initialises the communicator. If the task is killed meanwhile, the initialisation is interrupted. */
     Communicator initialise(Supplier<Communicator> initialisation) {
         synchronized (this) {
             initialising = true;
@@ -75,7 +77,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         }
     }
 
-    /** Ends what the task waits for, if that is the communicator. */
+    /** Ends the task's wait, if it waits for the communicator. */
     private synchronized void endWait() {
         if (initialising) {
             task.interrupt();
@@ -96,7 +98,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         }
     }
 
-    /** Whether the error, or one that led to it, is what another rank's failure causes here. */
+    /** Returns true if the error, or a cause of it, results from the failure of another rank. */
     private static boolean isFromAnotherRank(Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
             if (cause instanceof PeerFailedException || cause instanceof AbortedException) {
@@ -107,8 +109,8 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
     }
 
     /**
-     * Spark reports the error of the first task that fails, and kills the others. What the user wants to read is the error of
-     * the rank that failed by itself.
+     * Waits until Spark kills this task. Spark reports the error of the first task that fails and kills the others, and
+     * the user needs the error of the rank that failed by itself.
      */
     private void awaitKill() {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ROOT_CAUSE_MILLIS);
