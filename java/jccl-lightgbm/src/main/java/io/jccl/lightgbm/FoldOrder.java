@@ -1,22 +1,24 @@
 package io.jccl.lightgbm;
 
 /**
- * In which order a rank's block is reduced. It is the order of LightGBM's own network, so that sums have the same bits.
+ * The order in which a rank's block is reduced. It is that of LightGBM's own network, so that sums have the same bits.
  *
- * @param steps pairs of ranks: the block of the first accumulates that of the second
- * @param result the rank whose block has the result in the end
+ * @param steps pairs of ranks: the block of the first accumulates the block of the second
+ * @param result the rank whose block contains the result in the end
  */
 record FoldOrder(int[] steps, int result) {
 
-    /** The largest input, in bytes, that LightGBM reduces by halving if the number of ranks is no power of two. */
+    /**
+     * Size in bytes of the largest input that LightGBM reduces by halving if the number of ranks is not a power of two.
+     */
     private static final long MAX_HALVING_BYTES = 10 * 1024 * 1024 - 1;
 
-    /** Whether LightGBM reduces by recursive halving; otherwise by a ring. */
+    /** Returns true if LightGBM reduces by recursive halving, false if by a ring. */
     static boolean isByHalving(int size, long inputBytes) {
         return Integer.bitCount(size) == 1 || inputBytes <= MAX_HALVING_BYTES;
     }
 
-    /** A ring: the rank after this one begins, and this one ends. */
+    /** Returns the order of a ring: the rank after this one begins, and this one ends. */
     static FoldOrder ring(int rank, int size) {
         int[] steps = new int[2 * (size - 1)];
         for (int i = 0; i < size - 1; i++) {
@@ -27,12 +29,12 @@ record FoldOrder(int[] steps, int result) {
     }
 
     /**
-     * Recursive halving. Where the number of ranks is no power of two, the last ranks form pairs first, and the first of a
-     * pair goes on for both.
+     * Returns the order of recursive halving. If the number of ranks is not a power of two, the last ranks first form
+     * pairs, and the first rank of a pair continues for both.
      */
     static FoldOrder halving(int rank, int size) {
         int groups = Integer.highestOneBit(size);
-        int single = size - 2 * (size - groups); // ranks that are no pair
+        int single = size - 2 * (size - groups); // number of ranks that are not in a pair
         int[] steps = new int[2 * (size - 1)];
         int length = 0;
         for (int first = single; first < size; first += 2) {
@@ -50,7 +52,7 @@ record FoldOrder(int[] steps, int result) {
         return new FoldOrder(steps, first(group, single));
     }
 
-    /** The first rank of a group. */
+    /** Returns the first rank of a group. */
     private static int first(int group, int single) {
         return group < single ? group : single + 2 * (group - single);
     }

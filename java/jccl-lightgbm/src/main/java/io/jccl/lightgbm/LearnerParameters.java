@@ -5,10 +5,13 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** The parameters of distributed training in a text of LightGBM's, such as {@code objective=binary tree_learner=data}. */
+/**
+ * Checks the parameters of distributed training in a text of LightGBM, such as
+ * {@code objective=binary tree_learner=data}.
+ */
 final class LearnerParameters {
 
-    // Names of a parameter, the one that counts before the others first.
+    // The names of each parameter, in order of precedence: the first name that is given counts.
     private static final List<String> TREE_LEARNER = List.of("tree_learner", "tree", "tree_type", "tree_learner_type");
     private static final List<String> NUM_MACHINES = List.of("num_machines", "num_machine");
     private static final List<String> MACHINES = List.of(
@@ -22,9 +25,9 @@ final class LearnerParameters {
     }
 
     /**
-     * The parameters with {@code num_machines}.
+     * Returns the parameters with {@code num_machines}.
      *
-     * @throws IllegalArgumentException if they do not fit training on so many ranks
+     * @throws IllegalArgumentException if they do not fit training on {@code size} ranks
      */
     static String forRanks(int size, String parameters) {
         LearnerParameters given = new LearnerParameters(parameters);
@@ -36,7 +39,7 @@ final class LearnerParameters {
         if (!LEARNERS.contains(learner.toLowerCase(Locale.ROOT))) {
             throw new IllegalArgumentException("tree_learner=" + learner + ": expected data or voting"
                     + (learner.startsWith("feature")
-                            ? "; LightGBM's API refuses feature, its command alone has it"
+                            ? "; LightGBM's API refuses feature, only its command supports it"
                             : ""));
         }
         Optional<String> machines = given.value(NUM_MACHINES);
@@ -50,7 +53,7 @@ final class LearnerParameters {
         return parameters;
     }
 
-    /** The first value of a parameter, by the first of its names that is given, as LightGBM reads it. */
+    /** Returns the first value of a parameter, by the first of its names that is given, as LightGBM reads it. */
     private Optional<String> value(List<String> names) {
         for (String name : names) {
             for (String parameter : parameters.strip().split("\\s+")) {

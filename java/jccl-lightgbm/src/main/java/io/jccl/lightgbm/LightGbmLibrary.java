@@ -3,8 +3,8 @@ package io.jccl.lightgbm;
 import com.microsoft.ml.lightgbm.lightgbmlib;
 
 /**
- * Loads the native library of LightGBM that {@code com.microsoft.ml.lightgbm:lightgbmlib} contains. Applications that load it
- * themselves, as SynapseML does, do not need this.
+ * Loads the native library of LightGBM that {@code com.microsoft.ml.lightgbm:lightgbmlib} contains. Applications that
+ * load it themselves, as SynapseML does, do not need this class.
  */
 public final class LightGbmLibrary {
 
@@ -13,9 +13,9 @@ public final class LightGbmLibrary {
     private LightGbmLibrary() {}
 
     /**
-     * Makes the native methods of {@link lightgbmlib} usable. Does nothing if they are.
+     * Makes the native methods of {@link lightgbmlib} usable. Does nothing if they already are.
      *
-     * @throws io.jccl.JcclException if the library cannot be loaded; says why
+     * @throws io.jccl.JcclException if the library cannot be loaded; the message says why
      */
     public static synchronized void load() {
         if (!isLoaded()) {

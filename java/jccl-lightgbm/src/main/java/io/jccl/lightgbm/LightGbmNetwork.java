@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A communicator in the place of LightGBM's own network.
+ * Replaces LightGBM's own network by a communicator.
  *
  * <pre>{@code
  * try (LightGbmNetwork net = LightGbmNetwork.over(comm)) {
@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
  * }
  * }</pre>
  *
- * <p>LightGBM keeps a network for each thread: the thread that calls {@link #over} creates data sets, trains and closes. A
- * process may train on several threads, each with a communicator of its own. Until {@link #close} nothing else uses the
- * communicator while LightGBM trains.
+ * <p>LightGBM has a network for each thread, so the thread that calls {@link #over} must create data sets, train and
+ * close. A process may train on several threads, each with a communicator of its own. Until {@link #close}, nothing
+ * else may use the communicator while LightGBM trains.
  *
  * <p>Sums have the same bits as with LightGBM's own network over as many machines, and so have the trees.
  */
@@ -42,13 +42,13 @@ public final class LightGbmNetwork implements AutoCloseable {
     }
 
     /**
-     * Has LightGBM communicate over a communicator, on this thread until {@link #close}. All ranks call this; it returns when
-     * all have.
+     * Makes LightGBM communicate over a communicator, on this thread until {@link #close}. All ranks must call this; it
+     * returns when all have called it.
      *
-     * @param comm of two ranks or more; it stays the caller's, who closes it
+     * @param comm communicator of two ranks or more; it remains the caller's, who closes it
      * @throws IllegalArgumentException if the communicator has one rank
-     * @throws IllegalStateException if the communicator is closed, this thread is virtual or has a network, or LightGBM's library
-     *     is not loaded
+     * @throws IllegalStateException if the communicator is closed, this thread is virtual or has a network, or
+     *     LightGBM's library is not loaded
      * @throws io.jccl.JcclException if the communicator has failed, or this library cannot be loaded
      */
     public static LightGbmNetwork over(Communicator comm) {
@@ -91,7 +91,7 @@ public final class LightGbmNetwork implements AutoCloseable {
         }
     }
 
-    /** The classes that SWIG made have no other way to an address. */
+    /** A pointer for the classes that SWIG generated; only their protected constructor accepts an address. */
     private static final class FunctionPointer extends SWIGTYPE_p_void {
         FunctionPointer(long address) {
             super(address, false);
@@ -99,12 +99,13 @@ public final class LightGbmNetwork implements AutoCloseable {
     }
 
     /**
-     * The parameters of a data set or booster for training on all ranks: with {@code num_machines}, the size of the
-     * communicator.
+     * Returns the parameters of a data set or booster for training on all ranks: adds {@code num_machines}, the size of
+     * the communicator.
      *
-     * @param parameters LightGBM's, such as {@code objective=binary tree_learner=data}
-     * @throws IllegalArgumentException if they name machines, another number of them, or a tree learner that trains alone
-     * @throws IllegalStateException if this is another thread than that of {@link #over}
+     * @param parameters LightGBM's parameters, such as {@code objective=binary tree_learner=data}
+     * @throws IllegalArgumentException if they name machines, another number of machines, or a tree learner that trains
+     *     alone
+     * @throws IllegalStateException if this is not the thread of {@link #over}
      */
     public String parameters(String parameters) {
         requireOwner();
@@ -115,14 +116,14 @@ public final class LightGbmNetwork implements AutoCloseable {
     }
 
     /**
-     * Does nothing if a call of LightGBM's API succeeded.
+     * Checks the result of a call of LightGBM's API. Does nothing if the call succeeded.
      *
-     * @param returnCode what the call returned
+     * @param returnCode the return value of the call
      * @throws io.jccl.PeerFailedException if another rank died; names it
-     * @throws io.jccl.JcclException if communication failed otherwise, as {@link io.jccl.Work#await()}; an interrupt of this thread
-     *     aborts the communicator
+     * @throws io.jccl.JcclException if communication failed otherwise, as {@link io.jccl.Work#await()}; an interrupt of
+     *     this thread aborts the communicator
      * @throws LightGbmException if LightGBM failed otherwise
-     * @throws IllegalStateException if this is another thread than that of {@link #over}, on which LightGBM trains alone
+     * @throws IllegalStateException if this is not the thread of {@link #over}; on other threads, LightGBM trains alone
      */
     public void check(int returnCode) {
         requireOwner();
@@ -139,12 +140,15 @@ public final class LightGbmNetwork implements AutoCloseable {
         throw new LightGbmException(lightgbmlib.LGBM_GetLastError());
     }
 
-    /** What communication failed with, if it did; for code that reports LightGBM's errors in its own way. */
+    /**
+     * Returns the exception with which communication failed, if it did; for code that reports LightGBM's errors in its
+     * own way.
+     */
     public Optional<Throwable> failure() {
         return Optional.ofNullable(operations.failure());
     }
 
-    /** What this network has done so far; by the thread of {@link #over}. */
+    /** Returns what this network has done so far. Call it on the thread of {@link #over}. */
     public NetworkUsage usage() {
         return operations.usage();
     }
@@ -160,10 +164,10 @@ public final class LightGbmNetwork implements AutoCloseable {
     }
 
     /**
-     * Ends LightGBM's use of the communicator on this thread. Frees what this holds, and leaves the communicator open. A second
-     * call does nothing.
+     * Ends LightGBM's use of the communicator on this thread. Frees this object's memory, and leaves the communicator
+     * open. A second call does nothing.
      *
-     * @throws IllegalStateException if this is another thread than that of {@link #over}
+     * @throws IllegalStateException if this is not the thread of {@link #over}
      */
     @Override
     public void close() {

@@ -13,10 +13,10 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two operations that LightGBM trains with, over a communicator. The native library calls them on the thread that
- * trains, with addresses in LightGBM's memory, after it has written {@link #lengths()}.
+ * The two operations with which LightGBM trains, over a communicator. The native library calls them on the thread that
+ * trains, with addresses of LightGBM's memory, after it has filled {@link #lengths()}.
  *
- * <p>Both return null, or what failed. After a failure they do nothing else.
+ * <p>Both return null, or the text of a failure. After a failure they only return its text.
  */
 final class LightGbmOperations implements AutoCloseable {
 
@@ -28,14 +28,15 @@ final class LightGbmOperations implements AutoCloseable {
     private final FoldOrder halving;
     private final FoldOrder ring;
 
-    private final long[] lengths; // the bytes of each rank's block
-    private final long[] offsets; // where they begin
-    private final long[] counts; // what a call passes on, which copies it, as the next two
+    private final long[] lengths; // size of each rank's block in bytes
+    private final long[] offsets; // where the blocks begin, in bytes
+    // Arguments of an operation, which copies them.
+    private final long[] counts;
     private final long[] recvCounts;
     private final long[] recvOffsets;
-    private final long[] blocks; // addresses
+    private final long[] blocks; // addresses of all ranks' blocks for this rank
     private @Nullable HostBuffer received; // the other ranks' blocks for this rank
-    private long addition; // the address of a reducer that adds doubles; 0 if none is known
+    private long addition; // address of a reducer that adds doubles; 0 if none is known
 
     private @Nullable Throwable failure;
     private long operations;
@@ -56,29 +57,29 @@ final class LightGbmOperations implements AutoCloseable {
         blocks = new long[size];
     }
 
-    /** The bytes of each rank's block in the next operation, in rank order. */
+    /** Returns the size in bytes of each rank's block in the next operation, in rank order. */
     long[] lengths() {
         return lengths;
     }
 
-    /** What failed first, or null. */
+    /** Returns the first failure, or null. */
     @Nullable
     Throwable failure() {
         return failure;
     }
 
-    /** What was done so far. */
+    /** Returns what was done so far. */
     NetworkUsage usage() {
         return new NetworkUsage(operations, bytes, Duration.ofNanos(nanos));
     }
 
     /**
-     * Reduces all ranks' input, and gives this rank its block of the result.
+     * Reduces all ranks' input, and writes this rank's block of the result.
      *
      * @param input one block after the other; overwritten
-     * @param typeBytes of an element
+     * @param typeBytes size of an element
      * @param output receives this rank's block; may lie in the input
-     * @param reducer the address of the function that accumulates elements
+     * @param reducer address of the function that accumulates elements
      */
     @Nullable
     String reduceScatter(long input, int typeBytes, long output, long reducer) {
@@ -94,9 +95,9 @@ final class LightGbmOperations implements AutoCloseable {
     }
 
     /**
-     * Gives every rank all ranks' blocks.
+     * Copies all ranks' blocks to every rank.
      *
-     * @param output one block after the other; has this rank's
+     * @param output one block after the other; contains this rank's block
      */
     @Nullable
     String allGather(long output) {
@@ -108,7 +109,7 @@ final class LightGbmOperations implements AutoCloseable {
         });
     }
 
-    /** Runs an operation that returns its bytes; counts it, or keeps what it throws. */
+    /** Runs an operation that returns its number of bytes. Counts it, or keeps the exception that it throws. */
     private @Nullable String run(LongSupplier operation) {
         if (failure == null) {
             long start = System.nanoTime();
@@ -117,7 +118,7 @@ final class LightGbmOperations implements AutoCloseable {
                 operations++;
                 nanos += System.nanoTime() - start;
                 return null;
-            } catch (Throwable thrown) { // none may reach LightGBM
+            } catch (Throwable thrown) { // no exception may reach LightGBM
                 failure = thrown;
             }
         }
@@ -125,7 +126,7 @@ final class LightGbmOperations implements AutoCloseable {
                 + (failure instanceof JcclException ours ? ours.getMessage() : failure.toString());
     }
 
-    /** Sets where each block begins, and returns where the last one ends. */
+    /** Computes where each block begins; returns where the last one ends. */
     private long setOffsets() {
         long total = 0;
         for (int i = 0; i < size; i++) {
@@ -149,7 +150,7 @@ final class LightGbmOperations implements AutoCloseable {
         return output >= input + total || output + lengths[rank] <= input;
     }
 
-    /** A sum of two is the same in any order. */
+    /** Adds doubles by a reduce-scatter. With two ranks, a sum is the same in any order. */
     private void addDoubles(long input, long total, long output) {
         for (int i = 0; i < size; i++) {
             counts[i] = lengths[i] / Double.BYTES;
@@ -184,7 +185,7 @@ final class LightGbmOperations implements AutoCloseable {
         return received;
     }
 
-    /** Waits for an operation. However this ends, the operation no longer uses LightGBM's memory. */
+    /** Waits for an operation. However this method ends, the operation no longer uses LightGBM's memory. */
     private void complete(Work work) {
         try {
             work.await();
@@ -195,7 +196,7 @@ final class LightGbmOperations implements AutoCloseable {
         }
     }
 
-    /** Frees memory. */
+    /** Frees the memory for received blocks. */
     @Override
     public void close() {
         if (received != null) {

@@ -18,7 +18,7 @@ final class NativeLibraries {
     /**
      * Loads the library of {@link NativeNetwork}, once.
      *
-     * @throws JcclException if it cannot be loaded; says why
+     * @throws JcclException if it cannot be loaded; the message says why
      */
     static void loadNetwork() {
         if (Network.FAILURE != null) {
@@ -27,10 +27,10 @@ final class NativeLibraries {
     }
 
     /**
-     * Loads libraries, each of which may need those before it.
+     * Loads libraries, each of which may need earlier ones.
      *
-     * @param folder where the loader's resources have them
-     * @throws JcclException if one cannot be loaded; says why
+     * @param folder folder of the loader's resources that contains them
+     * @throws JcclException if one cannot be loaded; the message says why
      */
     static void loadLightGbm(ClassLoader loader, String folder, String... files) {
         if (!platform().equals("linux-x86_64")) {
@@ -44,7 +44,7 @@ final class NativeLibraries {
     private static void load(ClassLoader loader, String folder, String... files) {
         Path file = Path.of(System.getProperty("java.io.tmpdir"));
         try {
-            Path directory = Files.createTempDirectory(file, "jccl-lightgbm-"); // only this user's
+            Path directory = Files.createTempDirectory(file, "jccl-lightgbm-"); // only this user may enter it
             try {
                 for (String name : files) {
                     file = directory.resolve(name);
@@ -76,7 +76,7 @@ final class NativeLibraries {
         }
     }
 
-    /** What to do about the dynamic linker's message. */
+    /** Returns what to do about a message of the dynamic linker, or an empty text. */
     private static String remedy(UnsatisfiedLinkError error) {
         String message = String.valueOf(error.getMessage());
         if (message.contains("libgomp")) {

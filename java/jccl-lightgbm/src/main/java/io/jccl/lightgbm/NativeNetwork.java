@@ -1,36 +1,36 @@
 package io.jccl.lightgbm;
 
-/** Natives of {@code native/lightgbm/network.cc}. Addresses and sizes in bytes are those of LightGBM's memory. */
+/** Native methods of {@code native/lightgbm/network.cc}. Addresses are in LightGBM's memory; sizes are in bytes. */
 final class NativeNetwork {
 
     private NativeNetwork() {}
 
     /**
-     * Has LightGBM's calls on this thread passed to operations.
+     * Makes LightGBM's calls on this thread go to {@code operations}.
      *
-     * @param lengths written before each call: the bytes of each rank's block
-     * @return false if this thread has some already
+     * @param lengths array that is filled before each call with the size of each rank's block
+     * @return false if this thread already has operations
      */
     static native boolean open(LightGbmOperations operations, long[] lengths, int rank);
 
-    /** Forgets the operations of this thread, which has some. */
+    /** Removes the operations of this thread, which must have some. */
     static native void close();
 
-    /** The address of the function that LightGBM calls to reduce and scatter. */
+    /** Returns the address of the function that LightGBM calls to reduce and scatter. */
     static native long reduceScatterFunction();
 
-    /** The address of the function that LightGBM calls to gather. */
+    /** Returns the address of the function that LightGBM calls to gather. */
     static native long allGatherFunction();
 
-    /** Whether a reducer of LightGBM's for elements of 8 bytes is the addition of doubles. */
+    /** Returns true if a reducer of LightGBM for elements of 8 bytes adds doubles. */
     static native boolean addsDoubles(long reducer);
 
     /**
-     * Applies a reducer of LightGBM's to blocks.
+     * Applies a reducer of LightGBM to blocks.
      *
-     * @param blocks the address of each block
-     * @param steps pairs of a block that is accumulated into and the block that is read
-     * @param bytes of each block
+     * @param blocks address of each block
+     * @param steps pairs: the block that accumulates, and the block that is read
+     * @param bytes size of each block
      */
     static native void fold(long reducer, int typeBytes, long[] blocks, int[] steps, long bytes);
 

@@ -3,10 +3,10 @@ package io.jccl.lightgbm;
 import java.time.Duration;
 
 /**
- * What a network has done so far on this rank.
+ * The work of a network on this rank so far.
  *
- * @param operations reduce-scatters and all-gathers; LightGBM makes its all-reduces of these
- * @param bytes what went into reduce-scatters, and came out of all-gathers
- * @param time spent in them, which includes waiting for slower ranks
+ * @param operations number of reduce-scatters and all-gathers, of which LightGBM makes its all-reduces
+ * @param bytes total size of the input of reduce-scatters and of the output of all-gathers
+ * @param time time spent in these operations, including waits for slower ranks
  */
 public record NetworkUsage(long operations, long bytes, Duration time) {}

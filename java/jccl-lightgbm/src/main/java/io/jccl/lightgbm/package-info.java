@@ -1,6 +1,6 @@
 /**
- * LightGBM's distributed training over a {@link io.jccl.Communicator}: {@link io.jccl.lightgbm.LightGbmNetwork} takes the place
- * of LightGBM's own network.
+ * LightGBM's distributed training over a {@link io.jccl.Communicator}. {@link io.jccl.lightgbm.LightGbmNetwork}
+ * replaces LightGBM's own network.
  */
 @NullMarked
 package io.jccl.lightgbm;

@@ -34,8 +34,8 @@ final class LearnerParametersTest {
         "tree_learner=data num_machines=2, 'num_machines=2: expected 4, the size of the communicator; remove the parameter'",
         "objective=binary, tree_learner=serial: expected data or voting",
         "tree_learner=serial, tree_learner=serial: expected data or voting",
-        "tree_learner=feature, 'tree_learner=feature: expected data or voting; LightGBM''s API refuses feature, its command"
-                + " alone has it'",
+        "tree_learner=feature, 'tree_learner=feature: expected data or voting; LightGBM''s API refuses feature, only its"
+                + " command supports it'",
         "tree_learner=data nodes=a:1, 'machines=a:1: expected none, the communicator connects the ranks; remove the"
                 + " parameter'"
     })
