@@ -130,8 +130,7 @@ public final class Main {
     }
 
     /**
-     * Returns the text of an exception, with the name of its class in front if it is one of JCCL's, which pages
-     * explain.
+     * Returns the text of an exception. If it is one of JCCL's, its class name comes first, because pages explain it.
      */
     private static String described(Throwable thrown) {
         String name = thrown instanceof JcclException ? thrown.getClass().getSimpleName() + ": " : "";

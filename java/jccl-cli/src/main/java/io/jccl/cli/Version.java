@@ -6,8 +6,8 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.IVersionProvider;
 
 /**
- * Prints {@code jccl --version}: the version that the build wrote into the jar, the native libraries in it, and the
- * Java version.
+ * Returns the lines of {@code jccl --version}: the version of the jar, the native libraries in it, and the Java
+ * version.
  */
 final class Version implements IVersionProvider {
 

@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * Reduces and broadcasts tensors through shared memory, a bucket, which the ranks of a host use in place. Tensors of
  * one type fill the bucket one after the other: small ones together, and a large one in parts.
  *
- * <p>A collective never accesses the memory of a tensor, so tensors may be closed however it ends. After a failure, a
- * tensor contains its own elements, except that parts in earlier buckets may already contain the results.
+ * <p>A collective never accesses the memory of a tensor, so tensors may be closed when it ends, also by a failure.
+ * After a failure, a tensor contains its own elements, except that parts in earlier buckets may already contain the
+ * results.
  */
 final class Buckets implements AutoCloseable {
 

@@ -53,7 +53,7 @@ final class LearnerParameters {
         return parameters;
     }
 
-    /** Returns the first value of a parameter, by the first of its names that is given, as LightGBM reads it. */
+    /** Returns the first value under the first of {@code names} that is given, as LightGBM reads it. */
     private Optional<String> value(List<String> names) {
         for (String name : names) {
             for (String parameter : parameters.strip().split("\\s+")) {

@@ -15,7 +15,7 @@ import scala.Tuple2;
  * The settings {@code spark.jccl.*}, and the driver's check that a barrier stage can start.
  *
  * @param communicator settings of the communicators by their names, {@code JCCL_*}; serializable
- * @param slotsTimeout how long the driver waits for as many slots as ranks
+ * @param slotsTimeout time that the driver waits for as many slots as ranks
  */
 record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeout) {
 
@@ -30,8 +30,7 @@ record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeo
     /**
      * Reads the settings.
      *
-     * @throws IllegalArgumentException if a name that begins with {@code spark.jccl.barrier} is unknown, or its value
-     *     bad
+     * @throws IllegalArgumentException if a name below {@code spark.jccl.barrier} is unknown, or its value is bad
      */
     static BarrierSettings of(SparkConf conf) {
         TreeMap<String, String> communicator = new TreeMap<>();

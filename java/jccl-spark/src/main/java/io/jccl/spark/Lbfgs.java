@@ -22,7 +22,8 @@ public final class Lbfgs {
     private static final double CURVATURE = 0.9;
 
     /**
-     * A value that is larger by at most this share may really be smaller, as sums are rounded. Then the slope decides.
+     * A value that exceeds an earlier one by at most this share may really be smaller, because sums are rounded. Then
+     * the slope decides.
      */
     private static final double ROUNDING = 1e-14;
 
@@ -127,7 +128,8 @@ public final class Lbfgs {
     }
 
     /**
-     * Returns a point in the direction that fulfils the weak Wolfe conditions; null if there is none within rounding.
+     * Returns a point along the direction at which the weak Wolfe conditions hold; null if there is none within
+     * rounding.
      */
     private static @Nullable Point search(SummedObjective sum, Point from, double[] direction, double firstStep) {
         double slope = dot(from.gradient, direction);
@@ -161,7 +163,7 @@ public final class Lbfgs {
         double[] gradient = to.gradient.clone();
         add(gradient, -1, from.gradient);
         double product = dot(weights, gradient);
-        if (product > 0) { // near the minimum, rounding can make it wrong
+        if (product > 0) { // near the minimum, rounding can make it negative
             if (history.size() == HISTORY) {
                 history.removeFirst();
             }

@@ -23,7 +23,8 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
     private static final long POLL_MILLIS = 20;
 
     /**
-     * Time in ms for which a rank that fails because of another waits, so that Spark learns of the other's error first.
+     * Time in ms that a rank waits after it has failed because of another, so that Spark learns of the other's error
+     * first.
      */
     private static final long ROOT_CAUSE_MILLIS = 2_000;
 

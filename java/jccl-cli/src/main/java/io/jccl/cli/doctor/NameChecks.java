@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
-/** Checks to which addresses this host's own name and the name of the rendezvous host resolve on this host. */
+/** Checks the addresses of this host's own name and of the rendezvous host's name, as this host resolves them. */
 final class NameChecks {
 
     /** A name service. */

@@ -214,7 +214,7 @@ final class RdmaChecks {
         return findings;
     }
 
-    /** Checks the limit on locked memory, against which memory counts that is registered with an adapter. */
+    /** Checks the limit on locked memory. Memory that is registered with an adapter counts against the limit. */
     static List<Finding> locked(Host host) {
         OptionalLong limit = host.softLimit("Max locked memory");
         if (limit.isEmpty()) {

@@ -17,8 +17,8 @@ import java.util.Map;
  * ends without closing it, even by SIGKILL, a {@link Watchdog} ends the job's ranks and removes the directory. Safe for
  * use by several threads.
  *
- * <p>Rank 0 writes the address of the rendezvous server into it: a port that the system chose, and a new secret. So
- * neither is known before it is in use.
+ * <p>Rank 0 writes the address of the rendezvous server into the directory: a port that the system chose when the
+ * server opened it, and a new secret. So neither is fixed before it is in use.
  */
 public final class JobDirectory implements AutoCloseable {
 

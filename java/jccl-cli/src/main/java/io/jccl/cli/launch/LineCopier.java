@@ -36,7 +36,7 @@ final class LineCopier {
 
     /**
      * Copies the bytes that have arrived; returns false at the end of the stream. After an error of the JVM, the next
-     * call continues with the byte at which the error occurred: a rank whose output nobody reads would stop.
+     * call continues with the byte at which the error occurred, because a rank stops if nobody reads its output.
      */
     private boolean copyChunk() {
         for (; at < end; at++) {

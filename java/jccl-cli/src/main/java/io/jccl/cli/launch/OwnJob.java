@@ -26,7 +26,7 @@ public final class OwnJob {
     }
 
     /**
-     * Refuses to start a job if a launcher has started several instances of this command, unless the user asks for one.
+     * Refuses to start a job if a launcher has started several instances of this command, unless the user asks for it.
      *
      * @param remedy what to do, as a part of the message
      * @throws ParameterException if the job is refused; its message names the launcher's variables

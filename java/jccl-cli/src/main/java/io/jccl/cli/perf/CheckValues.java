@@ -117,7 +117,7 @@ final class CheckValues {
 
     /**
      * Returns the number of ranks that contribute powers of two; further ranks contribute 1 or -1. With this number,
-     * partial products stay within 2^±14, and for e4m3 within 2^±8, which is in its range.
+     * partial products stay within 2^±14, or for e4m3 within 2^±8, which the type can represent.
      */
     private int maxPowers() {
         return type == DataType.FLOAT8_E4M3 ? 24 : 42;

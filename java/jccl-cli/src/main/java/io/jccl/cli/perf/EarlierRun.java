@@ -51,7 +51,7 @@ record EarlierRun(Path file, List<Row> rows) {
     /**
      * Reads a file of JSON lines.
      *
-     * @throws IllegalArgumentException if the file cannot be read or has another content
+     * @throws IllegalArgumentException if the file cannot be read, or {@code --json} did not write it
      */
     static EarlierRun read(Path file) {
         ObjectMapper mapper = new ObjectMapper();

@@ -53,7 +53,7 @@ record PerfRow(
         }
 
         /**
-         * Returns the side of a collective without such a placement: no times, and no wrong elements if results are
+         * Returns the results of a collective without such a placement: no times, and no wrong elements if results are
          * checked.
          */
         static Side absent(boolean checked) {

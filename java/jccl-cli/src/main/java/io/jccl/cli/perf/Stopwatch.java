@@ -18,7 +18,7 @@ final class Stopwatch {
     private static final int STEADY_STRETCHES = 4;
     private static final int MAX_STRETCHES = 60;
     private static final double FASTER = 0.95;
-    private static final double COMPILING_MILLIS = 10; // in a stretch; other methods that are compiled late take less
+    private static final double COMPILING_MILLIS = 10; // in a stretch; less comes from stragglers, not from the call
     private static final double WARMUP_SHARE = 0.15;
     private static final double ENOUGH_OF_BUDGET = 0.7;
     private static final double STAMPS_SHARE = 0.5;

@@ -115,8 +115,8 @@ final class Workload {
     }
 
     /**
-     * Returns true if the in-place result is a block of the send buffer; else the in-place input is (a block of) the
-     * receive buffer.
+     * Returns true if the in-place result is a block of the send buffer. If false, the in-place input is in the receive
+     * buffer.
      */
     private boolean isShardOfSend() {
         return kind == Collective.REDUCE_SCATTER || kind == Collective.SCATTER && isRoot;

@@ -41,8 +41,8 @@ record CommunicatorSample(
     }
 
     /**
-     * Returns the median of the last sequence numbers that the running ranks have entered, for operations on host
-     * memory; 0 if no rank runs.
+     * Returns the median of the running ranks' last entered sequence numbers, for operations on host memory; 0 if no
+     * rank runs.
      */
     long medianSequence() {
         long[] entered = in(RankSnapshot.Phase.RUNNING).stream()

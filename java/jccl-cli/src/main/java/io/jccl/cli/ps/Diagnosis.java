@@ -44,7 +44,7 @@ final class Diagnosis {
 
     private static final int USUAL_TIMES = 3;
 
-    /** Limit on the samples that show whether a rank is late again, if ranks have recorded no times. */
+    /** Limit on the number of samples. They show whether a rank is late again if ranks have recorded no times. */
     private static final int MAX_SAMPLES = 16;
 
     private final List<CommunicatorSample> samples;

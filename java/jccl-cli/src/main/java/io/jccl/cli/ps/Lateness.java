@@ -17,7 +17,7 @@ final class Lateness {
     private static final int MIN_OPERATIONS = 4;
     private static final long MIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-    /** Smallest part of the time that a rank must cost the others to be reported. */
+    /** Smallest share of the others' time that a rank must cost them to be reported. */
     private static final double MIN_PART = 0.2;
 
     private Lateness() {}

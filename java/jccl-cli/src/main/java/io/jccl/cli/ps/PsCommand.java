@@ -151,7 +151,8 @@ public final class PsCommand implements Callable<Integer> {
     }
 
     /**
-     * Lets all ranks of the communicators shown write their files; returns the path of each file, or why there is none.
+     * Makes all ranks of the communicators shown write their files; returns the path of each file, or why there is
+     * none.
      */
     private List<String> dump(Attached attached, List<Diagnosed> all) throws IOException {
         String folder = dumpFolder.toAbsolutePath().normalize().toString();

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 /**
  * A tree over whole hosts, and the channels that follow it.
  *
- * @param up by number of a host, the host above it, or -1 for the root
+ * @param up for each host, the number of the host above it; -1 for the root
  * @param channels the channels, ascending
  */
 public record HostTree(List<Integer> up, List<Integer> channels) {
@@ -42,7 +42,7 @@ public record HostTree(List<Integer> up, List<Integer> channels) {
         return up.indexOf(-1);
     }
 
-    /** Returns, by number of a host, the hosts directly below it, ascending. */
+    /** Returns, for each host, the hosts directly below it, ascending. */
     public List<List<Integer>> below() {
         List<List<Integer>> below = new ArrayList<>();
         IntStream.range(0, up.size()).forEach(host -> below.add(new ArrayList<>()));

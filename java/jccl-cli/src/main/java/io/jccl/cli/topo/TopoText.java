@@ -99,7 +99,8 @@ public final class TopoText {
     }
 
     /**
-     * Returns the links of a node that are neither in the tree nor shown once for all pairs, with equal links together.
+     * Returns the links of a node that are neither in the tree nor shown once for all pairs. Equal links are shown
+     * together.
      */
     private String others(String node) {
         Map<String, List<String>> ends = new LinkedHashMap<>();

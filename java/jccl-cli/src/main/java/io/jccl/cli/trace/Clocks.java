@@ -10,14 +10,14 @@ import java.util.TreeMap;
 
 /**
  * Aligns the clocks of several hosts to one time axis. Ranks that share a clock need no alignment. Between clocks, the
- * system time is a first guess. Operations that synchronise all ranks give more: none ends on a rank before it has
+ * system time is a first guess. Operations that synchronise all ranks tell more: none ends on a rank before it has
  * begun on all, so each bounds the offset between two clocks from both sides.
  */
 final class Clocks {
 
     /**
-     * By one clock: the time at which the last of its ranks began an operation, and the time at which the first of them
-     * ended it.
+     * The time, by one clock, at which the last of its ranks began an operation, and at which the first of them ended
+     * it.
      */
     private record Bounds(long lastBegin, long firstEnd) {
         Bounds join(Bounds other) {

@@ -37,7 +37,7 @@ final class Comparison {
         this.clocks = clocks;
     }
 
-    /** Returns all differences and waits, the likely first cause first. */
+    /** Returns all differences and waits, the likeliest cause first. */
     List<Finding> findings() {
         List<Finding> lines = new ArrayList<>();
         lines.addAll(missingDumps());

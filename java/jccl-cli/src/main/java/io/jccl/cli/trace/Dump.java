@@ -22,7 +22,7 @@ import java.util.Optional;
  * @param deviceOperations collectives on device memory, in the same order
  * @param transfers sends and receives of host memory
  * @param deviceTransfers sends and receives of device memory
- * @param waits for what channels waited, as text
+ * @param waits what channels waited for, as text
  */
 record Dump(
         Path file,

@@ -229,7 +229,10 @@ final class Calibration {
                 .orElse(OptionalDouble.empty());
     }
 
-    /** Returns the largest size at which, in any of some runs, the direct algorithm is as good as the others. */
+    /**
+     * Returns the largest size at which the direct algorithm is as good as the others in at least one of the selected
+     * runs.
+     */
     private OptionalDouble directLimit(Predicate<Series> which) {
         Map<MeasurementRun, List<Series>> runs =
                 all.stream().filter(which.and(Series::isForced)).collect(Collectors.groupingBy(Series::run));

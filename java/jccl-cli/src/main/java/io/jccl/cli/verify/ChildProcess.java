@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Runs a program to its end or its time limit, in a process of its own because a GPU may break the process. */
+/** Runs a program to its end or its time limit, in a process of its own so that a failure of a GPU ends only that. */
 final class ChildProcess {
 
     private static final String LIBRARY = "jccl.cuda.path";
@@ -124,7 +124,7 @@ final class ChildProcess {
 
     private static String end(Process process, Path log) throws IOException, InterruptedException {
         process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // a process that the driver holds remains
+        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // the driver may hold a process for longer
         return Files.readString(log);
     }
 }

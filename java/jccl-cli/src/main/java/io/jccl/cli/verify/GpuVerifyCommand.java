@@ -47,8 +47,8 @@ import picocli.CommandLine.Spec;
 public final class GpuVerifyCommand implements Callable<Integer> {
 
     /**
-     * Environment of tests whose ranks share a GPU: a hardware queue for each of their streams. JCCL would set it, but
-     * not if a test uses the GPU first.
+     * Environment of tests whose ranks share a GPU: a hardware queue for each of their streams. JCCL sets the variable
+     * itself, but too late if a test uses the GPU first.
      */
     private static final Map<String, String> QUEUES = Map.of("CUDA_DEVICE_MAX_CONNECTIONS", "32");
 

@@ -49,8 +49,8 @@ final class RoutePainter {
     }
 
     /**
-     * Returns the line width of a group. The group with the most channels gets the width that its lane allows, the
-     * others a share of it by their channels.
+     * Returns the line width of a group. The group with the most channels gets the width that its lane allows. The
+     * others get less, in proportion to their channels.
      */
     private double stroke(int number) {
         double widest = layout.pitch() * 0.6;
