@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What needs no engine. */
+/** Tests of {@link DataParallel} that need no DJL engine. */
 class DataParallelTest {
 
     private Communicator comm;
@@ -46,7 +46,7 @@ class DataParallelTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1016, 1025, Integer.MAX_VALUE})
-    void bucketsOfOtherSizesAreRefused(int bytes) {
+    void bucketSizeThatIsOutOfRangeOrNoMultipleOf8IsRefused(int bytes) {
         assertThatThrownBy(() -> DataParallel.builder(comm).bucketBytes(bytes))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("bucketBytes=" + bytes + ": expected a multiple of 8 from 1024 to 1073741824");

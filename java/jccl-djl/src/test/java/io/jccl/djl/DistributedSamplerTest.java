@@ -31,22 +31,22 @@ class DistributedSamplerTest {
         return batches;
     }
 
-    private List<List<List<Long>>> ofAllRanks(int batchSize, boolean shuffled, int ranks, long size) {
+    private List<List<List<Long>>> batchesOfAllRanks(int batchSize, boolean shuffled, int ranks, long size) {
         return IntStream.range(0, ranks)
                 .mapToObj(rank -> batches(sampler(batchSize, shuffled, rank, ranks), size))
                 .toList();
     }
 
     @Test
-    void ranksTakeBlocksOfEachGlobalBatch() {
-        assertThat(ofAllRanks(2, false, 2, 8))
+    void eachRankTakesItsBlockOfEveryGlobalBatch() {
+        assertThat(batchesOfAllRanks(2, false, 2, 8))
                 .containsExactly(List.of(List.of(0L, 1L), List.of(4L, 5L)), List.of(List.of(2L, 3L), List.of(6L, 7L)));
     }
 
     @ParameterizedTest
     @CsvSource({"1, 1, 7", "4, 2, 64", "4, 2, 61", "4, 3, 61", "32, 3, 100", "8, 5, 3", "8, 3, 0"})
-    void ranksGetEquallyManySamplesAndTogetherTheWholeDataset(int batchSize, int ranks, long size) {
-        List<List<List<Long>>> all = ofAllRanks(batchSize, true, ranks, size);
+    void ranksGetEqualNumbersOfSamplesAndTogetherTheWholeDataset(int batchSize, int ranks, long size) {
+        List<List<List<Long>>> all = batchesOfAllRanks(batchSize, true, ranks, size);
 
         List<Integer> sizes = all.get(0).stream().map(List::size).toList();
         assertThat(all).allSatisfy(batches -> assertThat(batches.stream().map(List::size))
@@ -60,18 +60,18 @@ class DistributedSamplerTest {
     }
 
     @Test
-    void orderDependsOnTheEpochOnly() {
-        List<List<List<Long>>> first = ofAllRanks(4, true, 2, 64);
-        assertThat(ofAllRanks(4, true, 2, 64)).isEqualTo(first);
+    void orderChangesOnlyWithTheEpoch() {
+        List<List<List<Long>>> first = batchesOfAllRanks(4, true, 2, 64);
+        assertThat(batchesOfAllRanks(4, true, 2, 64)).isEqualTo(first);
 
         epoch = 1;
-        assertThat(ofAllRanks(4, true, 2, 64)).isNotEqualTo(first);
+        assertThat(batchesOfAllRanks(4, true, 2, 64)).isNotEqualTo(first);
     }
 
     @Test
-    void globalBatchesAreThoseOfOneProcess() {
+    void globalBatchesEqualThoseOfOneProcess() {
         List<List<Long>> alone = batches(sampler(8, true, 0, 1), 60);
-        List<List<List<Long>>> together = ofAllRanks(4, true, 2, 60);
+        List<List<List<Long>>> together = batchesOfAllRanks(4, true, 2, 60);
 
         for (int i = 0; i < alone.size(); i++) {
             List<Long> global = new ArrayList<>(together.get(0).get(i));
@@ -81,7 +81,7 @@ class DistributedSamplerTest {
     }
 
     @Test
-    void invalidUseIsRefused() {
+    void batchSizeOfZeroIsRefusedAndAnEmptyDatasetHasNoBatches() {
         assertThatThrownBy(() -> sampler(0, true, 0, 1))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("batchSize=0: expected 1 or more");
@@ -90,7 +90,7 @@ class DistributedSamplerTest {
         assertThatThrownBy(empty::next).isInstanceOf(NoSuchElementException.class);
     }
 
-    /** A dataset of a size; its records are not read. */
+    /** A dataset of {@code size} records, which the tests do not read. */
     private static final class Numbers extends RandomAccessDataset {
 
         private final long size;

@@ -7,7 +7,7 @@ import io.jccl.djl.Position.Phase;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** From which step ranks go on after a failure. */
+/** Tests of the step from which all ranks continue after a failure. */
 class PositionTest {
 
     private static Position at(long steps, Phase phase) {
@@ -15,7 +15,7 @@ class PositionTest {
     }
 
     @Test
-    void nobodyTakesAStepForWhichARankLacksTheGradients() {
+    void noRankTakesTheStepIfOneLacksItsGradients() {
         assertThat(Position.target(List.of(at(4, Phase.AVERAGING), at(4, Phase.AVERAGED), at(4, Phase.IDLE))))
                 .isEqualTo(4);
         assertThat(Position.target(List.of(at(4, Phase.AVERAGED), at(4, Phase.AVERAGING))))
@@ -23,13 +23,13 @@ class PositionTest {
     }
 
     @Test
-    void allTakeTheStepForWhichAllHaveTheGradients() {
+    void allRanksTakeTheStepIfAllHaveItsGradients() {
         assertThat(Position.target(List.of(at(4, Phase.AVERAGED), at(4, Phase.AVERAGED))))
                 .isEqualTo(5);
     }
 
     @Test
-    void ranksThatAreBehindTakeTheStepThatAnotherHasTaken() {
+    void ranksThatAreBehindTakeTheStepThatAnotherRankHasTaken() {
         assertThat(Position.target(List.of(at(4, Phase.AVERAGED), at(5, Phase.IDLE))))
                 .isEqualTo(5);
         assertThat(Position.target(List.of(at(5, Phase.AVERAGING), at(4, Phase.AVERAGED))))
@@ -47,7 +47,7 @@ class PositionTest {
     }
 
     @Test
-    void anEpochThatEndedOnOneRankHasEnded() {
+    void anEpochThatEndedOnOneRankCountsAsEnded() {
         assertThat(Position.epoch(List.of(new Position(8, Phase.IDLE, 2), new Position(7, Phase.AVERAGED, 1))))
                 .isEqualTo(2);
     }

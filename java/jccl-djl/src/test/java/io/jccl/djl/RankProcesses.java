@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Ranks as processes, each a JVM with PyTorch. Output is captured in files; {@link #close} kills what still runs. */
+/**
+ * Runs ranks as processes, each a JVM with PyTorch, and captures their output in files. {@link #close} kills those that
+ * still run.
+ */
 final class RankProcesses implements AutoCloseable {
 
     private final List<Process> processes = new ArrayList<>();
@@ -21,12 +24,12 @@ final class RankProcesses implements AutoCloseable {
         this.folder = folder;
     }
 
-    /** Starts a JVM for each rank, in which {@code Communicator.fromEnvironment()} works. */
+    /** Starts a JVM for each rank, with the environment that {@code Communicator.fromEnvironment()} reads. */
     static RankProcesses start(Path folder, int ranks, Class<?> main, String... arguments) throws IOException {
         return start(folder, ranks, Map.of(), main, arguments);
     }
 
-    /** The same, with more in their environment. */
+    /** Starts a JVM for each rank, with {@code environment} in addition to the variables of JCCL. */
     static RankProcesses start(
             Path folder, int ranks, Map<String, String> environment, Class<?> main, String... arguments)
             throws IOException {
@@ -71,12 +74,15 @@ final class RankProcesses implements AutoCloseable {
         return folder.resolve("rank" + rank + ".out");
     }
 
-    /** What a rank has printed so far. */
+    /** Returns what a rank has printed so far. */
     String output(int rank) throws IOException {
         return Files.readString(outputFile(rank), StandardCharsets.UTF_8);
     }
 
-    /** What all ranks have printed so far: the cause often lies with another than the one that fails. */
+    /**
+     * Returns what all ranks have printed so far: the cause of a failure is often at another rank than the one that
+     * fails.
+     */
     String allOutput() throws IOException {
         StringBuilder text = new StringBuilder();
         for (int rank = 0; rank < processes.size(); rank++) {
@@ -85,7 +91,7 @@ final class RankProcesses implements AutoCloseable {
         return text.toString();
     }
 
-    /** Waits until a rank has printed something. */
+    /** Waits until a rank has printed {@code expected}. */
     void awaitOutput(int rank, String expected, Duration limit) throws IOException, InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         while (!output(rank).contains(expected)) {
@@ -105,7 +111,7 @@ final class RankProcesses implements AutoCloseable {
         return processes.get(rank).exitValue();
     }
 
-    /** Ends a rank as {@code kill -9} does. */
+    /** Kills a rank with SIGKILL. */
     void kill(int rank) {
         processes.get(rank).destroyForcibly();
     }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the example does when one of its processes is killed. */
+/** Kills one process of the example {@link ElasticTraining}. */
 class RecoveryTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(150);
@@ -20,7 +20,7 @@ class RecoveryTest {
 
     @Test
     @Timeout(value = 6, unit = TimeUnit.MINUTES)
-    void ranksThatRemainAfterAKillGoOnWithTheSameParameters() throws Exception {
+    void remainingRanksContinueWithEqualParametersAfterAKill() throws Exception {
         try (RankProcesses ranks = RankProcesses.start(folder, 3, ElasticTraining.class, "30")) {
             ranks.awaitOutput(0, "epoch 3, 3 ranks", LIMIT);
 

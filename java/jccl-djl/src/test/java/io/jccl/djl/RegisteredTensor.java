@@ -15,12 +15,12 @@ import io.jccl.Registration;
 import io.jccl.Work;
 import java.nio.ByteOrder;
 
-/** A rank that registers the memory of a tensor, which libtorch has allocated, and works on it in place. */
+/** A rank that registers the memory of a tensor, which libtorch has allocated, and reduces it in place. */
 final class RegisteredTensor {
 
     static final String RESULT = "RESULT ok";
 
-    private static final int COUNT = 1_300_000; // not whole pages
+    private static final int COUNT = 1_300_000; // not a whole number of pages
     private static final int ROUNDS = 3;
 
     private RegisteredTensor() {}
@@ -49,7 +49,7 @@ final class RegisteredTensor {
                 tensor.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer());
     }
 
-    /** The engine writes what is summed, and reads the sum. */
+    /** PyTorch fills the tensor, the ranks sum it, and PyTorch reads the sum. */
     private static void requireSum(Communicator comm, NDArray tensor, int round, Algorithm expected) {
         tensor.muli(0).addi(comm.rank() + round);
         Work work = comm.allReduce(elements(tensor), ReduceOp.SUM);

@@ -10,20 +10,23 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tensors are ordinary memory of the host, which can be registered. */
+/** Tests that tensors, which are ordinary host memory, can be registered. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RegisteredTensorTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(120);
 
-    /** So that a tensor has its pages for itself, whatever the engine has freed before. */
+    /**
+     * From 1 MiB on, glibc maps each allocation separately, so a tensor shares no page with another. A threshold that
+     * is set also stays the same, whereas glibc would raise its default when the engine frees memory.
+     */
     private static final Map<String, String> OWN_PAGES = Map.of("MALLOC_MMAP_THRESHOLD_", "1048576");
 
     @TempDir
     Path folder;
 
     @Test
-    void ranksWorkInPlaceOnARegisteredTensor() throws Exception {
+    void ranksReduceARegisteredTensorInPlace() throws Exception {
         try (RankProcesses ranks = RankProcesses.start(folder, 2, OWN_PAGES, RegisteredTensor.class)) {
             for (int rank = 0; rank < 2; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();

@@ -10,7 +10,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 
-/** A block of one input and one output of {@link Training#CLASSES} columns. */
+/** A block with one input and one output; the output has {@link Training#CLASSES} columns. */
 abstract class TestBlock extends AbstractBlock {
 
     private ParameterStore parameters;

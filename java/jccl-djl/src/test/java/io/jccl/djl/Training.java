@@ -25,7 +25,7 @@ import io.jccl.Communicator;
 import java.util.Arrays;
 import java.util.Random;
 
-/** A trainer of a classifier and its data, on all ranks of a communicator or without one. */
+/** A classifier, its trainer and its data, for training on all ranks of a communicator or with DJL alone. */
 final class Training implements AutoCloseable {
 
     static final int FEATURES = 20;
@@ -34,7 +34,7 @@ final class Training implements AutoCloseable {
     private static final int SAMPLES = 64 * 20;
     private static final long SEED = 7;
 
-    private final DataParallel parallel; // null: alone
+    private final DataParallel parallel; // null for training without JCCL
     private final EpochTrainingListener epochs = new EpochTrainingListener();
     private final Model model;
     private final Trainer trainer;
@@ -56,7 +56,7 @@ final class Training implements AutoCloseable {
         makeData();
     }
 
-    /** DJL without JCCL. */
+    /** Returns a training with DJL alone, without JCCL. */
     static Training alone(Block block, Optimizer optimizer) {
         Engine.getInstance().setRandomSeed(1);
         Training training = new Training(null, block, optimizer);
@@ -64,7 +64,10 @@ final class Training implements AutoCloseable {
         return training;
     }
 
-    /** Ranks begin with different parameters, and get those of rank 0, which begins as {@link #alone}. */
+    /**
+     * Returns a training on all ranks of {@code comm}. Ranks initialise different parameters and then receive those of
+     * rank 0, which equal the ones of {@link #alone}.
+     */
     static Training on(Communicator comm, DataParallel parallel, Block block, Optimizer optimizer) {
         Engine.getInstance().setRandomSeed(1 + comm.rank());
         Training training = new Training(parallel, block, optimizer);
@@ -100,7 +103,7 @@ final class Training implements AutoCloseable {
         return trainer;
     }
 
-    /** The first parameter whose name ends so. */
+    /** Returns the first parameter whose name ends with {@code name}. */
     NDArray parameter(String name) {
         return model.getBlock().getParameters().stream()
                 .filter(pair -> pair.getKey().endsWith(name))
@@ -138,7 +141,7 @@ final class Training implements AutoCloseable {
                 : parallel.sampler(batchSize);
     }
 
-    /** Adds the gradient of some samples' loss. */
+    /** Adds the gradient of the loss of {@code count} samples, multiplied by {@code weight}. */
     void backward(int from, int count, float weight) {
         float[] x = Arrays.copyOfRange(points, from * FEATURES, (from + count) * FEATURES);
         NDList data = new NDList(trainer.getManager().create(x, new Shape(count, FEATURES)));
@@ -149,7 +152,7 @@ final class Training implements AutoCloseable {
         }
     }
 
-    /** How far all parameters are from those of another, relative to those. */
+    /** Returns the distance of all parameters from those of {@code other}, divided by the norm of the latter. */
     double distance(Training other) {
         double difference = 0;
         double norm = 0;

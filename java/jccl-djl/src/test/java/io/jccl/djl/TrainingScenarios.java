@@ -36,8 +36,8 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * What two ranks do together. {@link #main} runs every scenario on one of them, and prints whether it passed; {@link
- * TrainingTest} starts both.
+ * Scenarios of training on two ranks. {@link #main} is one of the ranks: it runs every scenario and prints whether it
+ * passed. {@link TrainingTest} starts both.
  */
 final class TrainingScenarios {
 
@@ -99,7 +99,7 @@ final class TrainingScenarios {
                 .add(Linear.builder().setUnits(Training.CLASSES).build());
     }
 
-    /** 40 steps of 2 × 32 samples are those of one process with 64. */
+    /** Requires that 40 steps of 2 × 32 samples lead to the same parameters as those of one process with 64. */
     private static void equalsOneProcess(Communicator comm, Supplier<Optimizer> optimizer) throws Exception {
         try (Training alone = Training.alone(perceptron(), optimizer.get());
                 Training together = Training.on(comm, DataParallel.over(comm), perceptron(), optimizer.get())) {
@@ -124,7 +124,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** Losses and accuracies of training and validation are those of one process that sees all samples. */
+    /** Requires the losses and accuracies, of training and validation, of one process that sees all samples. */
     private static void evaluators(Communicator comm) throws Exception {
         try (Training alone = Training.alone(perceptron(), sgd());
                 Training together = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {
@@ -176,7 +176,9 @@ final class TrainingScenarios {
         }
     }
 
-    /** The elements of its parameter and of the gradient are not in the order of memory, so that a view is a copy. */
+    /**
+     * The elements of the parameter and of its gradient are not in the order of memory, so {@link TensorView} copies.
+     */
     private static void transposedParameter(Communicator comm) throws Exception {
         try (Training alone = Training.alone(new Transposed(), sgd());
                 Training together = Training.on(comm, DataParallel.over(comm), new Transposed(), sgd())) {
@@ -193,7 +195,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** Rank 1 leaves a layer out of its forward pass, and gets the average of its gradient nevertheless. */
+    /** Rank 1 leaves a layer out of its forward pass, and yet receives the average of the layer's gradient. */
     private static void unusedParameter(Communicator comm) throws Exception {
         Block extra = Linear.builder().setUnits(Training.CLASSES).build();
         Block block = new SequentialBlock()
@@ -225,7 +227,10 @@ final class TrainingScenarios {
         }
     }
 
-    /** A float64 layer behind a float32 layer; DJL's own trainer can average but not step over float64. */
+    /**
+     * Averages the gradients of a float32 layer followed by a float64 layer. The test takes no step, because DJL's
+     * trainer cannot step over float64.
+     */
     private static void severalTypes(Communicator comm) {
         try (Training alone = Training.alone(mixed(), sgd());
                 Training together = Training.on(comm, DataParallel.over(comm), mixed(), sgd())) {
@@ -251,7 +256,7 @@ final class TrainingScenarios {
                 .add(new Doubles());
     }
 
-    /** Two backward passes of 16 samples for each step, in a loop of the application's own. */
+    /** Accumulates gradients in the application's own loop: each step has two backward passes of 16 samples. */
     private static void accumulation(Communicator comm) {
         try (Training alone = Training.alone(perceptron(), sgd());
                 Training together = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {
@@ -281,7 +286,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** A step leaves no array behind. */
+    /** Requires that averaging leaves no array behind in DJL's managers. */
     private static void memory(Communicator comm) {
         DataParallel parallel =
                 DataParallel.builder(comm).compression(Compression.FLOAT16).build();
@@ -302,7 +307,7 @@ final class TrainingScenarios {
                 + trainer.getModel().getNDManager().getManagedArrays().size();
     }
 
-    /** A gradient of 1 + 2^-13 is 1 in float16: without feedback 1024 steps of it would lose 1/8. */
+    /** In float16 a gradient of 1 + 2^-13 becomes 1: without error feedback, 1024 steps would lose 1/8 in total. */
     private static void errorFeedback(Communicator comm) {
         DataParallel parallel =
                 DataParallel.builder(comm).compression(Compression.FLOAT16).build();
@@ -376,7 +381,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** DJL keeps the arrays of further devices to itself. */
+    /** DJL gives no access to the arrays of further devices, so trainers with several devices are refused. */
     private static void otherDevices(Communicator comm) {
         refusesDevices(comm, "devices.length=2: expected one device for each rank", Device.cpu(), Device.gpu());
         refusesDevices(comm, "Linear_weight.device=cpu(): expected gpu(0), the trainer's device", Device.gpu());
@@ -426,7 +431,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** Multiplies each column by a number of float64. */
+    /** Multiplies each column by a float64 parameter. */
     private static final class Doubles extends TestBlock {
 
         private final Parameter weight = parameter("weight");
@@ -442,7 +447,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** A single number. */
+    /** Multiplies its input by a parameter that is a single number. */
     private static final class Scalar extends TestBlock {
 
         private final Parameter weight = parameter("weight");
@@ -458,7 +463,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** Adds what another block makes of its input, or does not. */
+    /** Adds the output of another block to its input if {@code used}; otherwise returns the input. */
     private static final class OnlyOn extends TestBlock {
 
         private final boolean used;

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The {@link TrainingScenarios}, which two processes run once, one after the other. */
+/** Checks the output of two processes that have run all {@link TrainingScenarios} once. */
 class TrainingTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(150);
