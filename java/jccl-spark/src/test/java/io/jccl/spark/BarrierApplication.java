@@ -3,7 +3,10 @@ package io.jccl.spark;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 
-/** An application of two ranks that {@code spark-submit} starts. The argument {@code kill} has rank 1 kill its first executor. */
+/**
+ * An application of two ranks that {@code spark-submit} starts. With the argument {@code kill}, it runs a second stage,
+ * in whose first attempt rank 1 kills its executor.
+ */
 public final class BarrierApplication {
 
     private BarrierApplication() {}
@@ -20,6 +23,6 @@ public final class BarrierApplication {
                         .forEach(result -> System.out.println("after kill " + result));
             }
         }
-        System.exit(0); // Spark 3.5 keeps a local master's process alive by the timer of its barriers
+        System.exit(0); // the timer of Spark 3.5's barriers keeps the process of a local master alive
     }
 }

@@ -9,11 +9,11 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.resource.ResourceInformation;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of Spark's settings and resources. */
+/** Tests how Spark's settings and resources become settings of the stage and of its communicators. */
 class BarrierSettingsTest {
 
     @Test
-    void settingsOfSparkBecomeTheCommunicators() {
+    void sparkSettingsWithThePrefixBecomeSettingsOfTheCommunicator() {
         BarrierSettings settings = BarrierSettings.of(new SparkConf(false)
                 .set("spark.jccl.timeout", "30s")
                 .set("spark.jccl.socket.ifname", "eth0")
@@ -27,7 +27,7 @@ class BarrierSettingsTest {
     }
 
     @Test
-    void badSettingsOfTheStageAreNamed() {
+    void badSettingsOfTheBarrierStageAreNamed() {
         assertThatThrownBy(() -> BarrierSettings.of(new SparkConf(false).set("spark.jccl.barrier.slots", "1")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageStartingWith("spark.jccl.barrier.slots=1: expected spark.jccl.barrier.slotsTimeout");
@@ -38,7 +38,7 @@ class BarrierSettingsTest {
     }
 
     @Test
-    void rankHasTheGpuThatSparkAssigns() {
+    void rankUsesTheFirstGpuThatSparkAssigns() {
         Map<String, ResourceInformation> gpus = Map.of("gpu", new ResourceInformation("gpu", new String[] {"3", "4"}));
         Map<String, ResourceInformation> odd = Map.of("gpu", new ResourceInformation("gpu", new String[] {"GPU-1f"}));
 

@@ -10,7 +10,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Spark 3.5 with SLF4J 1.7.5 on the class path, which Maven may choose there because its declaration is the nearest. */
+/**
+ * Runs Spark 3.5 with SLF4J 1.7.5 on the class path. Maven can select that version, as it prefers the declaration that
+ * is nearest to the application.
+ */
 @Tag("spark-3.5")
 class EarlierSlf4jTest {
 
@@ -18,7 +21,7 @@ class EarlierSlf4jTest {
     Path folder;
 
     @Test
-    void barrierStageRuns() throws Exception {
+    void barrierStageRunsWithSlf4j17() throws Exception {
         String earlier = System.getProperty("jccl.slf4j17");
         String classPath = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(entry -> Path.of(entry).getFileName().toString().startsWith("slf4j-api-") ? earlier : entry)
@@ -37,7 +40,7 @@ class EarlierSlf4jTest {
                 "spark-internal")) {
             assertThat(application.awaitOutput(100))
                     .contains("0/2 sum 1 attempt 0", "1/2 sum 1 attempt 0")
-                    .contains("Failed to load class \"org.slf4j.impl.StaticLoggerBinder\"") // it is 1.7 indeed
+                    .contains("Failed to load class \"org.slf4j.impl.StaticLoggerBinder\"") // printed by SLF4J 1.7 only
                     .doesNotContain("NoClassDefFoundError", "NoSuchMethodError");
         }
     }

@@ -29,12 +29,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import scala.reflect.ClassTag;
 
-/** Barrier stages in one process, whose tasks are threads. */
+/** Tests of barrier stages with a local master: the tasks, and so the ranks, are threads of this process. */
 class JcclBarrierTest {
 
     private static final String PEER_LEFT = "rank 1 has had enough";
 
-    /** What a rank that waits for others reports to the test; ranks of a local master are threads of this process. */
+    /** Latches by which ranks report to the test: with a local master, tasks are threads of this process. */
     private static final CountDownLatch WAITING = new CountDownLatch(1);
 
     private static final CountDownLatch ENDED = new CountDownLatch(1);
@@ -74,7 +74,7 @@ class JcclBarrierTest {
     }
 
     @Test
-    void resultsMayCommunicateWhileTheyAreRead() {
+    void lazyResultsCanCommunicateWhileTheyAreRead() {
         JavaRDD<Double> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::lazySums);
 
         assertThat(results.collect()).containsExactly(2.0, 4.0, 6.0, 2.0, 4.0, 6.0);
@@ -90,7 +90,7 @@ class JcclBarrierTest {
     }
 
     @Test
-    void scalaRddsAndDatasetsWorkAsWell() {
+    void scalaRddsAndDatasetsHaveRanksToo() {
         RDD<Integer> rdd = Ranks.numbers(spark, 2).rdd();
         RankFunction<Integer, Object> sizes =
                 (comm, rows) -> List.<Object>of(comm.size() + rows.next()).iterator();
@@ -114,7 +114,7 @@ class JcclBarrierTest {
     }
 
     @Test
-    void errorOfARankEndsTheOthersAtOnceAndIsWhatTheUserReads() {
+    void errorOfARankEndsTheOthersAtOnceAndReachesTheUser() {
         JavaRDD<Integer> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), (comm, rows) -> {
             if (comm.rank() == 1) {
                 throw new IllegalStateException(PEER_LEFT);
@@ -125,12 +125,12 @@ class JcclBarrierTest {
 
         long begin = System.nanoTime();
         assertThatThrownBy(results::collect).isInstanceOf(SparkException.class).hasMessageContaining(PEER_LEFT);
-        // two attempts, each with Spark's own second in the exchange of the id; JCCL's time-out is 40 s
+        // Spark makes two attempts, and in each its exchange of the id takes one second. JCCL's time-out is 40 s.
         assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(30));
     }
 
     @Test
-    void cancelledJobEndsRanksThatWait() throws Exception {
+    void cancelledJobEndsRanksThatWaitInAnOperation() throws Exception {
         JavaRDD<Integer> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), (comm, rows) -> {
             if (comm.rank() == 0) {
                 WAITING.countDown();
@@ -152,13 +152,13 @@ class JcclBarrierTest {
     }
 
     @Test
-    void cancelledJobEndsAnInitialisationThatWaits() throws Exception {
+    void cancelledJobEndsAnInitialisationThatWaitsForOtherRanks() throws Exception {
         JavaRDD<Integer> ranks = Ranks.numbers(spark, 1).map(number -> {
             TaskLife life = TaskLife.begin(TaskContext.get());
             UniqueId id = UniqueId.create();
             INITIALISING.countDown();
             try {
-                life.initialise(() -> Communicator.init(id, 0, 2)); // there is no rank 1
+                life.initialise(() -> Communicator.init(id, 0, 2)); // rank 1 never starts
             } catch (InterruptedCommunicationException e) {
                 NOT_INITIALISED.countDown();
                 throw e;
@@ -217,7 +217,7 @@ class JcclBarrierTest {
     }
 
     @Test
-    void aggregatesSumAndCount() {
+    void aggregatesReduceOverAllRanksAndMetricsCountThem() {
         JcclMetrics metrics = JcclMetrics.register(spark.sc(), "test");
         List<Double> sums = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), (comm, rows) -> {
                     JcclAggregate all = JcclAggregate.over(comm, metrics);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Models of MLlib and of JCCL from the same rows. */
+/** Compares the models that MLlib and JCCL train on the same rows. */
 class JcclLogisticRegressionTest {
 
     private static final StructType COLUMNS =
@@ -53,7 +53,9 @@ class JcclLogisticRegressionTest {
         session.stop();
     }
 
-    /** Rows whose features have other scales and means, one of them constant, and noisy labels. */
+    /**
+     * Returns rows with noisy labels. Features differ in scale and, in dense rows, in mean; the last one is constant.
+     */
     private static Dataset<Row> rows(boolean sparse) {
         Random random = new Random(7);
         List<Row> rows = new ArrayList<>();
@@ -126,7 +128,7 @@ class JcclLogisticRegressionTest {
     }
 
     @Test
-    void parametersOfOtherModelsAreRefused() {
+    void parametersThatOnlyMllibSupportsAreRefused() {
         assertThatThrownBy(() -> JcclLogisticRegression.like(new LogisticRegression().setElasticNetParam(0.5)))
                 .hasMessageStartingWith("elasticNetParam=0.5: expected 0");
         assertThatThrownBy(() -> JcclLogisticRegression.like(new LogisticRegression().setFamily("multinomial")))

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Barrier stages on two executors, which are processes of their own. */
+/** Tests of barrier stages on two executors, which are separate processes. */
 @Timeout(240)
 class LocalClusterTest {
 
@@ -38,7 +38,7 @@ class LocalClusterTest {
     }
 
     @Test
-    void ranksAreProcesses() {
+    void eachRankRunsInItsOwnProcess() {
         List<String> results =
                 JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::sum).collect();
 
@@ -49,7 +49,7 @@ class LocalClusterTest {
     }
 
     @Test
-    void killedExecutorLeadsToAnotherAttemptWithTheRightResult() {
+    void killedExecutorCausesAnotherAttemptWithTheRightResult() {
         JavaRDD<String> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::sumWithKill);
 
         assertThat(results.collect()).containsExactly("0/2 sum 3.0 attempt 1", "1/2 sum 3.0 attempt 1");
@@ -63,7 +63,7 @@ class LocalClusterTest {
 
         new ProcessBuilder("kill", "-9", process).start().waitFor();
         while (spark.sc().statusTracker().getExecutorInfos().length == executors) {
-            Thread.sleep(10); // until the driver knows that a part of the results is lost
+            Thread.sleep(10); // until the driver has noticed that some results are lost
         }
 
         assertThat(results.collect()).hasSize(2).allMatch(result -> result.contains("/2 sum 1 attempt "));

@@ -14,10 +14,13 @@ import java.util.concurrent.Future;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-/** Optimisers over two ranks that are threads. */
+/** Tests of the optimisers on two ranks, which are threads. */
 class OptimisersTest {
 
-    /** Rosenbrock's function in a chain, divided between the ranks: each has the terms whose number it is. */
+    /**
+     * Returns this rank's part of the chained Rosenbrock function and adds its gradient. Rank 0 has the terms of even
+     * i, rank 1 those of odd i.
+     */
     private static double rosenbrock(int rank, double[] x, double[] gradient) {
         double sum = 0;
         for (int i = 0; i + 1 < x.length; i++) {
@@ -36,7 +39,7 @@ class OptimisersTest {
     void lbfgsFindsTheMinimumWithTheSameBitsOnAllRanks() throws Exception {
         List<Minimum> minima = onTwoRanks(all -> {
             int rank = all.communicator().rank();
-            double[] start = {-1.2, 1, -1.2, 1, rank, rank}; // rank 0's counts
+            double[] start = {-1.2, 1, -1.2, 1, rank, rank}; // differs between the ranks; that of rank 0 is used
             return new Lbfgs(500, 1e-9).minimize(all, (x, gradient) -> rosenbrock(rank, x, gradient), start);
         });
 
@@ -56,7 +59,7 @@ class OptimisersTest {
             Objective distance = new Objective() {
                 @Override
                 public double local(double[] weights, double[] gradient) {
-                    gradient[0] += weights[0] - rank; // (w - 0)² / 2 + (w - 1)² / 2
+                    gradient[0] += weights[0] - rank; // over both ranks: (w - 0)² / 2 + (w - 1)² / 2
                     return (weights[0] - rank) * (weights[0] - rank) / 2;
                 }
 
@@ -76,7 +79,7 @@ class OptimisersTest {
     }
 
     @Test
-    void limitOfIterationsIsKept() throws Exception {
+    void minimisationEndsAtTheLimitOfIterations() throws Exception {
         Minimum minimum = onTwoRanks(all -> new Lbfgs(3, 0)
                         .minimize(
                                 all,
@@ -90,7 +93,7 @@ class OptimisersTest {
     }
 
     @Test
-    void objectiveThatIsNoNumberIsReportedOnAllRanks() throws Exception {
+    void objectiveThatIsNotANumberIsReportedOnAllRanks() throws Exception {
         List<String> errors = onTwoRanks(all -> {
             try {
                 new GradientDescent(1, 1, 0)
@@ -105,7 +108,7 @@ class OptimisersTest {
     }
 
     @Test
-    void badLimitsAreNamed() {
+    void badLimitsAndRatesAreNamed() {
         assertThatThrownBy(() -> new Lbfgs(-1, 0)).hasMessageStartingWith("maxIterations=-1");
         assertThatThrownBy(() -> new Lbfgs(1, Double.NaN)).hasMessageStartingWith("tolerance=NaN");
         assertThatThrownBy(() -> new GradientDescent(0, 1, 0)).hasMessageStartingWith("rate=0.0");

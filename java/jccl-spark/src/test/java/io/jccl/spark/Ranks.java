@@ -13,17 +13,19 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 
-/** What ranks of the tests do. */
+/** Functions that ranks of the tests run. */
 final class Ranks {
 
     private Ranks() {}
 
-    /** Numbers from 0 in partitions of one. */
+    /** Returns the numbers from 0 to {@code ranks - 1}, one in each partition. */
     static JavaRDD<Integer> numbers(JavaSparkContext spark, int ranks) {
         return spark.parallelize(IntStream.range(0, ranks).boxed().collect(Collectors.toList()), ranks);
     }
 
-    /** The sum of all rows of all ranks, and what is to be seen of the task: rank, size, attempt, process. */
+    /**
+     * Returns a line with the sum of all ranks' rows and with the rank, size, stage attempt and process of the task.
+     */
     static Iterator<String> sum(Communicator comm, Iterator<Integer> rows) {
         long sum = 0;
         while (rows.hasNext()) {
@@ -35,7 +37,7 @@ final class Ranks {
                 .iterator();
     }
 
-    /** Three sums, each computed when it is read. */
+    /** Returns three sums; each is computed only when it is read. */
     static Iterator<Double> lazySums(Communicator comm, Iterator<Integer> rows) {
         return new Iterator<>() {
             private int next;
@@ -53,7 +55,7 @@ final class Ranks {
         };
     }
 
-    /** Sums again and again; in the first attempt rank 1 kills its own process half-way. */
+    /** Runs 20 all-reduces. In the first attempt of the stage, rank 1 kills its own process after ten. */
     static Iterator<String> sumWithKill(Communicator comm, Iterator<Integer> rows)
             throws IOException, InterruptedException {
         List<String> seen = new ArrayList<>();
@@ -66,7 +68,7 @@ final class Ranks {
                                 String.valueOf(ProcessHandle.current().pid()))
                         .start()
                         .waitFor();
-                Thread.sleep(60_000); // not one operation more
+                Thread.sleep(60_000); // no further operation before the signal ends this process
             }
             values[0] = comm.rank() + 1;
             comm.allReduce(DataBuffer.of(values), ReduceOp.SUM).await();

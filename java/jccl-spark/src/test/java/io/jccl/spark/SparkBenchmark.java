@@ -30,8 +30,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Times training beside what Spark and MLlib do, on two executors of this host. Prints tables in Markdown. Arguments: {@code
- * aggregate [DOUBLES...]} or {@code mllib [ROWS FEATURES NONZEROS]}.
+ * Measures training with JCCL against Spark's {@code treeAggregate} or MLlib, on two executors of this host. Prints
+ * tables in Markdown.
+ *
+ * <p>Arguments: {@code aggregate [DOUBLES...]} or {@code mllib [ROWS FEATURES NONZEROS]}.
  */
 public final class SparkBenchmark {
 
@@ -45,12 +47,12 @@ public final class SparkBenchmark {
     private static final int FEW = 5; // iterations of L-BFGS
     private static final int MANY = 25;
 
-    /** Rows, features, and features of a row that are not 0. */
+    /** Each shape: rows, features, and features of a row that are not 0. */
     private static final int[][] SHAPES = {{40_000, 100, 100}, {10_000, 1_000, 1_000}, {10_000, 100_000, 50}};
 
     private SparkBenchmark() {}
 
-    /** Runs what the arguments name. */
+    /** Runs the comparison that the first argument names. */
     public static void main(String[] args) {
         String what = args.length == 0 ? "" : args[0];
         if (!what.equals("aggregate") && !what.equals("mllib")) {
@@ -73,10 +75,10 @@ public final class SparkBenchmark {
             mllib(session, numbers.length == 0 ? SHAPES : new int[][] {numbers});
         }
         session.stop();
-        System.exit(0); // the timer of Spark's barriers
+        System.exit(0); // the timer of Spark's barriers keeps the process alive
     }
 
-    /** Sparse rows of one partition with labels, and the gradient of the logistic loss over them. */
+    /** Sparse rows of one partition and their labels; computes the gradient of the logistic loss over them. */
     private static final class SparseRows implements Serializable {
 
         private static final long serialVersionUID = 1L;
@@ -106,7 +108,7 @@ public final class SparkBenchmark {
         }
     }
 
-    /** Gradient descent: the time of one iteration, without the first ones. */
+    /** Prints the median time of an iteration of gradient descent, without the first two of each run. */
     private static void aggregate(JavaSparkContext spark, int[] sizes) {
         System.out.println("| doubles | treeAggregate | `double[]` | `HostBuffer` |\n|---:|---:|---:|---:|");
         for (int size : sizes) {
@@ -181,7 +183,7 @@ public final class SparkBenchmark {
         return nanos.subList(2, iterations);
     }
 
-    /** The times of rank 0's iterations. */
+    /** Runs gradient descent and returns the times of rank 0's iterations; other ranks return nothing. */
     private static Iterator<Long> descend(JcclAggregate all, int partition, int size, int iterations, boolean shared) {
         SparseRows rows = new SparseRows(partition, size);
         double[] zeros = new double[size];
@@ -206,7 +208,10 @@ public final class SparkBenchmark {
         return all.communicator().rank() == 0 ? nanos.iterator() : Collections.emptyIterator();
     }
 
-    /** L-BFGS of MLlib and of JCCL on the same cached rows: the time of an iteration, and of the whole training. */
+    /**
+     * Prints the times of MLlib and JCCL for L-BFGS on the same cached rows: of an iteration, and of the whole
+     * training.
+     */
     private static void mllib(SparkSession session, int[][] shapes) {
         System.out.println(
                 "| rows | features | non-zeros | MLlib, iteration | JCCL, iteration | ratio | MLlib, training "
@@ -254,7 +259,10 @@ public final class SparkBenchmark {
         return new LogisticRegression().setRegParam(PENALTY).setTol(0).setMaxIter(iterations);
     }
 
-    /** JCCL's iteration, timed by rank 0: the start of a stage varies by more than all its iterations take. */
+    /**
+     * Returns the time of an iteration of JCCL. Rank 0 measures it inside the stage, because the time that a stage
+     * takes to start varies by more than all iterations take together.
+     */
     private static long nanosOfIteration(Dataset<Row> rows, int features) {
         return JcclBarrier.mapPartitions(rows.select("features", "label").toJavaRDD(), (comm, mine) -> {
                     JcclAggregate all = JcclAggregate.over(comm);
@@ -268,7 +276,7 @@ public final class SparkBenchmark {
                 .get(0);
     }
 
-    /** Rows with random features, all or some of them, and labels of a random model. */
+    /** Returns rows with {@code nonzeros} random features and with labels drawn by a logistic model. */
     private static Dataset<Row> rows(SparkSession session, int count, int features, int nonzeros) {
         List<Long> numbers = LongStream.range(0, count).boxed().collect(Collectors.toList());
         JavaRDD<Row> rows = new JavaSparkContext(session.sparkContext())

@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A folder as Spark's distribution has it, made of the test's own class path: executors that Spark starts as processes find Spark's
- * jars in it. The environment's SPARK_HOME names it.
+ * Makes a folder like that of Spark's distribution from the test's own class path. Executors that Spark starts as
+ * processes find Spark's jars in it. {@code SPARK_HOME} in the environment names it.
  */
 final class SparkHome {
 
@@ -21,7 +21,9 @@ final class SparkHome {
 
     private SparkHome() {}
 
-    /** Makes the folder again; its jars are Spark's and, if asked for, JCCL's and those of the tests. */
+    /**
+     * Makes the folder anew, with links to Spark's jars and, if {@code withJccl}, to the jars of JCCL and of the tests.
+     */
     static Path make(boolean withJccl) {
         try {
             Path jars = Files.createDirectories(HOME.resolve("jars"));
@@ -42,7 +44,7 @@ final class SparkHome {
         }
     }
 
-    /** JCCL's jars and a jar of the tests, for {@code --jars}. */
+    /** Returns JCCL's jars and a jar of the tests, for {@code --jars}. */
     static List<Path> ourJars() {
         return classPath().stream()
                 .filter(SparkHome::isOurs)
@@ -65,7 +67,7 @@ final class SparkHome {
         if (!Files.isDirectory(entry)) {
             return entry;
         }
-        Path module = entry.getName(entry.getNameCount() - 3); // in the phase `test` the library is a folder, too
+        Path module = entry.getName(entry.getNameCount() - 3); // in the phase `test`, the library is a folder as well
         Path jar = HOME.resolveSibling("tests-" + module + "-" + entry.getFileName() + ".jar");
         int status = ToolProvider.findFirst("jar")
                 .orElseThrow()

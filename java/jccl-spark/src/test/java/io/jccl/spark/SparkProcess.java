@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A JVM that a test starts, with this JVM's options for Spark, and kills when it is closed. */
+/** A JVM that a test starts with the options that Spark needs; {@link #close} ends it. */
 final class SparkProcess implements AutoCloseable {
 
     private static final long END_SECONDS = 5;
@@ -16,7 +16,7 @@ final class SparkProcess implements AutoCloseable {
     private final Process process;
     private final Path output;
 
-    /** Starts a class with a main method; its output goes to a file. */
+    /** Starts a JVM with a main class and its arguments; its output goes to the file {@code output}. */
     SparkProcess(String classPath, Path output, String... mainAndArguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -36,7 +36,7 @@ final class SparkProcess implements AutoCloseable {
         }
     }
 
-    /** Waits for its end; what it has printed. */
+    /** Waits until the process has ended and returns its output; fails if it ends with an error or too late. */
     String awaitOutput(long limitSeconds) throws InterruptedException, IOException {
         boolean ended = process.waitFor(limitSeconds, TimeUnit.SECONDS);
         String text = Files.readString(output);
@@ -46,7 +46,7 @@ final class SparkProcess implements AutoCloseable {
         return text;
     }
 
-    /** Ends it, and has it end its own processes, if it can. */
+    /** Ends the process by SIGTERM, so that it can end its own processes; kills it if it does not end. */
     @Override
     public void close() {
         process.destroy();

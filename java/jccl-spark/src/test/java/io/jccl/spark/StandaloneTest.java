@@ -15,7 +15,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A standalone cluster of a master and two workers, and an application that {@code spark-submit --jars} brings JCCL to. */
+/**
+ * Runs an application on a standalone cluster of a master and two workers; {@code spark-submit --jars} distributes
+ * JCCL.
+ */
 @Tag("spark-3.5")
 @Timeout(300)
 class StandaloneTest {
@@ -28,7 +31,7 @@ class StandaloneTest {
     private final Deque<SparkProcess> processes = new ArrayDeque<>();
 
     @Test
-    void submittedApplicationCommunicatesAndOutlivesAKilledExecutor() throws Exception {
+    void submittedApplicationCommunicatesAndSurvivesAKilledExecutor() throws Exception {
         String sparkJars = SparkHome.make(false).resolve("jars") + "/*";
         int port = freePort();
         String master = "spark://" + LOCALHOST + ":" + port;
@@ -103,7 +106,9 @@ class StandaloneTest {
         }
     }
 
-    /** A worker that finds no master tries again after several seconds only. */
+    /**
+     * Waits until the master accepts connections: a worker that finds no master tries again only after several seconds.
+     */
     private static void awaitPort(int port) throws InterruptedException {
         while (true) {
             try {
