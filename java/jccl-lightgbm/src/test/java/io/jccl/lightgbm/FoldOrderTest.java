@@ -7,7 +7,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Shows an order as the expression that it computes, in which {@code (a+b)} means that a accumulates b. */
+/** Compares each order with the expression that it computes; {@code (a+b)} means that block a accumulates block b. */
 final class FoldOrderTest {
 
     @ParameterizedTest
@@ -32,7 +32,7 @@ final class FoldOrderTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33})
-    void everyRankIsFoldedOnce(int size) {
+    void everyRankIsFoldedExactlyOnce(int size) {
         for (int rank = 0; rank < size; rank++) {
             for (FoldOrder order : new FoldOrder[] {FoldOrder.halving(rank, size), FoldOrder.ring(rank, size)}) {
                 assertThat(expression(order, size).split("[(+)]+"))
@@ -45,7 +45,7 @@ final class FoldOrderTest {
     }
 
     @Test
-    void largeInputsOfUnevenNumbersOfRanksGoRoundARing() {
+    void largeInputsUseTheRingUnlessTheNumberOfRanksIsAPowerOfTwo() {
         int limit = 10 * 1024 * 1024;
         assertThat(FoldOrder.isByHalving(3, limit - 1)).isTrue();
         assertThat(FoldOrder.isByHalving(3, limit)).isFalse();

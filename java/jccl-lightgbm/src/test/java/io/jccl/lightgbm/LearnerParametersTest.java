@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class LearnerParametersTest {
 
     @Test
-    void numberOfMachinesIsAdded() {
+    void missingNumberOfMachinesIsAdded() {
         assertThat(LearnerParameters.forRanks(4, "objective=binary tree_learner=data"))
                 .isEqualTo("objective=binary tree_learner=data num_machines=4");
     }
@@ -25,7 +25,7 @@ final class LearnerParametersTest {
                 "\n tree_learner_type=data_parallel num_machines=4 num_machines=5",
                 "tree_type=voting_parallel num_machines=4 "
             })
-    void parametersThatFitAreKept(String parameters) {
+    void parametersThatFitTheCommunicatorAreKept(String parameters) {
         assertThat(LearnerParameters.forRanks(4, parameters)).isEqualTo(parameters);
     }
 
@@ -39,7 +39,7 @@ final class LearnerParametersTest {
         "tree_learner=data nodes=a:1, 'machines=a:1: expected none, the communicator connects the ranks; remove the"
                 + " parameter'"
     })
-    void parametersThatDoNotFitAreRefused(String parameters, String message) {
+    void parametersThatDoNotFitTheCommunicatorAreRefused(String parameters, String message) {
         assertThatThrownBy(() -> LearnerParameters.forRanks(4, parameters))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(message);

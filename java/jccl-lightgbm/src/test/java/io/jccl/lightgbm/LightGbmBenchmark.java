@@ -11,15 +11,15 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The time of an iteration over JCCL, over LightGBM's own network and in a single process.
+ * Measures the time of an iteration over JCCL, over LightGBM's own network and in a single process.
  *
- * <p>Arguments: ranks, rows of all ranks, columns, iterations. Ranks are processes of this host with one thread each; both
- * networks alternate over the same data in the same processes.
+ * <p>Arguments: number of ranks, rows of all ranks together, columns, iterations. Ranks are processes of this host with
+ * one thread each. The two networks alternate in the same processes, on the same data.
  */
 public final class LightGbmBenchmark {
 
     private static final int ROUNDS = 5;
-    private static final int WARM_UP = 3; // iterations that do not count, of each round
+    private static final int WARM_UP = 3; // first iterations of each round, which do not count
     private static final String PARAMETERS =
             "objective=binary num_leaves=31 num_threads=1 verbosity=-1 deterministic=true force_col_wise=true";
 
@@ -95,7 +95,7 @@ public final class LightGbmBenchmark {
 
         private Rank() {}
 
-        /** Trains in rounds, and prints the times. */
+        /** Trains over both networks in turn, and prints the times. */
         public static void main(String[] arguments) {
             LightGbmLibrary.load();
             int rank = Integer.parseInt(arguments[1]);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.junit.jupiter.api.condition.JRE;
 
-/** The network between threads of one process, and its wrong use. */
+/** Tests of the network between ranks that are threads of one process, and of its wrong use. */
 final class LightGbmNetworkTest {
 
     private static final String PARAMETERS = TrainingRank.PARAMETERS + " tree_learner=data";
@@ -44,8 +44,8 @@ final class LightGbmNetworkTest {
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
                 assertThat(network.usage().operations()).isZero();
                 train(network, comm);
-                assertThat(network.usage().operations()).isGreaterThan(3 * 15); // splits
-                assertThat(network.usage().bytes()).isGreaterThan(3 * 15 * 20 * 100 * 16); // with their histograms
+                assertThat(network.usage().operations()).isGreaterThan(3 * 15); // three trees of 15 leaves
+                assertThat(network.usage().bytes()).isGreaterThan(3 * 15 * 20 * 100 * 16); // histograms, 16 bytes a bin
                 assertThat(network.usage().time()).isPositive();
             }
             return null;
@@ -53,7 +53,7 @@ final class LightGbmNetworkTest {
     }
 
     @Test
-    void networksFollowEachOtherOnOneThread() throws Exception {
+    void secondNetworkOfAThreadTrainsLikeTheFirst() throws Exception {
         List<Boolean> same = ThreadRanks.run(2, comm -> {
             String first;
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
@@ -67,7 +67,7 @@ final class LightGbmNetworkTest {
     }
 
     @Test
-    void nothingKeepsNetworkAfterClose() throws Exception {
+    void closedNetworkIsGarbageCollected() throws Exception {
         List<WeakReference<LightGbmNetwork>> networks = ThreadRanks.run(2, comm -> {
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
                 train(network, comm);
@@ -126,7 +126,7 @@ final class LightGbmNetworkTest {
     }
 
     @Test
-    void errorsOfLightGbmItselfAreReportedAsSuch() throws Exception {
+    void errorsOfLightGbmAreNotReportedAsFailuresOfTheNetwork() throws Exception {
         ThreadRanks.run(2, comm -> {
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
                 network.check(0);
@@ -164,7 +164,7 @@ final class LightGbmNetworkTest {
     }
 
     @Test
-    void secondNetworkOfThreadIsRefused() throws Exception {
+    void secondOpenNetworkOfAThreadIsRefused() throws Exception {
         ThreadRanks.run(2, comm -> {
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
                 assertThatThrownBy(() -> LightGbmNetwork.over(comm))
@@ -190,7 +190,7 @@ final class LightGbmNetworkTest {
     }
 
     @Test
-    void otherThreadsAreRefused() throws Exception {
+    void callsByOtherThreadsAreRefused() throws Exception {
         ThreadRanks.run(2, comm -> {
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
                 Throwable thrown = CompletableFuture.supplyAsync(() -> catchThrowable(() -> network.check(0)))
@@ -208,7 +208,7 @@ final class LightGbmNetworkTest {
     }
 
     @Test
-    void closedNetworkIsRefused() throws Exception {
+    void callsOnAClosedNetworkAreRefused() throws Exception {
         ThreadRanks.run(2, comm -> {
             LightGbmNetwork network = LightGbmNetwork.over(comm);
             network.close();

@@ -16,7 +16,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** Libraries that are missing or cannot be loaded. */
+/** Tests of native libraries that are missing or cannot be loaded. */
 final class NativeLibrariesTest {
 
     private final ClassLoader loader = getClass().getClassLoader();
@@ -42,9 +42,9 @@ final class NativeLibrariesTest {
                 .hasMessageMatching("library=.*FoldOrder.class: cannot be loaded: .*");
     }
 
-    /** Classes of another loader have libraries of their own. */
+    /** Uses another class loader, whose {@link LightGbmLibrary} has not loaded the library. */
     @Test
-    void networkBeforeLightGbmsLibraryIsLoadedIsRefused() throws Exception {
+    void networkIsRefusedBeforeLightGbmsLibraryIsLoaded() throws Exception {
         URL[] classPath = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(NativeLibrariesTest::url)
                 .toArray(URL[]::new);

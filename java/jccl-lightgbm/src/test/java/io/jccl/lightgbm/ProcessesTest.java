@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Training by ranks that are processes, beside LightGBM's own network over sockets. */
+/** Compares training over JCCL, by ranks that are processes, with training over LightGBM's own network of sockets. */
 final class ProcessesTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -26,7 +26,7 @@ final class ProcessesTest {
 
     @ParameterizedTest
     @CsvSource({"2,data,40", "3,data,40", "4,data,40", "2,voting,40", "4,voting,40", "3,data,3600"})
-    void treesAreThoseOfLightGbmsOwnNetwork(int size, String learner, int columns) throws Exception {
+    void treesEqualThoseOfLightGbmsOwnNetwork(int size, String learner, int columns) throws Exception {
         try (RankProcesses ranks = RankProcesses.start(
                 folder, size, TrainingRank.class, "compare", machines(size), Integer.toString(columns), learner)) {
             requireSameTrees(ranks, size);
@@ -34,7 +34,7 @@ final class ProcessesTest {
     }
 
     @Test
-    void reducersThatAreNoSumsAreApplied() throws Exception {
+    void reductionsOtherThanSumsAreApplied() throws Exception {
         try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingRank.class, "many-categories")) {
             requireSameTrees(ranks, 2);
         }
@@ -91,8 +91,8 @@ final class ProcessesTest {
     }
 
     /**
-     * Addresses for LightGBM's own network, on ports that are free now. They are below those that the system gives to
-     * connections, which could take them meanwhile.
+     * Returns addresses for LightGBM's own network, on ports that are free now. They are below the ports that the
+     * system assigns to outgoing connections, so none of these can take them meanwhile.
      */
     static String machines(int size) throws IOException {
         List<String> machines = new ArrayList<>();
@@ -101,7 +101,7 @@ final class ProcessesTest {
             try (ServerSocket socket = new ServerSocket(port)) {
                 machines.add("127.0.0.1:" + socket.getLocalPort());
             } catch (BindException e) {
-                continue; // another one
+                continue; // tries another port
             }
         }
         return String.join(",", machines);

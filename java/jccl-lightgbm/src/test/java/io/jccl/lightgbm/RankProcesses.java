@@ -10,7 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Ranks as processes that run a class's main with the id, the rank and the number of ranks. All are killed on close. */
+/**
+ * Runs ranks as processes: each calls a class's {@code main} with the unique id, the rank and the number of ranks.
+ * {@link #close} kills all.
+ */
 final class RankProcesses implements AutoCloseable {
 
     private final List<Process> processes = new ArrayList<>();
@@ -20,7 +23,9 @@ final class RankProcesses implements AutoCloseable {
         this.folder = folder;
     }
 
-    /** Starts ranks whose output goes to files of a folder. */
+    /**
+     * Starts the ranks; their output goes to files in {@code folder}. Further arguments follow the three of each rank.
+     */
     static RankProcesses start(Path folder, int size, Class<?> main, String... arguments) throws IOException {
         RankProcesses ranks = new RankProcesses(folder);
         UniqueId id = UniqueId.create();
@@ -54,7 +59,7 @@ final class RankProcesses implements AutoCloseable {
         return folder.resolve("rank" + rank + ".out");
     }
 
-    /** What a rank has printed so far. */
+    /** Returns what a rank has printed so far. */
     String output(int rank) throws IOException {
         return Files.readString(file(rank));
     }
@@ -79,12 +84,12 @@ final class RankProcesses implements AutoCloseable {
         return processes.get(rank).exitValue();
     }
 
-    /** Ends a rank as {@code kill -9} does. */
+    /** Kills a rank with SIGKILL. */
     void kill(int rank) {
         processes.get(rank).destroyForcibly();
     }
 
-    /** What every rank has printed, each under its number. */
+    /** Returns what every rank has printed, each under its number. */
     String allOutput() throws IOException {
         StringBuilder text = new StringBuilder();
         for (int rank = 0; rank < processes.size(); rank++) {

@@ -3,13 +3,13 @@ package io.jccl.lightgbm;
 import java.util.SplittableRandom;
 
 /**
- * A rank's rows of a data set for binary classification, made up from the number of the row.
+ * A rank's rows of a data set for binary classification, computed from the numbers of the rows.
  *
- * @param rows of all ranks together
+ * @param rows number of rows of all ranks together
  */
 record Shard(int rank, int size, int rows, int columns) {
 
-    private static final int VALUES = 200; // of a feature: as many bins
+    private static final int VALUES = 200; // different values of a feature, and so its number of bins
 
     /** Consumes a row. */
     @FunctionalInterface

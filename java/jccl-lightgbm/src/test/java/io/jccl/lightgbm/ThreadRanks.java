@@ -9,10 +9,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** Ranks as threads of this process. */
+/** Runs ranks as threads of this process. */
 final class ThreadRanks {
 
-    /** What a rank does. */
+    /** The code that a rank runs. */
     @FunctionalInterface
     interface Body<T> {
         T run(Communicator comm) throws Exception;
@@ -20,7 +20,7 @@ final class ThreadRanks {
 
     private ThreadRanks() {}
 
-    /** Runs a body as each rank, and returns what they returned in rank order. */
+    /** Runs {@code body} as each rank, and returns the results in the order of ranks. */
     static <T> List<T> run(int size, Body<T> body) throws Exception {
         UniqueId id = UniqueId.create();
         ExecutorService threads = Executors.newFixedThreadPool(size);

@@ -10,7 +10,7 @@ import com.microsoft.ml.lightgbm.lightgbmlib;
 import com.microsoft.ml.lightgbm.lightgbmlibConstants;
 import java.util.function.IntConsumer;
 
-/** What applications write around {@code lightgbmlib}: a data set and a booster over it. */
+/** A data set and a booster over it, with the calls of {@code lightgbmlib} that applications make. */
 final class Training implements AutoCloseable {
 
     private final IntConsumer check;
@@ -21,7 +21,7 @@ final class Training implements AutoCloseable {
     /**
      * Loads a shard.
      *
-     * @param check what to do with the code that each call returns
+     * @param check receives the code that each call of {@code lightgbmlib} returns
      */
     Training(Shard shard, String parameters, IntConsumer check) {
         this.check = check;
@@ -57,7 +57,7 @@ final class Training implements AutoCloseable {
         lightgbmlib.delete_floatArray(labels);
     }
 
-    /** Begins with an empty model, with the parameters of the data set or others. */
+    /** Replaces the model by an empty one. {@code parameters} can differ from those of the data set. */
     Training restart(String parameters) {
         freeBooster();
         SWIGTYPE_p_p_void handle = lightgbmlib.new_voidpp();
@@ -72,7 +72,7 @@ final class Training implements AutoCloseable {
         check.accept(lightgbmlib.LGBM_BoosterUpdateOneIter(booster, finished));
     }
 
-    /** The trees as text, without the parameters. */
+    /** Returns the trees as text, without the parameters. */
     String trees() {
         SWIGTYPE_p_long_long length = lightgbmlib.new_int64_tp();
         String model = lightgbmlib.LGBM_BoosterSaveModelToStringSWIG(booster, 0, -1, 0, 1 << 20, length);

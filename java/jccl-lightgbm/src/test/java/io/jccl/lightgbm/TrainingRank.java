@@ -7,10 +7,10 @@ import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.util.function.IntConsumer;
 
-/** A rank as a process of its own; {@link RankProcesses} starts it. */
+/** The main class of a rank that is a process; {@link RankProcesses} starts it. */
 final class TrainingRank {
 
-    /** What tests use, without a tree learner. */
+    /** The parameters of the tests, which add a tree learner. */
     static final String PARAMETERS =
             "objective=binary num_leaves=15 min_data_in_bin=1 num_threads=1 verbosity=-1 deterministic=true force_col_wise=true";
 
@@ -21,7 +21,8 @@ final class TrainingRank {
     }
 
     /**
-     * @param arguments the id's text, the rank, the number of ranks, what to do, and its arguments
+     * @param arguments the text of the unique id, the rank, the number of ranks, the scenario, and the scenario's
+     *     arguments
      */
     public static void main(String[] arguments) {
         LightGbmLibrary.load();
@@ -67,7 +68,10 @@ final class TrainingRank {
         }
     }
 
-    /** Such splits are so large that LightGBM reduces and scatters them, by a function that is no sum. */
+    /**
+     * With {@code max_cat_threshold=2000}, splits are so large that LightGBM reduces them by a reduce-scatter, whose
+     * function is no sum.
+     */
     private void trainWithManyCategories() {
         try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
             String parameters = network.parameters(PARAMETERS + " tree_learner=data");
@@ -88,7 +92,7 @@ final class TrainingRank {
         }
     }
 
-    /** Trains until another rank fails; then the others train together. */
+    /** Trains until another rank fails; the remaining ranks then train together. */
     private void trainUntilRankFails() {
         try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
             String parameters = network.parameters(PARAMETERS + " tree_learner=data min_data_in_leaf=1");
@@ -110,7 +114,7 @@ final class TrainingRank {
         }
     }
 
-    /** LightGBM refuses the parameters of one rank while the others train. */
+    /** LightGBM refuses the parameters of rank 1 while the others train. */
     private void failOnRankOne() {
         try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
             String parameters = network.parameters(PARAMETERS + " tree_learner=data");
