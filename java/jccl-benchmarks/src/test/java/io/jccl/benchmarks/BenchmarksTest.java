@@ -11,12 +11,12 @@ import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 
-/** Each benchmark of one rank runs, for a moment. */
+/** Runs each benchmark that needs one rank, for a few milliseconds. */
 @Timeout(120)
 class BenchmarksTest {
 
     @Test
-    void run() throws RunnerException {
+    void benchmarksOfOneRankRunWithoutError() throws RunnerException {
         Collection<RunResult> results = new Runner(new OptionsBuilder()
                         .include(CallOverheadBenchmark.class.getSimpleName())
                         .include(NativeCallBenchmark.class.getSimpleName())

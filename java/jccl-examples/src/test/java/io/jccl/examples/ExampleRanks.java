@@ -12,9 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/**
- * An example as several processes. Their output is captured in files; all are killed and reaped when this is closed.
- */
+/** Runs an example as several processes, and captures their output in files. {@link #close} kills and reaps all. */
 final class ExampleRanks implements AutoCloseable {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -29,7 +27,7 @@ final class ExampleRanks implements AutoCloseable {
     /**
      * Starts the ranks.
      *
-     * @param folder where their rendezvous and their output go; a new one for each start is made in it
+     * @param folder each start makes a new folder in it, for the rendezvous file and the output
      */
     static ExampleRanks start(Path folder, int size, Class<?> example, String... arguments) throws IOException {
         ExampleRanks ranks = new ExampleRanks(Files.createTempDirectory(folder, example.getSimpleName()));
@@ -44,7 +42,7 @@ final class ExampleRanks implements AutoCloseable {
         }
     }
 
-    /** Runs the ranks to their end, which must be one without errors. Returns what each has printed. */
+    /** Runs the ranks to their end and returns what each has printed. Fails if the exit status of one is not 0. */
     static List<String> run(Path folder, int size, Class<?> example, String... arguments) throws Exception {
         try (ExampleRanks ranks = start(folder, size, example, arguments)) {
             List<String> outputs = new ArrayList<>();
@@ -59,7 +57,7 @@ final class ExampleRanks implements AutoCloseable {
         }
     }
 
-    /** Starts a process that joins; it has the next number here. */
+    /** Starts a process that joins, and returns its number in this object: the next one that is free. */
     int startJoining(int size, Class<?> example, String... arguments) throws IOException {
         int number = processes.size();
         processes.add(startRank(number, size, true, example, arguments));
@@ -97,7 +95,7 @@ final class ExampleRanks implements AutoCloseable {
         return folder.resolve("rank" + rank + ".out");
     }
 
-    /** What a rank has printed so far on standard output and standard error. */
+    /** Returns what a rank has printed so far on standard output and standard error. */
     String output(int rank) {
         try {
             return Files.readString(outputFile(rank), StandardCharsets.UTF_8);
@@ -135,17 +133,17 @@ final class ExampleRanks implements AutoCloseable {
         return processes.get(rank).exitValue();
     }
 
-    /** Makes every rank that still runs print what its threads do. */
+    /** Makes every rank that still runs print a thread dump. */
     private void dumpThreads() throws IOException, InterruptedException {
         for (Process process : processes) {
             new ProcessBuilder("kill", "-QUIT", Long.toString(process.pid()))
                     .start()
                     .waitFor();
-            process.waitFor(500, TimeUnit.MILLISECONDS); // while it prints
+            process.waitFor(500, TimeUnit.MILLISECONDS); // gives it time to print
         }
     }
 
-    /** Ends a rank as {@code kill -9} does. */
+    /** Kills a rank with SIGKILL. */
     void kill(int rank) {
         processes.get(rank).destroyForcibly();
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Examples as their readers start them: as several processes. Each compares its ranks with each other itself. */
+/** Runs the examples as readers do, as several processes. Each example itself compares the results of its ranks. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ExamplesTest {
 
@@ -47,7 +47,7 @@ class ExamplesTest {
         assertThat(number(output, "step 90: loss (\\S+)")).isLessThan(number(output, "step 0: loss (\\S+)") / 2);
     }
 
-    /** Three ranks are two teams of unequal size. */
+    /** With three ranks, the two teams have unequal sizes. */
     @ParameterizedTest
     @CsvSource({"2, 2", "3, 2", "4, 3"})
     void aSweepHasTheSameResultsWithAnyNumberOfRanksAndTeams(int size, int teams) throws Exception {
@@ -66,7 +66,7 @@ class ExamplesTest {
 
     @ParameterizedTest
     @CsvSource({"3, 1", "3, 0", "4, '0 2'"})
-    void trainingGoesOnWhenRanksAreKilledAndLosesNoStep(int size, String killed) throws Exception {
+    void trainingContinuesAndLosesNoStepWhenRanksAreKilled(int size, String killed) throws Exception {
         String[] arguments = {"--steps", "5000", "--batch", "30"};
         Set<String> victims = Set.of(killed.split(" "));
         try (ExampleRanks ranks = ExampleRanks.start(folder, size, ElasticTraining.class, arguments)) {
@@ -78,7 +78,7 @@ class ExamplesTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
-    void trainingGoesOnWhenARankDiesByItself(int victim) throws Exception {
+    void trainingContinuesWhenARankEndsItself(int victim) throws Exception {
         String dying = Integer.toString(victim);
         String[] arguments = {"--steps", "300", "--batch", "30", "--dying-step", "150", "--dying-rank", dying};
         try (ExampleRanks ranks = ExampleRanks.start(folder, 3, ElasticTraining.class, arguments)) {
@@ -86,10 +86,13 @@ class ExamplesTest {
         }
     }
 
-    /** One that is killed, and one that dies by itself, are replaced: the losses are those of an undisturbed rank. */
+    /**
+     * Two ranks are killed, one after the other, and processes replace them. The losses equal those of one undisturbed
+     * rank.
+     */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void trainingTakesInProcessesInThePlaceOfRanksThatDied(int victim) throws Exception {
+    void processesThatJoinReplaceKilledRanks(int victim) throws Exception {
         String[] undisturbed = {"--steps", "20000", "--batch", "30"};
         String[] arguments = {"--steps", "20000", "--batch", "30", "--rejoin-after", "100"};
         try (ExampleRanks ranks = ExampleRanks.start(folder, 3, ElasticTraining.class, arguments)) {
@@ -112,7 +115,7 @@ class ExamplesTest {
         }
     }
 
-    /** The ranks that are left have the weights and the losses of an undisturbed rank. */
+    /** Requires that the remaining ranks end with the weights and the losses of one undisturbed rank. */
     private void requireSameEnd(ExampleRanks ranks, int size, Set<String> victims, String... undisturbed)
             throws Exception {
         String one =
@@ -138,7 +141,7 @@ class ExamplesTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void aSplitTransformerHasTheLogitsOfAnUnsplitOne(int size) throws Exception {
+    void aTransformerSplitAmongRanksHasTheLogitsOfAnUnsplitOne(int size) throws Exception {
         String[] arguments = {
             "--layers", "2", "--heads", "4", "--head-size", "16", "--vocabulary", "50", "--tokens", "20", "--check"
         };
@@ -200,7 +203,7 @@ class ExamplesTest {
                 .toList();
     }
 
-    /** What the group of a pattern is, which must be in the output. */
+    /** Returns the text of the pattern's group. Fails if the output does not contain the pattern. */
     private static String value(String output, String pattern) {
         Matcher matcher = Pattern.compile(pattern).matcher(output);
         assertThat(matcher.find()).as("\"%s\" in: %s", pattern, output).isTrue();

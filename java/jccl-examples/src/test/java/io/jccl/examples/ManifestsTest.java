@@ -28,14 +28,14 @@ import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 
-/** Checks the manifests of {@code deploy} against Kubernetes' own API types, and against what JCCL needs. */
+/** Checks the manifests of {@code deploy} against the types of the Kubernetes API, and against what JCCL needs. */
 class ManifestsTest {
 
     private static final Path FOLDER = Path.of("../../deploy/kubernetes");
 
     @BeforeAll
-    static void typesOfTheApiAreReady() {
-        new JSON(); // its constructor sets the reader by which the types validate
+    static void prepareTypesOfTheApi() {
+        new JSON(); // its constructor sets the static reader with which the types of the API validate
     }
 
     private static List<JsonObject> documents(String file) throws IOException {
@@ -54,7 +54,7 @@ class ManifestsTest {
                 .orElseThrow();
     }
 
-    /** Throws if a field is unknown, is missing or has another type. */
+    /** Throws if a field is unknown, is missing or has the wrong type. */
     private static void validate(JsonObject document) throws IOException {
         switch (document.get("kind").getAsString()) {
             case "Job" -> V1Job.validateJsonElement(document);
@@ -117,7 +117,7 @@ class ManifestsTest {
         assertThat(spec.get("backoffLimitPerIndex").getAsInt()).isPositive();
     }
 
-    /** Runs the shell of the elastic Job with another program in the place of java. */
+    /** Runs the shell command of the elastic Job, with {@code echo} in place of {@code java}. */
     @ParameterizedTest
     @ValueSource(strings = {"", "0", "1", "12"})
     void onlyAReplacedPodJoins(String failures) throws Exception {
@@ -140,7 +140,7 @@ class ManifestsTest {
         return pod.getAsJsonArray("containers").get(0).getAsJsonObject();
     }
 
-    /** The variables that have a value in the manifest. */
+    /** Returns the environment variables whose value the manifest contains. */
     private static Map<String, String> values(JsonObject container) {
         Map<String, String> values = new TreeMap<>();
         for (JsonElement variable : container.getAsJsonArray("env")) {

@@ -27,7 +27,7 @@ class CommunicatorMetersTest {
     private final List<Communicator> reachable = Collections.synchronizedList(new ArrayList<>());
 
     @Test
-    void metersFollowTheCommunicator() throws Exception {
+    void metersShowTheCountersOfTheirCommunicator() throws Exception {
         SimpleMeterRegistry registry = new SimpleMeterRegistry();
         UniqueId id = UniqueId.create();
         List<CompletableFuture<Void>> ranks = new ArrayList<>();
@@ -86,7 +86,7 @@ class CommunicatorMetersTest {
     }
 
     @Test
-    void metersHaveTheNameOfTheirCommunicator() {
+    void metersAreTaggedWithTheNameOfTheirCommunicator() {
         SimpleMeterRegistry registry = new SimpleMeterRegistry();
         CommunicatorConfig rows = CommunicatorConfig.builder().name("rows").build();
         try (Communicator named = Communicator.init(UniqueId.create(), 0, 1, rows);
@@ -118,7 +118,7 @@ class CommunicatorMetersTest {
     }
 
     @Test
-    void whatIsMissingIsNamed() {
+    void missingCommunicatorIsNamed() {
         assertThatThrownBy(() -> new CommunicatorMeters(null)).hasMessageContaining("communicator=null");
     }
 }
