@@ -17,14 +17,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * {@code jccl topo} answers at once also in a new JVM. What counts is processor time, that of the JVM's own threads
- * included, as a multiple of what {@code jccl --version} takes beside it: both grow alike on a host that is slow or busy.
- * {@code scripts/check-topo} reads the clock, with the script's archive of classes.
+ * Tests that {@code jccl topo} answers quickly in a new JVM. Measures processor time, including that of the JVM's own
+ * threads, as a multiple of the time of {@code jccl --version}, because a slow or busy host lengthens both alike.
+ * {@code scripts/check-topo} measures elapsed time, with the archive of classes that the script makes.
  */
 @Timeout(120)
 class ColdStartTest {
 
-    /** It is about 2 on an idle host; the least of a few pairs counts. */
+    /** The ratio is about 2 on an idle host. The least ratio of {@link #PAIRS} pairs counts. */
     private static final double MAX_RATIO = 4;
 
     private static final int PAIRS = 3;
@@ -47,7 +47,10 @@ class ColdStartTest {
         assertThat(least).isLessThan(MAX_RATIO);
     }
 
-    /** POSIX {@code times}: its second line is user and system time of what the shell has waited for. */
+    /**
+     * Runs the command and returns its processor time: the second line of POSIX {@code times} is the user and system
+     * time of the processes that the shell has waited for.
+     */
     private double processorSeconds(String expected, String... arguments) throws IOException, InterruptedException {
         String command = "\"$@\" >out 2>err; status=$?; times; exit $status";
         ProcessBuilder builder = new ProcessBuilder("sh", "-c", command, "sh");

@@ -9,16 +9,18 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs command lines of {@code jccl} one after the other in this JVM, as scripts/check-rdma needs it where starting a
- * JVM takes longer than what it runs. The lines may come through a pipe, each when it is to run. Before each it prints
- * {@code == LINE}, after it {@code == status STATUS after SECONDS s}; as a rank of a launcher, only rank 0 does. Ends
- * with status 1 if any of them did not end with 0.
+ * Runs command lines of {@code jccl} one after the other in this JVM. {@code scripts/vm/command-lines} uses it in a
+ * virtual machine, where starting a JVM takes longer than most commands. The lines can come through a pipe;
+ * each runs as soon as it comes.
+ *
+ * <p>Prints {@code == LINE} before each line and {@code == status STATUS after SECONDS s} after it; among ranks of a
+ * launcher, only rank 0 prints. Ends with status 1 if any line did not end with status 0.
  */
 final class CommandLines {
 
     private CommandLines() {}
 
-    /** Runs the lines of the file or pipe that the only argument names; see the class. */
+    /** Runs the lines of the file or pipe that the only argument names. */
     public static void main(String[] arguments) throws IOException {
         Locale.setDefault(Locale.ROOT);
         boolean speaks = System.getenv().getOrDefault("JCCL_RANK", "0").equals("0");

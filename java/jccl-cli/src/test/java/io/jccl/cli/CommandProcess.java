@@ -15,25 +15,28 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Runs the command as a process of its own. */
+/** Runs {@code jccl} as a process or, without starting one, in this process. */
 final class CommandProcess {
 
     private static final String CHECK_JNI = "-Xcheck:jni";
 
-    /** JVMs of tests live too briefly for their second compiler to pay. */
+    /** Turns off the JVM's second compiler (C2), because JVMs of tests end before it pays off. */
     private static final String BRIEF = "-XX:TieredStopAtLevel=1";
 
-    /** How a run of the command ended and what it printed. */
+    /** Exit status and output of a run of the command. */
     record Result(int status, String out, String err) {}
 
     private CommandProcess() {}
 
-    /** Runs the command to its end; under -Xcheck:jni it is checked as well, and so are the ranks that it starts. */
+    /**
+     * Runs the command to its end. If this JVM runs with {@code -Xcheck:jni}, so do the command and the ranks that it
+     * starts.
+     */
     static Result run(Path directory, String... arguments) throws IOException, InterruptedException {
         return run(directory, Map.of(), arguments);
     }
 
-    /** The same with variables in its environment. */
+    /** Runs the command to its end, with {@code variables} in its environment. */
     static Result run(Path directory, Map<String, String> variables, String... arguments)
             throws IOException, InterruptedException {
         Path log = directory.resolve("err");
@@ -49,7 +52,10 @@ final class CommandProcess {
         return new Result(process.exitValue(), out, err);
     }
 
-    /** Runs the command in this process, which takes a tenth of the time; for arguments with which it starts no process. */
+    /**
+     * Runs the command in this process, which takes a tenth of the time. The arguments must not make it start
+     * processes.
+     */
     static Result runHere(String... arguments) {
         PrintStream out = System.out;
         PrintStream err = System.err;
@@ -67,7 +73,7 @@ final class CommandProcess {
         }
     }
 
-    /** The command before it is started. Its standard error goes to the file "err". */
+    /** Returns the command, not yet started. Its standard error goes to the file {@code err}. */
     static ProcessBuilder builder(Path directory, List<String> options, String... arguments) {
         boolean checked =
                 ManagementFactory.getRuntimeMXBean().getInputArguments().contains(CHECK_JNI);
@@ -87,7 +93,7 @@ final class CommandProcess {
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command)
                 .redirectError(directory.resolve("err").toFile());
-        // What the build was started with or by is not to be seen in its tests.
+        // Tests must not depend on the settings of the build or on the launcher that started it.
         builder.environment()
                 .keySet()
                 .removeIf(name -> name.matches("(JCCL|NCCL|OMPI|PMIX?|SLURM)_.*|RANK|WORLD_SIZE"));

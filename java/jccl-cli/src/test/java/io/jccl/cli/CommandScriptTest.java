@@ -23,7 +23,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The download's {@code bin/jccl} with a Java that prints its arguments, and that archives unless a file says it is broken. */
+/**
+ * Tests the download's {@code bin/jccl} with a fake Java, which prints its arguments. It also writes an archive of
+ * classes, unless the file {@code broken} exists next to it.
+ */
 @Timeout(60)
 class CommandScriptTest {
 
@@ -83,7 +86,7 @@ class CommandScriptTest {
         return new Result(process.exitValue(), out, Files.readString(err));
     }
 
-    /** Runs the command; returns the archive that it names, or an empty text. */
+    /** Runs the command and returns the archive that it gives to Java, or an empty text. */
     private String archive() throws IOException, InterruptedException {
         Result result = run();
         assertThat(result.status()).as(result.err()).isZero();
@@ -126,7 +129,7 @@ class CommandScriptTest {
     }
 
     @Test
-    void anotherJarOrJavaHasAnotherArchiveAndOldOnesAreDeleted() throws IOException, InterruptedException {
+    void eachJarAndJavaHasItsOwnArchiveAndOldArchivesAreDeleted() throws IOException, InterruptedException {
         Path old = Files.writeString(cache.resolve("1-11.0.1.jsa"), "unused");
         age(old, 100);
         Path first = Path.of(archive());
@@ -151,7 +154,7 @@ class CommandScriptTest {
     }
 
     @Test
-    void aCacheThatCannotBeWrittenIsDoneWithout() throws IOException, InterruptedException {
+    void theCommandRunsWithoutAnArchiveIfTheCacheCannotBeWritten() throws IOException, InterruptedException {
         Files.delete(cache);
         Files.createSymbolicLink(cache, Path.of("/proc/self")); // not even root can write there
         assertThat(archive()).isEmpty();

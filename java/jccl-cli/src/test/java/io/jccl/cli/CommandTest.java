@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The command from the outside: exit status, standard output, standard error. */
+/** Tests the exit status, standard output and standard error of the command. */
 @Timeout(180)
 class CommandTest {
 
@@ -66,7 +66,7 @@ class CommandTest {
                 "run --elastic 2:3 -n 4 -- true | elastic=2:3 ranks=4 restarts=10: expected MIN:MAX",
                 "run --elastic 2:3 --restarts -1 -- true | restarts=-1: expected"
             })
-    void wrongUsageIsReportedAndIsStatusTwo(String command, String message) {
+    void wrongUsageIsReportedAndEndsWithStatusTwo(String command, String message) {
         Result result = CommandProcess.runHere(command.split(" "));
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains(message).contains("--help");
@@ -89,7 +89,9 @@ class CommandTest {
         assertThat(none.err()).contains("nonsense");
     }
 
-    /** A percent sign that is not escaped makes picocli say so on standard error, and leave line breaks out. */
+    /**
+     * If a percent sign is not escaped, picocli warns on standard error and does not replace {@code %n} by line breaks.
+     */
     @Test
     void everyHelpTextIsFormatted() {
         for (String command : Main.commandLine().getSubcommands().keySet()) {
@@ -109,7 +111,7 @@ class CommandTest {
     }
 
     @Test
-    void versionIsThatOfTheBuild() throws IOException, InterruptedException {
+    void versionNamesTheBuildTheNativeLibrariesAndJava() throws IOException, InterruptedException {
         Result result = run("--version");
         assertThat(result.status()).isZero();
         assertThat(result.out())
@@ -146,7 +148,7 @@ class CommandTest {
     }
 
     @Test
-    void moreRanksThanProcessorsAreBoundOnlyWhereTheyMayShare() throws IOException, InterruptedException {
+    void moreRanksThanProcessorsAreBoundOnlyIfOversubscriptionIsAllowed() throws IOException, InterruptedException {
         ProcessBuilder builder = CommandProcess.builder(
                 directory,
                 List.of(),
@@ -179,7 +181,7 @@ class CommandTest {
     }
 
     @Test
-    void aRankThatFailsEndsTheOthersAndItsStatusIsPassedOn() throws IOException, InterruptedException {
+    void aRankThatFailsEndsTheOthersAndItsStatusIsThatOfTheCommand() throws IOException, InterruptedException {
         long begin = System.nanoTime();
         Result result = run("run", "-n", "2", "--", "sh", "-c", "[ $JCCL_RANK = 1 ] && exit 7; exec sleep 50");
         assertThat(result.status()).isEqualTo(7);
@@ -188,8 +190,7 @@ class CommandTest {
     }
 
     @Test
-    void withElasticAProcessThatFailsStartsAgainInAnEnvironmentInWhichItJoins()
-            throws IOException, InterruptedException {
+    void elasticRunRestartsAFailedProcessWithAnEnvironmentThatMakesItJoin() throws IOException, InterruptedException {
         String script =
                 "[ -n \"$JCCL_JOIN\" ] && echo $JCCL_RANK of $JCCL_SIZE joins by $JCCL_JOIN with $JCCL_MEMBER_FILE"
                         + " && exit; [ $JCCL_RANK = 1 ] && sleep 5 && exit; exit 7";
@@ -233,7 +234,7 @@ class CommandTest {
     }
 
     @Test
-    void perfSaysWithWhatWhereAndWhenItMeasured() {
+    void perfHeaderNamesVersionDateHostRanksAndSettings() {
         Result result = CommandProcess.runHere(
                 "perf", "all_reduce", "-n", "3", "--threads", "-e", "8", "--iters", "2", "--algorithm", "tree");
         assertThat(result.status()).as(result.err()).isZero();
@@ -245,7 +246,7 @@ class CommandTest {
                                 + ".*, 20\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ\n")
                 .containsPattern("# host \\S+: Linux \\S+, .+, \\d+ cores?\n")
                 .containsPattern("# 3 ranks as threads of one process on 1 host \\(\\S+\\)\n")
-                .containsPattern("# settings: JCCL_ALGO=tree[ \n]") // the host may have others
+                .containsPattern("# settings: JCCL_ALGO=tree[ \n]") // the host may have further settings
                 .contains("busbw: algbw x 1.33");
     }
 
@@ -287,7 +288,7 @@ class CommandTest {
 
     @ParameterizedTest
     @CsvSource({"--json, json", "--csv, csv", "--plot, plot"})
-    void aFullDiskIsAFailure(String option, String name) {
+    void aFullDiskIsReportedAsAFailure(String option, String name) {
         Result result = CommandProcess.runHere(
                 "perf",
                 "all_reduce",
@@ -312,7 +313,7 @@ class CommandTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"topo -n 2 --json", "env", "perf all_reduce -n 2 --threads -e 8 --iters 1 --warmup 1 --csv -"})
-    void aStandardOutputThatIsFullIsAFailure(String command) throws IOException, InterruptedException {
+    void aStandardOutputThatCannotBeWrittenIsAFailure(String command) throws IOException, InterruptedException {
         Process process = CommandProcess.builder(directory, List.of(), command.split(" "))
                 .redirectOutput(new File("/dev/full"))
                 .start();
@@ -322,7 +323,7 @@ class CommandTest {
     }
 
     @Test
-    void readerThatEndsIsNoComplaint() throws IOException, InterruptedException {
+    void aReaderThatClosesThePipeIsNotReported() throws IOException, InterruptedException {
         Process process = CommandProcess.builder(directory, List.of(), "env").start();
         process.getInputStream().close();
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
@@ -330,7 +331,7 @@ class CommandTest {
     }
 
     @Test
-    void graphsThatAreWrittenAreTakenInstead() throws IOException, InterruptedException {
+    void graphsOfAFileReplaceTheSearchedOnes() throws IOException, InterruptedException {
         Path host = Files.writeString(directory.resolve("host.xml"), Reports.host(1, 2, 2, Reports.Fabric.PCI));
         String[] command = {"topo", "--file", host.toString(), "--machines", "2", "--format", "graph"};
         Result written = CommandProcess.runHere(command);
@@ -359,7 +360,7 @@ class CommandTest {
     }
 
     @Test
-    void aTopologyOfAmdsGpusIsSaidNotToBeSupported() throws IOException, InterruptedException {
+    void aTopologyWithAmdGpusIsReportedAsNotSupported() throws IOException, InterruptedException {
         Path host = Files.writeString(
                 directory.resolve("amd.xml"),
                 "<system version='1'><cpu numaid='0'><pci busid='0000:c1:00.0' class='0x038000' vendor='0x1002'>"
@@ -387,7 +388,7 @@ class CommandTest {
     }
 
     @Test
-    void aSlowerRunIsStatusThree() throws IOException, InterruptedException {
+    void aSlowerRunEndsWithStatusThree() throws IOException, InterruptedException {
         Path baseline = directory.resolve("base.json");
         String[] measure = {
             "perf", "all_reduce", "-n", "2", "-e", "8", "--iters", "5", "--warmup", "1", "--json", baseline.toString()

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a bundle's gpu-verify runs, on emulated GPUs. */
+/** Runs {@code jccl gpu-verify} with the files of a bundle, on emulated GPUs. */
 @Timeout(400)
 class GpuVerifyTest {
 
@@ -40,8 +40,8 @@ class GpuVerifyTest {
         Files.createDirectories(bundle.resolve("test-lib"));
     }
 
-    /** The library of mutated kernels, or another in its place. */
-    private void mutated(Path library) throws IOException {
+    /** Puts {@code library} into the bundle as that of the mutated kernels. */
+    private void installMutatedKernels(Path library) throws IOException {
         Files.createSymbolicLink(bundle.resolve("test-lib/libjccl_cuda_mutated.so"), library);
     }
 
@@ -80,8 +80,8 @@ class GpuVerifyTest {
     }
 
     @Test
-    void mutationsAreNoticedAndOperationsMeasuredBesideNccl() throws IOException, InterruptedException {
-        mutated(MUTATED);
+    void mutationsAreNoticedAndOperationsAreComparedWithNccl() throws IOException, InterruptedException {
+        installMutatedKernels(MUTATED);
         Path program = directory.resolve("all_reduce_perf");
         Files.writeString(
                 program,
@@ -123,8 +123,8 @@ class GpuVerifyTest {
     }
 
     @Test
-    void stepsWithoutTimeAreNamed() throws IOException, InterruptedException {
-        mutated(MUTATED);
+    void stepsForWhichTheBudgetIsTooSmallAreNamed() throws IOException, InterruptedException {
+        installMutatedKernels(MUTATED);
         assertThat(run(Map.of(), "--budget", "1")).isEqualTo(1);
         JsonNode json = validReport();
         assertThat(step(json, "mutations").path("outcome").asText()).isEqualTo("failed");
@@ -133,7 +133,7 @@ class GpuVerifyTest {
     }
 
     @Test
-    void moreGpusThanThereAreAreRefused() throws IOException, InterruptedException {
+    void moreGpusThanTheHostHasAreRefused() throws IOException, InterruptedException {
         assertThat(run(Map.of(), "--gpus", "3")).isEqualTo(2);
         assertThat(Files.readString(directory.resolve("err"))).contains("gpus=3: expected 1 to 1");
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Commands that start ranks, where a launcher has started several such commands. */
+/** Tests commands that start ranks, when an outer launcher has started several of these commands. */
 @Timeout(180)
 class HostsOfJobTest {
 
@@ -51,7 +51,7 @@ class HostsOfJobTest {
                 "JCCL_RENDEZVOUS=a:1/s | perf all_reduce -n 2 | -n",
                 "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 | tune | on each host alone"
             })
-    void aCommandThatWouldStartOneJobOfSeveralNamesVariablesAndRemedies(
+    void aCommandThatIsOneOfSeveralIsRefusedWithVariablesAndRemedies(
             String environment, String command, String remedy) throws IOException, InterruptedException {
         Result refused = run(environment, command.split(" "));
         assertThat(refused.status()).as(refused.err()).isEqualTo(2);
@@ -62,7 +62,7 @@ class HostsOfJobTest {
     }
 
     @Test
-    void aJobOfThisHostOnlyHasNothingOfTheLauncher() throws IOException, InterruptedException {
+    void ranksOfAJobOfThisHostOnlyDoNotSeeTheLaunchersVariables() throws IOException, InterruptedException {
         String outer = "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 JCCL_SIZE=4 JOB_COMPLETION_INDEX=1 RANK=1"
                 + " WORLD_SIZE=2 JCCL_LOCAL_SIZE=9 JCCL_RENDEZVOUS=a:1/s";
         Result result = run(outer, "run", "-n", "2", "--this-host", "--", "sh", "-c", PRINT);
@@ -84,7 +84,7 @@ class HostsOfJobTest {
     }
 
     @Test
-    void withoutALauncherThereAreNoHostsOfAJob() throws IOException, InterruptedException {
+    void hostsOfJobAreRefusedWithoutALauncherAndWithElastic() throws IOException, InterruptedException {
         Result none = run("HOME=/", "run", "-n", "2", "--hosts-of-job", "--", "echo", "begun");
         assertThat(none.status()).isEqualTo(2);
         assertThat(none.err())
@@ -96,9 +96,11 @@ class HostsOfJobTest {
         assertThat(none.out() + elastic.out()).isEmpty();
     }
 
-    /** Two commands, as on two hosts, of two ranks each: one job of four, whose sums are checked. */
+    /**
+     * Two commands, as on two hosts, start two ranks each. These form one job of four ranks, whose sums are checked.
+     */
     @Test
-    void theRanksOfTwoCommandsAreOneJob() throws IOException, InterruptedException {
+    void theRanksOfTwoCommandsFormOneJob() throws IOException, InterruptedException {
         int port;
         try (ServerSocket any = new ServerSocket(0)) {
             port = any.getLocalPort();

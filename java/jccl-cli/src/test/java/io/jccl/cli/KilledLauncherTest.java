@@ -18,11 +18,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What stays of a job whose launcher is killed with SIGKILL: no process and no file. */
+/** Tests that a job leaves no process and no file if its launcher is killed with SIGKILL. */
 @Timeout(120)
 class KilledLauncherTest {
 
-    /** A rank that writes its process id and that of a process in a session of its own, then waits for ever. */
+    /**
+     * The shell script of a rank. It starts a process in another session, writes the ids of both processes, and runs
+     * for ever.
+     */
     private static final String RANK = "setsid sleep 1000 & echo $! >child$JCCL_RANK; %s echo $$ >rank$JCCL_RANK; "
             + "while :; do sleep 0.05; done";
 
@@ -35,20 +38,20 @@ class KilledLauncherTest {
     private final List<ProcessHandle> started = new ArrayList<>();
 
     @AfterEach
-    void endWhatStayed() {
+    void endRemainingProcesses() {
         started.forEach(ProcessHandle::destroyForcibly);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "trap '' TERM;"})
-    void ranksAndWhatTheyStartedEnd(String atFirst) throws IOException, InterruptedException {
-        String script = "cd " + directory + "; " + RANK.formatted(atFirst);
+    void ranksAndTheProcessesThatTheyStartedEnd(String trapCommand) throws IOException, InterruptedException {
+        String script = "cd " + directory + "; " + RANK.formatted(trapCommand);
         requireRanksAndChildrenEnd(launch("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c", script));
     }
 
-    /** Their rendezvous is not the launcher's, so it does not say whose they are. */
+    /** The rendezvous of these ranks comes from an outer launcher, so it does not show which launcher started them. */
     @Test
-    void ranksOfSeveralHostsAndWhatTheyStartedEnd() throws IOException, InterruptedException {
+    void ranksOfSeveralHostsAndTheProcessesThatTheyStartedEnd() throws IOException, InterruptedException {
         String script = "cd " + directory + "; " + RANK.formatted("");
         String[] arguments = {"run", "-n", "2", "--hosts-of-job", "--grace", "0.5", "--", "sh", "-c", script};
         ProcessBuilder builder = builder(arguments);
@@ -70,7 +73,7 @@ class KilledLauncherTest {
         Process launcher = launch("run", "-n", "1", "-v", "--", "sh", "-c", script);
         started.add(ProcessHandle.of(pidIn(directory.resolve("rank"), launcher)).orElseThrow());
         while (!log().contains("rank 0 is process")) {
-            Thread.sleep(10); // until then the launcher knows the rank by its environment only
+            Thread.sleep(10); // until then, only the environment shows that the process is a rank
         }
         requireNothingLeftAfterKill(launcher);
     }
@@ -80,7 +83,7 @@ class KilledLauncherTest {
         "2, perf all_reduce -n 2 -e 8 --iters 1000000000",
         "1, tune --transport shm --budget 1000 --each 1000 -e 1K" // its first measurement takes one rank
     })
-    void ranksOfTheCommandsEnd(int ranks, String command) throws IOException, InterruptedException {
+    void ranksOfPerfAndTuneEnd(int ranks, String command) throws IOException, InterruptedException {
         Process launcher = launch(command.split(" "));
         while (started.size() < ranks) {
             assertThat(launcher.isAlive()).as(log()).isTrue();

@@ -12,7 +12,7 @@ class ReadmeTest {
 
     @ParameterizedTest
     @CsvSource({"README.md, AverageGradients", "docs/concepts.md, AverageInPlace"})
-    void programsOfPagesAreThoseThatCompile(String page, String program) throws IOException {
+    void programsOfPagesEqualThoseThatAreCompiled(String page, String program) throws IOException {
         String source = Files.readString(Path.of("src/test/java/io/jccl/cli/example/" + program + ".java"));
         String body = source.substring(source.indexOf('\n')).strip();
         assertThat(Files.readString(Path.of("../..").resolve(page))).contains("```java\n" + body + "\n```");

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the command really prints is what the schemas say. */
+/** Validates the JSON that the command prints by the published schemas. */
 @Timeout(180)
 class SchemaTest {
 
@@ -32,7 +32,7 @@ class SchemaTest {
         "topo, topo -n 2 --machines 2 --json",
         "topo, topo -n 2 --machines 3 --json --rank 5"
     })
-    void outputIsValid(String schemaName, String command) throws IOException, InterruptedException {
+    void outputIsValidByItsSchema(String schemaName, String command) throws IOException, InterruptedException {
         boolean startsRanks = command.startsWith("perf") && !command.contains("--threads");
         CommandProcess.Result result = startsRanks
                 ? CommandProcess.run(directory, command.split(" "))

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code jccl trace} on what ranks really wrote. */
+/** Runs {@code jccl trace} on dumps that ranks have written. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TraceCommandTest {
 
@@ -90,14 +90,14 @@ class TraceCommandTest {
     }
 
     @Test
-    void aMissingFolderIsAnErrorOfTheCommandLine() {
+    void aMissingFolderIsAUsageError() {
         CommandProcess.Result result =
                 CommandProcess.runHere("trace", folder.resolve("none").toString());
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains("DIR=").contains("cannot be read");
     }
 
-    /** After three operations rank 1 calls nothing more. */
+    /** Runs three ranks, of which rank 1 does not call the fourth operation, until all have written dumps. */
     private void hang() throws Exception {
         UniqueId id = UniqueId.create();
         CommunicatorConfig config =

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code jccl tune} from the outside, with as little measuring as there can be. */
+/** Runs {@code jccl tune} with the shortest possible measurements. */
 @Timeout(180)
 class TuneTest {
 
@@ -27,7 +27,7 @@ class TuneTest {
     }
 
     @Test
-    void aProfileIsWrittenThatRanksAccept() throws IOException, InterruptedException {
+    void ranksAcceptTheProfileThatIsWritten() throws IOException, InterruptedException {
         Path profile = directory.resolve("costs.properties");
         Result tuned = run(
                 "tune",
@@ -102,7 +102,7 @@ class TuneTest {
                 "tune --verify --collective reduce,barrier | collective=barrier: moves no data",
                 "tune -o no-such-folder/x | no-such-folder/x: expected a file that can be written"
             })
-    void wrongUsageIsStatusTwo(String command, String message) {
+    void wrongUsageEndsWithStatusTwo(String command, String message) {
         Result result = CommandProcess.runHere(command.split(" "));
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains(message).contains("--help");

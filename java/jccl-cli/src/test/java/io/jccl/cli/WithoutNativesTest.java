@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The command where there is no native library: what needs none works, and what needs one says what is missing. */
+/** Runs the command without native libraries: subcommands that need none work, and the others say what is missing. */
 @Timeout(180)
 class WithoutNativesTest {
 
@@ -42,7 +42,7 @@ class WithoutNativesTest {
 
     private Path host;
 
-    /** The class path of this JVM without the folders of native libraries. */
+    /** Makes a copy of this JVM's class path without the folders of native libraries. */
     @BeforeAll
     static void removeNatives() throws IOException {
         List<String> entries = new ArrayList<>();
@@ -78,12 +78,12 @@ class WithoutNativesTest {
         return copy;
     }
 
-    private static void linkAllBut(Path from, Path to, String left) throws IOException {
+    private static void linkAllBut(Path from, Path to, String excluded) throws IOException {
         Files.createDirectory(to);
         try (Stream<Path> children = Files.list(from)) {
             for (Path child : children.toList()) {
                 String name = child.getFileName().toString();
-                if (!name.equals(left)) {
+                if (!name.equals(excluded)) {
                     Files.createSymbolicLink(to.resolve(name), child);
                 }
             }
@@ -141,7 +141,8 @@ class WithoutNativesTest {
                 "os.arch=amd64 | platform=linux-x86_64: this jar has no native library for it; use the released jar",
                 "os.arch=riscv64 | platform=linux-riscv64: this jar has no native library for it: expected linux-x86_64"
             })
-    void doctorReportsItAndGoesOn(String property, String message) throws IOException, InterruptedException {
+    void doctorReportsTheMissingLibraryAndContinues(String property, String message)
+            throws IOException, InterruptedException {
         Result result = run(List.of("-D" + property), "doctor", "--json");
         assertThat(result.status()).as(result.err()).isEqualTo(1);
         JsonNode checks = new ObjectMapper().readTree(result.out()).get("checks");
@@ -161,7 +162,7 @@ class WithoutNativesTest {
                 "os.name=Mac OS X | os=mac_os_x: expected linux",
                 "os.name=Windows 11 | os=windows_11: expected linux"
             })
-    void ranksAreRefusedWithTheReasonAndPlansAreMade(String property, String reason)
+    void ranksAreRefusedWithTheReasonAndPlansAreStillMade(String property, String reason)
             throws IOException, InterruptedException {
         List<String> options = List.of("-D" + property);
         Result ranks = run(options, "perf", "all_reduce", "-n", "2", "--threads", "-e", "8", "--iters", "1");
