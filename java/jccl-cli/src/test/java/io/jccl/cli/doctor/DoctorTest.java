@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the doctor says of hosts that are made of files. */
+/** Tests the findings of {@code jccl doctor} on hosts that are made of files. */
 @Timeout(60)
 class DoctorTest {
 
@@ -29,7 +29,7 @@ class DoctorTest {
     @TempDir
     Path root;
 
-    /** A host without a fault; each test breaks one thing. */
+    /** Makes a host without a fault; each test then breaks one thing. */
     @BeforeEach
     void healthy() throws IOException {
         write(
@@ -109,7 +109,7 @@ class DoctorTest {
     }
 
     @Test
-    void noFindingShowsAMapOrAListOfTheProgram() throws IOException {
+    void findingsDoNotContainTheTextOfJavaMapsOrLists() throws IOException {
         devices();
         write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
         assertThat(Doctor.examine(host())).allSatisfy(finding -> assertThat(finding.detail())
@@ -117,14 +117,14 @@ class DoctorTest {
     }
 
     @Test
-    void vectorInstructionsAreMissedWhereProcessorsHaveThem() {
+    void missingAvx2IsAWarningOnX86Only() {
         requireBad(List.of(LibraryChecks.loaded("portable", "amd64")), Status.WARN, "no AVX2", "a processor with AVX2");
         requireOk(List.of(LibraryChecks.loaded("avx2", "amd64"), LibraryChecks.loaded("portable", "aarch64")));
         assertThat(LibraryChecks.loaded("portable", "aarch64").detail()).isEqualTo("loaded; reductions use neon");
     }
 
     @Test
-    void aHostThatShowsNothingHasNoWarnings() {
+    void aHostWithoutFilesHasNoWarningExceptForDevShm() {
         Host bare = new Host(root.resolve("nothing"), Map.of(), CORES, CORES);
         requireOk(ProcessorChecks.quota(bare));
         requireOk(ProcessorChecks.governor(bare));
@@ -139,7 +139,7 @@ class DoctorTest {
     }
 
     @Test
-    void moreRanksThanCoresAreTimeSliced() {
+    void moreRanksThanCoresAreReportedAsTimeSliced() {
         requireBad(
                 ProcessorChecks.cores(host(9, Map.of())),
                 Status.WARN,
@@ -148,7 +148,7 @@ class DoctorTest {
     }
 
     @Test
-    void aQuotaOfAGroupAboveCounts() throws IOException {
+    void aQuotaOfAParentControlGroupCounts() throws IOException {
         write("/sys/fs/cgroup/user/cpu.max", "150000 100000\n");
         requireBad(
                 ProcessorChecks.quota(host()),
@@ -159,7 +159,7 @@ class DoctorTest {
     }
 
     @Test
-    void aQuotaOfTheFirstControlGroupsCounts() throws IOException {
+    void aQuotaOfControlGroupsOfVersion1Counts() throws IOException {
         write("/proc/self/cgroup", "4:cpu,cpuacct:/box\n3:memory:/box\n");
         write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "200000\n");
         write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
@@ -169,14 +169,14 @@ class DoctorTest {
     }
 
     @Test
-    void littleMemoryForTheRanksIsSaid() throws IOException {
+    void tooLittleMemoryForTheRanksIsReported() throws IOException {
         write("/proc/meminfo", "MemAvailable:   1048576 kB\n");
         requireBad(MemoryChecks.available(host()), Status.WARN, "for each of ranks=8", "run fewer ranks");
         requireOk(MemoryChecks.available(host(2, Map.of())));
     }
 
     @Test
-    void hugePagesThatAreSwitchedOffAreSaid() throws IOException {
+    void hugePagesThatAreSwitchedOffAreReported() throws IOException {
         write("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
         requireBad(
                 MemoryChecks.hugePages(host()),
@@ -186,7 +186,7 @@ class DoctorTest {
     }
 
     @Test
-    void aClockThatChangesAndOneThatIsSlowAreSaid() throws IOException {
+    void aVaryingClockRateAndASlowClockSourceAreReported() throws IOException {
         write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
         write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
         requireBad(
@@ -198,7 +198,7 @@ class DoctorTest {
     }
 
     @Test
-    void fewOpenFilesAreSaidWithTheNumberThatIsWanted() throws IOException {
+    void aLowLimitOfOpenFilesIsReportedWithTheNumberThatIsNeeded() throws IOException {
         write("/proc/self/limits", "Max open files            256                  256                  files\n");
         requireBad(
                 SystemChecks.openFiles(host()),
@@ -208,7 +208,7 @@ class DoctorTest {
     }
 
     @Test
-    void thePartsOfCudaThatAreMissingAreSaidWithTheirRemedies() throws IOException {
+    void missingPartsOfCudaAreReportedWithTheirRemedies() throws IOException {
         assertThat(CudaChecks.parts(host())).singleElement().satisfies(finding -> assertThat(finding.detail())
                 .startsWith("driver=missing nvml=missing jcuda=")
                 .endsWith(": no GPU can be used; the host backend needs none"));
@@ -240,7 +240,7 @@ class DoctorTest {
                         + " 12.9; device 0: NVIDIA H200 sm 90, 141 GiB, at 0000:1b:00.0, GPU-1");
     }
 
-    /** A GPU at x8 of x16 on one node, a network card on the other. */
+    /** Adds two NUMA nodes, a GPU at x8 of x16 and a network card, both on node 1, and a virtual interface. */
     private void devices() throws IOException {
         write("/sys/devices/system/node/node0/cpumap", "f\n");
         write("/sys/devices/system/node/node1/cpumap", "f0\n");
@@ -268,7 +268,7 @@ class DoctorTest {
     }
 
     @Test
-    void devicesAreReportedWithWhereTheirValuesComeFrom() throws IOException {
+    void devicesAreReportedWithTheSourcesOfTheirValues() throws IOException {
         devices();
         Host host = host(2, Map.of("JCCL_NVML_LIBRARY", "off"));
         requireOk(DeviceChecks.numa(host));
@@ -293,7 +293,7 @@ class DoctorTest {
     }
 
     @Test
-    void settingsThatAreUnknownOrBadAreQuoted() {
+    void unknownAndBadSettingsAreQuoted() {
         requireBad(
                 LibraryChecks.settings(host(1, Map.of("JCCL_TIMEOUTT", "3"))),
                 Status.WARN,
@@ -307,7 +307,7 @@ class DoctorTest {
     }
 
     @Test
-    void theReportCountsAndTheWorstFindingDecides() throws IOException {
+    void theReportCountsFindingsAndItsStatusIsTheWorst() throws IOException {
         List<Finding> findings = List.of(
                 Finding.ok("one", "fine"),
                 Finding.warn("second", "slow", "mend it"),

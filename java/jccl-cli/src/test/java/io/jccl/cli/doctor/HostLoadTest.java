@@ -13,7 +13,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Hosts of eight processors whose files change while the check looks, for 300 ms: 30 ticks of each processor. */
+/**
+ * Tests hosts with eight processors, whose files change while the check waits 300 ms. These are 30 ticks of each
+ * processor.
+ */
 class HostLoadTest {
 
     private static final int PROCESSORS = 8;
@@ -42,7 +45,7 @@ class HostLoadTest {
         }
     }
 
-    /** Writes the same ticks for every processor. */
+    /** Writes {@code /proc/stat} with the same ticks for every processor. */
     private void processors(long busy, long idle, long stolen) {
         StringBuilder stat = new StringBuilder("cpu  1 2 3 4 5 6 7 8 0 0\n");
         for (int i = 0; i < PROCESSORS; i++) {
@@ -81,7 +84,7 @@ class HostLoadTest {
     }
 
     @Test
-    void processorsThatOthersUseAreMissingWhereRanksWantAll() {
+    void usedProcessorsAreAWarningIfRanksWantAll() {
         Finding finding = check(8, this::halfBusy);
         assertThat(finding.status()).isEqualTo(Status.WARN);
         assertThat(finding.detail())
@@ -90,7 +93,7 @@ class HostLoadTest {
     }
 
     @Test
-    void whatOthersUseDoesNotMatterWhereEnoughIsLeft() throws IOException {
+    void usedProcessorsDoNotMatterIfEnoughAreLeft() throws IOException {
         assertThat(check(4, this::halfBusy).status()).isEqualTo(Status.OK);
         assertThat(check(5, () -> processors(SAMPLE, 1000 + SAMPLE, 0)).status())
                 .as("a second interval, just as busy")
@@ -104,7 +107,7 @@ class HostLoadTest {
     }
 
     @Test
-    void timeOfThisProcessIsItsOwn() {
+    void timeOfThisProcessDoesNotCountAsUsedByOthers() {
         Finding finding = check(8, () -> {
             halfBusy();
             own(SAMPLE / 2 * PROCESSORS);
@@ -122,7 +125,7 @@ class HostLoadTest {
     }
 
     @Test
-    void tasksThatWaitForProcessorsAreAWarningWhereRanksWantAll() {
+    void tasksThatWaitForProcessorsAreAWarningIfRanksWantAll() {
         pressure(1_000_000);
         Runnable waiting = () -> {
             processors(0, 1000 + SAMPLE, 0);
@@ -136,7 +139,7 @@ class HostLoadTest {
     }
 
     @Test
-    void whatTheHypervisorTakesHasARemedyOfItsOwn() {
+    void timeTakenByTheHypervisorHasItsOwnRemedy() {
         Finding finding = check(8, () -> processors(0, 1000 + SAMPLE / 2, SAMPLE / 2));
         assertThat(finding.status()).isEqualTo(Status.WARN);
         assertThat(finding.detail()).contains("used by others=4.0, taken by the hypervisor=4.0");
@@ -144,13 +147,13 @@ class HostLoadTest {
     }
 
     @Test
-    void aHostThatShowsNothingIsFine() {
+    void aHostWithoutFilesIsFine() {
         Host bare = new Host(root.resolve("nothing"), Map.of(), PROCESSORS, PROCESSORS);
         assertThat(HostLoad.check(bare, () -> {}, () -> 0)).isEqualTo(Finding.ok("load", "not visible here"));
     }
 
     @Test
-    void thisHostCanBeAsked() {
+    void thisHostCanBeChecked() {
         assertThat(HostLoad.check(Host.here(0)).detail()).startsWith("processors=");
     }
 }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Tests for the doctor's findings about names that mislead ranks. */
+/** Tests the doctor's findings about host names that mislead ranks. */
 class NameDoctorTest {
 
     private static InetAddress[] addresses(String... texts) throws UnknownHostException {
@@ -37,7 +37,7 @@ class NameDoctorTest {
 
     /** Debian's installer writes 127.0.1.1 and the host's name into /etc/hosts. */
     @Test
-    void aHostWhoseOwnNameIsALoopbackAddressIsWarnedOf() {
+    void aHostNameWithALoopbackAddressIsAWarning() {
         requireWarning(
                 NameChecks.hostName("nodea", name -> addresses("127.0.1.1")),
                 "nodea is 127.0.1.1",
@@ -47,7 +47,7 @@ class NameDoctorTest {
     }
 
     @Test
-    void aHostWhoseNameIsUnknownIsWarnedOf() {
+    void aHostNameThatDoesNotResolveIsAWarning() {
         requireWarning(
                 NameChecks.hostName("nodea", name -> {
                     throw new UnknownHostException(name);
@@ -57,7 +57,7 @@ class NameDoctorTest {
     }
 
     @Test
-    void aRendezvousThatIsThisHostItselfOrUnknownIsWarnedOf() {
+    void aRendezvousWithALoopbackAddressOrNoneIsAWarning() {
         Map<String, String> environment = Map.of("JCCL_RENDEZVOUS", "nodea:2900/hush");
         requireWarning(
                 NameChecks.rendezvous(environment, name -> addresses("127.0.1.1")),
@@ -87,7 +87,7 @@ class NameDoctorTest {
     }
 
     @Test
-    void loopbackByNameIsRightAndNoRendezvousIsNoFinding() {
+    void localhostIsFineAndAMissingRendezvousIsNoFinding() {
         requireOk(
                 NameChecks.rendezvous(Map.of("JCCL_RENDEZVOUS", "localhost:2900/s"), name -> addresses("127.0.0.1")),
                 "for ranks of this host only");

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the doctor says of network cards and RDMA adapters that are made of files. */
+/** Tests the doctor's findings about network cards and RDMA adapters that are made of files. */
 @Timeout(60)
 class NetworkDoctorTest {
 
@@ -29,7 +29,7 @@ class NetworkDoctorTest {
 
     private Host host;
 
-    /** An adapter over Ethernet with all that it needs, on an interface with large packets. */
+    /** Makes a healthy adapter over Ethernet, on an interface with an MTU of 9000 bytes. */
     @BeforeEach
     void healthy() throws IOException {
         host = new Host(root, Map.of(), 8, 8);
@@ -92,7 +92,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void anAdapterThatCannotBeOpenedIsSaid() throws IOException {
+    void anAdapterThatCannotBeOpenedIsReported() throws IOException {
         Files.delete(root.resolve("dev/infiniband/uverbs0"));
         requireWarning(RdmaChecks.devices(host), "no /dev/infiniband/uverbs*", "--device=/dev/infiniband");
         Files.delete(root.resolve("usr/lib64/libibverbs.so.1"));
@@ -100,7 +100,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void aPortThatIsDownIsSaidBesideOneThatIsUp() throws IOException {
+    void aPortThatIsDownIsReportedNextToOneThatIsUp() throws IOException {
         String second = "/sys/class/infiniband/mlx5_1/ports/1";
         write(second + "/state", "1: DOWN\n");
         write(second + "/phys_state", "3: Disabled\n");
@@ -115,7 +115,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void aFabricWithoutASubnetManagerIsSaid() throws IOException {
+    void aFabricWithoutASubnetManagerIsReported() throws IOException {
         write(PORT + "/state", "2: INIT\n");
         write(PORT + "/link_layer", "InfiniBand\n");
         requireWarning(RdmaChecks.portStates(host), "no subnet manager", "opensm");
@@ -123,19 +123,19 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void aPortWithoutAnAddressThatOthersReachIsSaid() throws IOException {
+    void aPortWithoutAGidThatOthersReachIsReported() throws IOException {
         gid(3, "fe80:0000:0000:0000:0202:c9ff:fe00:0002", "RoCE v2");
         requireWarning(RdmaChecks.gids(host), "mlx5_0:1 has no routable RoCE v2 GID", "dev ens2");
     }
 
     @Test
-    void smallPacketsUnderRoceAreSaid() throws IOException {
+    void aSmallMtuUnderRoceIsReported() throws IOException {
         card("ens2", 1500);
         requireWarning(RdmaChecks.pathMtu(host), "ens2 mtu=1500: path MTU 1024 of 4096", "ip link set ens2 mtu 9000");
     }
 
     @Test
-    void aLimitOfLockedMemoryCountsWhereThereIsAnAdapter() throws IOException {
+    void aLimitOfLockedMemoryIsReportedIfItIsTooLowForTheRanks() throws IOException {
         write("/proc/self/limits", "Max locked memory         65536                65536                bytes\n");
         requireWarning(
                 RdmaChecks.locked(host), "limit=64 KiB: with 8 peers a rank registers about 256 MiB", "ulimit -l");
@@ -143,7 +143,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void cardsThatDifferInTheirPacketSizeAreSaid() throws IOException {
+    void cardsWithDifferentMtusAreReported() throws IOException {
         card("ens3", 1500);
         requireWarning(NetworkChecks.mtus(host), "1500 bytes on ens3; 9000 bytes on ens2", "ip link set NAME mtu");
         write("/sys/class/net/ens3/operstate", "down\n");
@@ -151,7 +151,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void aStrictReversePathFilterCountsWithSeveralCards() throws IOException {
+    void aStrictReversePathFilterIsReportedIfThereAreSeveralCards() throws IOException {
         write("/proc/sys/net/ipv4/conf/all/rp_filter", "1\n");
         requireOk(NetworkChecks.reversePathFilter(host), "1 cards with a link, strict on ens2");
         card("ens3", 9000);
@@ -162,7 +162,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void anAddressThatCannotBeConnectedToIsSaid() throws UnknownHostException {
+    void anAddressThatDoesNotAcceptConnectionsIsReported() throws UnknownHostException {
         InetAddress open = InetAddress.getByName("10.1.2.3");
         InetAddress shut = InetAddress.getByName("10.9.2.3");
         List<InterfaceCandidate> candidates = List.of(
@@ -181,7 +181,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void aNetworkPluginIsFineUnlessTheOneThatWasAskedForCannotBeUsed() {
+    void aNetworkPluginIsAWarningOnlyIfItWasRequestedAndCannotBeUsed() {
         assertThat(PluginChecks.findings(new NetPlugin.Choice(Optional.empty(), List.of(), false)))
                 .containsExactly(Finding.ok("net-plugin", "none"));
         NetPlugin.Device device = new NetPlugin.Device("fab0", "", 1, 1, 100_000, 0, 8, false);

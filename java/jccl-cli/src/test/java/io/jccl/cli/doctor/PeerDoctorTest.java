@@ -25,13 +25,16 @@ import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What {@code jccl doctor --peers} says of connections between ranks. */
+/** Tests the findings of {@code jccl doctor --peers} about connections between ranks. */
 @Timeout(60)
 class PeerDoctorTest {
 
     private static final String DROPPED = "Connect timed out";
 
-    /** Four ranks on two hosts; each host has IPv4 and IPv6. */
+    /**
+     * Returns the result of four ranks on two hosts, each of which has an IPv4 and an IPv6 address. {@code failures}
+     * returns the failure of an attempt, which is empty if it succeeded.
+     */
     private static Result result(BiFunction<Integer, InetSocketAddress, String> failures) {
         List<Place> places = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
@@ -59,7 +62,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void allIsWellWhereEachReachesAllOthers() {
+    void allIsWellIfEachRankReachesAllOthers() {
         assertThat(PeerChecks.judge(result((from, address) -> "")))
                 .singleElement()
                 .satisfies(finding -> {
@@ -70,7 +73,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void aFirewallThatLetsNobodyInIsReportedWithItsHost() {
+    void aFirewallThatBlocksIncomingConnectionsIsReportedWithItsHost() {
         List<Finding> findings =
                 PeerChecks.judge(result((from, address) -> from < 2 && ofBeta(address) ? DROPPED : ""));
         assertThat(findings).singleElement().satisfies(finding -> {
@@ -93,7 +96,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void anAddressThatDoesNotAnswerBesideOneThatDoesIsAWarning() {
+    void anAddressThatDoesNotAnswerIsAWarningIfAnotherOneDoes() {
         List<Finding> findings = PeerChecks.judge(result((from, address) ->
                 from >= 2 && !ofBeta(address) && address.getHostString().contains(":") ? DROPPED : ""));
         assertThat(findings).hasSize(2);
@@ -103,7 +106,7 @@ class PeerDoctorTest {
                 .startsWith("ranks {2,3} on beta cannot connect to ranks {0,1} on alpha by address fd00:0:0:0:0:0:0:1");
     }
 
-    /** A black hole: connections are made, and what fills a packet is lost on the way from alpha. */
+    /** A black hole: connections are made, but full-sized packets from alpha are lost. */
     @Test
     void fullSizedPacketsThatDoNotArriveAreReportedWithTheirDirection() {
         Result small = result((from, address) -> "");
@@ -131,7 +134,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void ranksWithoutACommonFamilyAreReported() {
+    void ranksWithoutACommonAddressFamilyAreReported() {
         Result both = result((from, address) -> "");
         List<Attempt> one = both.attempts().stream()
                 .filter(attempt -> attempt.from() != 0 || attempt.to() != 3)
@@ -186,7 +189,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void aRankThatIsAloneSaysWhoIsMissing() throws IOException {
+    void aRankThatDoesNotReachTheOthersIsReported() throws IOException {
         Host host = new Host(
                 Path.of("/"),
                 Map.of(
