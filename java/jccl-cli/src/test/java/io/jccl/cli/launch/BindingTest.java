@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Two nodes with two cores each; core 0 has the processors 0 and 4, core 1 has 1 and 5, and so on. */
+/** Tests with two NUMA nodes of two cores each. Core 0 has processors 0 and 4, core 1 has 1 and 5, and so on. */
 class BindingTest {
 
     @TempDir
@@ -65,7 +65,7 @@ class BindingTest {
                 "NONE | ff | 4 | ''",
                 "NONE | 00 | 4 | ''"
             })
-    void ranksShareOutTheProcessorsEvenly(Binding binding, String allowed, int ranks, String expected)
+    void processorsAreDividedEvenlyAmongTheRanks(Binding binding, String allowed, int ranks, String expected)
             throws IOException {
         assertThat(String.join(" ", split(binding, allowed, ranks, false))).isEqualTo(expected);
     }
@@ -92,7 +92,7 @@ class BindingTest {
     }
 
     @Test
-    void namesAreInLowerCase() {
+    void namesAreParsedInLowerCase() {
         assertThat(Binding.named("core")).isEqualTo(Binding.CORE);
         assertThatThrownBy(() -> Binding.named("socket"))
                 .isInstanceOf(IllegalArgumentException.class)

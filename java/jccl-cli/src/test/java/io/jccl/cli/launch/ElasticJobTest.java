@@ -13,11 +13,11 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of a job whose processes fail, without processes. */
+/** Tests the decisions about a job whose processes fail; no process is started. */
 class ElasticJobTest {
 
     private static final int KILLED = 137;
-    private static final Optional<Outcome> WELL = Optional.of(new Outcome(0, -1));
+    private static final Optional<Outcome> SUCCESS = Optional.of(new Outcome(0, -1));
 
     @TempDir
     Path directory;
@@ -66,11 +66,11 @@ class ElasticJobTest {
             assertThat(job.outcome()).isEmpty();
             job.ended(process, 0, now);
         }
-        assertThat(job.outcome()).isEqualTo(WELL);
+        assertThat(job.outcome()).isEqualTo(SUCCESS);
     }
 
     @Test
-    void theJobEndsWhenTooFewLive() throws IOException {
+    void theJobEndsIfTooFewProcessesLive() throws IOException {
         ElasticJob job = job(3, 2, 10);
         job.ended(1, KILLED, now);
         assertThat(job.outcome()).isEmpty();
@@ -99,7 +99,7 @@ class ElasticJobTest {
     }
 
     @Test
-    void restartsAreCounted() throws IOException {
+    void noProcessStartsAgainAfterTheLastRestart() throws IOException {
         ElasticJob job = job(3, 1, 1);
         job.ended(0, KILLED, now);
         job.ended(1, KILLED, now);
@@ -108,26 +108,26 @@ class ElasticJobTest {
         assertThat(started).containsExactly("0 joins=true");
     }
 
-    /** Those that still wait to join, or to start, would find nobody. */
+    /** A process that still waits to join or to start would find no member. */
     @Test
-    void aJobWhoseMembersHaveEndedWellIsOver() throws IOException {
+    void aJobIsOverWhenAllItsMembersHaveSucceeded() throws IOException {
         ElasticJob job = job(3, 1, 10);
         job.ended(0, KILLED, now);
         pass(job, 100);
         job.ended(1, 0, now);
         assertThat(job.outcome()).isEmpty();
         job.ended(2, 0, now);
-        assertThat(job.outcome()).as("process 0 has not joined").isEqualTo(WELL);
+        assertThat(job.outcome()).as("process 0 has not joined").isEqualTo(SUCCESS);
     }
 
-    /** What the ranks knew is lost with the last of them. */
+    /** The state of the job is lost with its last member. */
     @Test
-    void aJobWithoutMembersIsOver() throws IOException {
+    void aJobWithoutLivingMembersIsOver() throws IOException {
         ElasticJob job = job(2, 1, 10);
         job.ended(0, KILLED, now);
         pass(job, 100);
         assertThat(job.outcome()).isEmpty();
-        member(0, 2); // it has joined, which is noted only now
+        member(0, 2); // process 0 has joined; the job notices this at the next event
         job.ended(1, 3, now);
         assertThat(job.outcome()).isEmpty();
         job.ended(0, 4, now);
@@ -135,13 +135,13 @@ class ElasticJobTest {
     }
 
     @Test
-    void nothingStartsAgainOnceOthersHaveEndedWell() throws IOException {
+    void noProcessStartsAgainOnceAnotherHasSucceeded() throws IOException {
         ElasticJob job = job(3, 2, 10);
         job.ended(0, 0, now);
         job.ended(1, KILLED, now);
         assertThat(log).last().asString().contains("others have ended well, so it is not started again");
         job.ended(2, 0, now);
-        assertThat(job.outcome()).isEqualTo(WELL);
+        assertThat(job.outcome()).isEqualTo(SUCCESS);
         assertThat(started).isEmpty();
     }
 

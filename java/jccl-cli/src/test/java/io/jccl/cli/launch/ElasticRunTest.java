@@ -21,14 +21,17 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** {@code jccl run --elastic} with ranks that communicate. */
+/** Runs the launcher of {@code jccl run --elastic} with ranks that communicate. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticRunTest {
 
     private static final int CALLS = 100;
     private static final int KILLED = 137;
 
-    /** A rank that dies twice: process 0 in generation 0, process 2 in generation 1. */
+    /**
+     * A rank that reforms the communicator after failures. Argument g is the number of the process that ends itself in
+     * generation g, followed by g: {@code 21} ends process 2 in generation 1.
+     */
     static final class Program {
 
         private Program() {}
@@ -89,7 +92,7 @@ class ElasticRunTest {
     }
 
     @Test
-    void ranksThatDieStartAgainAndJoin() throws Exception {
+    void processesThatDieStartAgainAndJoin() throws Exception {
         Elastic elastic = new Elastic(2, 5, Duration.ofMillis(50), Duration.ofSeconds(1));
         Outcome outcome = run(elastic, "00", "21", "none");
         String text = said.toString(StandardCharsets.UTF_8);
@@ -105,7 +108,7 @@ class ElasticRunTest {
     }
 
     @Test
-    void withTooFewTheJobEnds() throws Exception {
+    void theJobEndsIfTooFewRanksLive() throws Exception {
         Elastic elastic = new Elastic(3, 5, Duration.ofMillis(50), Duration.ofSeconds(1));
         assertThat(run(elastic, "10", "none")).isEqualTo(new Outcome(KILLED, 1));
     }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class JobDirectoryTest {
 
     @Test
-    void directoryThatCannotBeMadeHasTheReasonAndTheRemedy() {
+    void aDirectoryThatCannotBeMadeIsReportedWithReasonAndRemedy() {
         assertThatThrownBy(() -> JobDirectory.create(Path.of("/dev/null"), Duration.ofSeconds(1)))
                 .isInstanceOf(IOException.class)
                 .hasMessageStartingWith("directory=/dev/null/jccl-job-")

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * How a job ends when a rank fails. Rank 1 fails with status 3 once rank 0 has said that it is ready, by a file; rank 0 does
- * what the test says.
+ * Tests how a job ends when a rank fails. Rank 1 fails with status 3 as soon as rank 0 has created the file
+ * {@code ready}. Each test has its own script for rank 0.
  */
 @Timeout(60)
 class LocalLauncherTest {
@@ -54,7 +54,7 @@ class LocalLauncherTest {
     }
 
     @Test
-    void aRankThatIgnoresTermIsKilledAfterTheGrace() throws Exception {
+    void aRankThatIgnoresTermIsKilledAfterTheGracePeriod() throws Exception {
         long begin = System.nanoTime();
         Outcome outcome =
                 run("trap '' TERM; echo >ready; while :; do sleep 0.05; done", Duration.ZERO, Duration.ofMillis(400));
@@ -66,7 +66,7 @@ class LocalLauncherTest {
     }
 
     @Test
-    void aRankThatHandlesTermEndsByItselfAndNobodyWaitsForTheGrace() throws Exception {
+    void aRankThatHandlesTermEndsTheJobBeforeTheGracePeriodIsOver() throws Exception {
         long begin = System.nanoTime();
         Outcome outcome = run(
                 "trap 'echo >tidied; exit 0' TERM; echo >ready; while :; do sleep 0.05; done", Duration.ZERO, NEVER);
@@ -76,7 +76,7 @@ class LocalLauncherTest {
     }
 
     @Test
-    void whatARankStartedIsEndedWithIt() throws Exception {
+    void processesThatARankStartedAreEndedWithIt() throws Exception {
         Outcome outcome = run("sleep 1000 & echo $! >child; echo >ready; wait", Duration.ZERO, Duration.ofSeconds(10));
         assertThat(outcome).isEqualTo(new Outcome(3, 1));
         requireGone("pid");
@@ -84,7 +84,7 @@ class LocalLauncherTest {
     }
 
     @Test
-    void othersMayFinishWhatTheySayWithinTheLinger() throws Exception {
+    void otherRanksCanFinishTheirOutputWithinTheLingerTime() throws Exception {
         Outcome outcome = run("echo >ready; sleep 0.3; echo the last word", NEVER, Duration.ZERO);
         assertThat(outcome).isEqualTo(new Outcome(3, 1));
         assertThat(said.toString(StandardCharsets.UTF_8))

@@ -31,7 +31,7 @@ class ByteSizesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "M", "-1", "8X", "1e6", "0x10", "1 2", "8MM"})
-    void refusesWhatIsNoSize(String text) {
+    void refusesTextsThatAreNoSizes(String text) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ByteSizes.parse(text))
                 .withMessage("size=\"" + text
@@ -61,7 +61,7 @@ class ByteSizesTest {
     }
 
     @Test
-    void writesWhatItReads() {
+    void parsesTheSizesThatItFormats() {
         for (long bytes = 1; bytes < 1L << 45; bytes *= 2) {
             assertThat(ByteSizes.parse(ByteSizes.format(bytes))).isEqualTo(bytes);
         }

@@ -1,9 +1,11 @@
 package io.jccl.cli.output;
 
 /**
- * How colours look to readers. The simulation is that of Machado, Oliveira and Fernandes, "A Physiologically-based Model
- * for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009, at full severity, on linear RGB; the difference is
- * that of CIE 1976 (L*a*b*, D65), of which about 2.3 is just noticeable; the contrast is that of WCAG 2.1.
+ * Computes how different colours look to readers, some of them colour-blind.
+ *
+ * <p>Simulates colour blindness by Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of
+ * Color Vision Deficiency", IEEE TVCG 15(6), 2009, at full severity, on linear RGB. The difference of colours is that
+ * of CIE 1976 (L*a*b*, D65); about 2.3 is just noticeable. The contrast is that of WCAG 2.1.
  */
 public enum ColourVision {
     NORMAL(new double[][] {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}),
@@ -25,7 +27,7 @@ public enum ColourVision {
         this.matrix = matrix;
     }
 
-    /** The difference of two colours such as {@code #0072b2}. */
+    /** Returns the difference of two colours, such as {@code #0072b2}, to this reader. */
     public double difference(String one, String other) {
         double[] first = lab(times(matrix, linear(one)));
         double[] second = lab(times(matrix, linear(other)));
@@ -34,7 +36,7 @@ public enum ColourVision {
                 + Math.pow(first[2] - second[2], 2));
     }
 
-    /** From 1 for the same luminance to 21 for black on white. */
+    /** Returns the contrast of two colours, from 1 for equal luminance to 21 for black on white. */
     public static double contrast(String one, String other) {
         double first = times(TO_XYZ, linear(one))[1] + 0.05;
         double second = times(TO_XYZ, linear(other))[1] + 0.05;

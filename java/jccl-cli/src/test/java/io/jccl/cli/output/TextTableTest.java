@@ -35,7 +35,7 @@ class TextTableTest {
     }
 
     @Test
-    void lastColumnIsBelowItsRowWhereLittleSpaceIsLeft() {
+    void lastColumnIsBelowItsRowIfLittleSpaceIsLeft() {
         assertThat(LONG.wrapped(45))
                 .isEqualTo(
                         """

@@ -23,7 +23,7 @@ class BaselineTest {
     }
 
     @Test
-    void whatIsWithinTheToleranceIsNoRegression() throws IOException {
+    void aSlowdownWithinTheToleranceIsNoRegression() throws IOException {
         Baseline baseline =
                 baseline(10, PerfTableTest.row("all_reduce", PerfTableTest.side(100, 0L), PerfTableTest.side(100, 0L)));
         baseline.compare(PerfTableTest.row("all_reduce", PerfTableTest.side(109.9, 0L), PerfTableTest.side(50, 0L)));

@@ -26,7 +26,10 @@ class CheckValuesTest {
                 .flatMap(op -> Stream.of(1, 2, 3, 8, 64).map(ranks -> Arguments.of(type, op, ranks))));
     }
 
-    /** The property that everything rests on: whatever the order, and rounding at every step, the result is the same. */
+    /**
+     * The checks of {@code jccl perf} rest on this property: every order of combining, with rounding at every step, has
+     * the same result.
+     */
     @ParameterizedTest
     @MethodSource("floatingTypesAndOperations")
     void everyOrderOfCombiningIsExact(DataType type, ReduceOp op, int ranks) {
@@ -112,7 +115,7 @@ class CheckValuesTest {
 
     @ParameterizedTest
     @MethodSource("integerTypesAndOperations")
-    void integersAgreeWithArithmeticWithoutBounds(DataType type, ReduceOp op, int ranks) {
+    void integerResultsEqualThoseOfUnboundedArithmetic(DataType type, ReduceOp op, int ranks) {
         CheckValues values = new CheckValues(type, op, ranks);
         for (int i = 0; i < SAMPLES; i++) {
             BigInteger result = value(type, values.input(0, i));
@@ -153,7 +156,7 @@ class CheckValuesTest {
     }
 
     @Test
-    void ranksAndPlacesDiffer() {
+    void valuesDifferBetweenRanksAndPlaces() {
         CheckValues values = new CheckValues(DataType.FLOAT32, ReduceOp.SUM, 4);
         assertThat(Stream.iterate(0, i -> i + 1)
                         .limit(SAMPLES)

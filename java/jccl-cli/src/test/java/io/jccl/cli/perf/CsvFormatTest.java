@@ -38,7 +38,7 @@ class CsvFormatTest {
     }
 
     @Test
-    void columnNamesAreAContract() {
+    void columnNamesDoNotChange() {
         assertThat(CsvFormat.header())
                 .isEqualTo("collective,backend,transport,ranks,bytes,count,type,op,root,algorithm,protocol,channels,"
                         + "out_of_place_time_us,out_of_place_p50_us,out_of_place_p99_us,out_of_place_algbw_gbps,"
@@ -47,7 +47,7 @@ class CsvFormatTest {
     }
 
     @Test
-    void aRowHasAValueForEachColumnAndNoneWhereNothingWasMeasured() {
+    void aRowHasAValueForEachColumnWhichIsEmptyIfNothingWasMeasured() {
         PerfRow row = PerfTableTest.row("all_reduce", PerfTableTest.side(100, 0L), PerfRow.Side.absent(false));
         String values = "all_reduce host shm 4 1048576 262144 float32 sum -1 ring ll128 2 "
                 + "100.0 90.0 200.0 10.4858 15.7286 0 - - - - - - 1.2.0 node1 2026-11-23T10:20:30Z";

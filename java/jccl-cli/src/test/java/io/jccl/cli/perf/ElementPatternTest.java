@@ -19,7 +19,7 @@ class ElementPatternTest {
 
     @ParameterizedTest
     @EnumSource(DataType.class)
-    void whatItFillsItFindsCorrect(DataType type) {
+    void elementsThatWereFilledCountAsCorrect(DataType type) {
         ElementPattern pattern = new ElementPattern(type, i -> CheckValues.moved(3, i));
         Region region = heap((COUNT + 7) * type.bytes());
         pattern.fill(region, 7, COUNT, 12_345);

@@ -54,7 +54,7 @@ class Float8Test {
 
     @ParameterizedTest
     @EnumSource
-    void everyNumberComesBackAndGrowsWithItsCode(Float8 format) {
+    void everyNumberIsEncodedAsItsCodeAndGrowsWithIt(Float8 format) {
         int largest = format == Float8.E4M3 ? 0x7e : 0x7b;
         for (int code = 0; code <= largest; code++) {
             assertThat(format.encode(format.decode((byte) code)) & 0xff).isEqualTo(code);
@@ -66,7 +66,7 @@ class Float8Test {
     }
 
     @Test
-    void wholeNumbersAreExactUpToTheirMantissa() {
+    void wholeNumbersThatFitTheMantissaAreExact() {
         for (int i = -16; i <= 16; i++) {
             assertThat(Float8.E4M3.decode(Float8.E4M3.encode(i))).isEqualTo(i);
         }

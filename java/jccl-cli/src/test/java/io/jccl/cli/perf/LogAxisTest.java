@@ -36,7 +36,7 @@ class LogAxisTest {
     }
 
     @Test
-    void oneSizeOrValueLiesInsideAnAxisAsWell() {
+    void aSingleSizeOrValueIsInsideItsAxis() {
         assertThat(LogAxis.ofSizes(new long[] {1}, 0, 100).at(1)).isBetween(0.0, 100.0);
         assertThat(LogAxis.ofSizes(new long[] {1024}, 0, 100).at(1024)).isBetween(0.0, 100.0);
         assertThat(LogAxis.ofValues(new double[] {5}, 0, 100).at(5)).isBetween(0.0, 100.0);

@@ -53,14 +53,14 @@ class PerfCollectiveTest {
     }
 
     @Test
-    void aNameThatIsNearNoneIsRefusedWithAllOfThem() {
+    void aNameThatResemblesNoneIsRefusedWithAllNames() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PerfCollective.parse("all_sum"))
                 .withMessageEndingWith(", barrier]");
     }
 
     @Test
-    void thereIsNoVectorFormOfAnAllReduce() {
+    void aVectorFormOfAnAllReduceIsRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new PerfCollective(Collective.ALL_REDUCE, true))
                 .withMessage(

@@ -26,7 +26,7 @@ import org.xml.sax.InputSource;
 
 class PerfPlotTest {
 
-    /** Wider than the letters of common fonts are, also on average of monospaced ones. */
+    /** Width of a letter in font sizes: more than the average letter of common fonts, also of monospaced ones. */
     private static final double LETTER = 0.65;
 
     @TempDir
@@ -146,7 +146,7 @@ class PerfPlotTest {
     }
 
     @Test
-    void aRunIsNamedByItsFileItsDateAndWhatDiffers() throws IOException {
+    void aRunIsNamedByItsFileItsDateAndItsDifferences() throws IOException {
         EarlierRun same = earlier("same.json", rows(1, "shm"));
         EarlierRun other = earlier("other.json", rows(1, "socket"));
         assertThat(Curve.of(RunInfos.SAMPLE, rows(1, "shm"), List.of(same, other)))
@@ -158,7 +158,7 @@ class PerfPlotTest {
     }
 
     @Test
-    void bandwidthsBelowTheDigitsOfAFileAreDrawn() throws IOException {
+    void bandwidthsThatAFileRoundsToZeroAreDrawn() throws IOException {
         List<PerfRow> slow = List.of(row(8, 5000, "shm"));
         assertThat(slow.get(0).toJson(RunInfos.SAMPLE)).contains("\"busbw_gbps\":0.0,");
         List<Curve> curves = Curve.of(RunInfos.SAMPLE, slow, List.of(earlier("slow.json", slow)));
@@ -167,7 +167,7 @@ class PerfPlotTest {
     }
 
     @Test
-    void linesOfVersionsThatWroteNoDateAreDrawn() throws IOException {
+    void linesWithoutADateFromOlderVersionsAreDrawn() throws IOException {
         String old = rows(1, "shm").get(0).toJson(RunInfos.SAMPLE).replaceAll(",\"run\":.*", "}");
         EarlierRun earlier = EarlierRun.read(Files.writeString(directory.resolve("old.json"), old));
         assertThat(Curve.of(RunInfos.SAMPLE, rows(1, "shm"), List.of(earlier)).get(1))
@@ -185,7 +185,7 @@ class PerfPlotTest {
     }
 
     @Test
-    void whatALogarithmicAxisCannotShowIsLeftOut() throws Exception {
+    void valuesThatALogarithmicAxisCannotShowAreLeftOut() throws Exception {
         List<Curve.Point> none = List.of(new Curve.Point(64, 0, 3.5));
         Document svg = draw(List.of(new Curve("one rank", none)), "all_reduce, 1 rank");
         assertThat(elements(svg, "text")).extracting(Element::getTextContent).contains("no value above 0");
@@ -214,7 +214,7 @@ class PerfPlotTest {
     }
 
     @Test
-    void darkAndLightColoursAreBothThere() throws Exception {
+    void styleHasDarkAndLightColours() throws Exception {
         String style = elements(draw(List.of(new Curve("a", List.of(new Curve.Point(8, 1, 1)))), "t"), "style")
                 .get(0)
                 .getTextContent();

@@ -56,13 +56,13 @@ class PerfTableTest {
     }
 
     @Test
-    void wrongCountsAreRedWhereColoursAreWanted() {
+    void wrongCountsAreRedIfColoursAreOn() {
         assertThat(new PerfTable(true, "float32").row(row("all_reduce", side(1, 3L), side(1, 0L))))
                 .containsOnlyOnce("\u001b[31m     3\u001b[0m");
     }
 
     @Test
-    void jsonIsTheContractsLine() {
+    void jsonLineHasTheDocumentedFields() {
         assertThat(row("all_reduce", side(100, 0L), PerfRow.Side.absent(false)).toJson(RunInfos.SAMPLE))
                 .isEqualTo("{\"collective\":\"all_reduce\",\"backend\":\"host\",\"transport\":\"shm\",\"ranks\":4,"
                         + "\"bytes\":1048576,\"count\":262144,\"type\":\"float32\",\"op\":\"sum\",\"algorithm\":\"ring\","

@@ -19,7 +19,7 @@ class PlacementTest {
                 "8 | 2 | a b | 8 ranks in 2 processes on 2 hosts (a, b)",
                 "9 | 9 | a b c d e f g h i | 9 ranks as processes on 9 hosts (a, b, c, d, e, f, g, h, ...)"
             })
-    void isAPhrase(int ranks, int processes, String hosts, String text) {
+    void isDescribedByAPhrase(int ranks, int processes, String hosts, String text) {
         assertThat(new Placement(ranks, processes, List.of(hosts.split(" ")), List.of(0)).text())
                 .isEqualTo(text);
     }

@@ -4,7 +4,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
-/** Made-up runs. */
+/** A made-up run for the tests of output formats. */
 final class RunInfos {
 
     static final RunInfo SAMPLE = new RunInfo(

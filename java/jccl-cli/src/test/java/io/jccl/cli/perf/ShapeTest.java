@@ -13,7 +13,7 @@ class ShapeTest {
 
     @ParameterizedTest
     @CsvSource({
-        // size by nccl-tests: the larger buffer; count: as the call takes it
+        // bytes: of the larger buffer, as in nccl-tests; count: the argument of the call
         "ALL_REDUCE, 4, 1024, 4, 256, 256",
         "BROADCAST, 3, 1024, 8, 128, 128",
         "SEND_RECV, 2, 100, 1, 100, 100",
@@ -49,7 +49,7 @@ class ShapeTest {
         "gather_v, 3, 1024, 4, 128, 256",
         "all_to_all_v, 5, 4, 4, 1, 1"
     })
-    void vectorFormsMoveAllOfTheSizeAndCountTheLargestBlock(
+    void vectorFormsMoveTheWholeSizeAndTheirCountIsThatOfTheLargestBlock(
             String collective, int ranks, long bytes, int elementBytes, long count, long elements) {
         Shape shape = Shape.of(PerfCollective.parse(collective), ranks, bytes, elementBytes);
         assertThat(shape.count()).isEqualTo(count);
@@ -59,7 +59,7 @@ class ShapeTest {
 
     @ParameterizedTest
     @CsvSource({"all_to_all, 4", "all_to_all_v, 1", "all_to_all_v, 4", "all_to_all_v, 5"})
-    void whatOneRankSendsIsWhatTheOtherReceives(String collective, int ranks) {
+    void blocksThatOneRankSendsEqualThoseThatTheOtherReceives(String collective, int ranks) {
         Shape shape = Shape.of(PerfCollective.parse(collective), ranks, 1000, 4);
         for (int from = 0; from < ranks; from++) {
             assertThat(LongStream.of(shape.sentBy(from).counts()).sum()).isEqualTo(shape.elements());

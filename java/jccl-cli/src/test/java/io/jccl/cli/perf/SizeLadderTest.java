@@ -22,7 +22,7 @@ class SizeLadderTest {
     }
 
     @Test
-    void endsAtTheLargestNumber() {
+    void endsBeforeSizesOverflow() {
         assertThat(new SizeLadder(1L << 60, Long.MAX_VALUE, 4, 0).sizes()).containsExactly(1L << 60, 1L << 62);
     }
 

@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 
-/** Profiles and slowdowns from times that a model predicts instead of measured ones. */
+/** Tests profiles and slowdowns that are computed from predictions of a model instead of measured times. */
 class CalibrationTest {
 
     private static final TunedHost HOST =
@@ -47,7 +47,7 @@ class CalibrationTest {
                         run.collective(),
                         HOST.choice(shape, configuration, run.collective(), which.bytes()),
                         which.bytes());
-        // In place is worth it from 4 KiB on, and a step of 32 KiB is best for large operations.
+        // Operating in place pays from 4 KiB on, and chunks of 32 KiB are best for large operations.
         if (configuration.name().equals(MeasurementPlan.IN_PLACE)) {
             return which.bytes() < 4096 ? micros * 2 : micros / 2;
         }
@@ -86,7 +86,7 @@ class CalibrationTest {
     }
 
     @Test
-    void aRowThatContradictsItselfStaysWithANote() {
+    void aContradictoryRowIsLeftOutWithANote() {
         List<String> notes = new ArrayList<>();
         Calibration calibration = new Calibration(HOST, notes::add);
         for (MeasurementRun run : forProfile()) {
@@ -125,14 +125,14 @@ class CalibrationTest {
             assertThat(row.chosen()).isEqualTo("direct/simple");
             assertThat(row.best()).isEqualTo(run.configurations().get(0).name());
             assertThat(row.bestMicros()).isEqualTo(20);
-            assertThat(Math.round(row.percent())).isEqualTo(15); // of 11.5 and 23
+            assertThat(Math.round(row.percent())).isEqualTo(15); // median of 15, 15 and 67.5 %
             assertThat(row.repeatable()).isEqualTo(2);
         });
         assertThat(Slowdown.toText(rows)).contains("SLOWER BY", "16 MiB", "15 %");
     }
 
     @Test
-    void whatIsBestInOneHalfOfTheRoundsMayBeSlowInTheOther() {
+    void theBestInOneHalfOfTheRoundsCanBeSlowInTheOther() {
         MeasurementRun run =
                 PLAN.forVerification(1, List.of(Collective.ALL_REDUCE)).get(0);
         int automatic = run.configurations().size() - 1;
@@ -148,7 +148,7 @@ class CalibrationTest {
     }
 
     @Test
-    void onlyFormsThatACollectiveHasAreVerified() {
+    void onlyAlgorithmsThatACollectiveSupportsAreVerified() {
         MeasurementPlan plan =
                 new MeasurementPlan(HOST, EnumSet.of(TransportKind.SHM), MeasurementPlan.ladder(1024), 0.01, false);
         List<MeasurementRun> runs = plan.forVerification(1, List.of(Collective.ALL_TO_ALL, Collective.BROADCAST));
@@ -176,7 +176,7 @@ class CalibrationTest {
     }
 
     @Test
-    void theSummaryCountsAChoiceThatIsTheBestAsGoodAndNamesTheWorstOthers() {
+    void theSummaryCountsTheBestChoiceAsGoodAndNamesTheWorstOthers() {
         List<Slowdown.Row> cells = List.of(
                 cell(8, "ring/ll", "ring/ll", 25, 2),
                 cell(64, "ring/ll", "direct/ll", 10, 0),

@@ -50,13 +50,13 @@ class HostCostsFitTest {
     }
 
     @Test
-    void equationsThatHoldAreSolved() {
+    void consistentEquationsAreSolved() {
         double[][] factors = {{1, 2, 0}, {0, 1, 1}, {3, 0, 1}, {1, 1, 1}};
         assertThat(leastSquares(factors, 5, 5, 6, 6)).containsExactly(new double[] {1, 2, 3}, within(1e-9));
     }
 
     @Test
-    void noUnknownIsNegativeAndTheOthersDoWithoutIt() {
+    void anUnknownThatWouldBeNegativeIsZeroAndTheOthersAreFittedWithoutIt() {
         double[] solution = leastSquares(new double[][] {{1, 1}, {1, 3}}, 1, 0);
         assertThat(solution).containsExactly(new double[] {0.5, 0}, within(1e-9));
     }
@@ -108,7 +108,7 @@ class HostCostsFitTest {
         return new Measurement(shape, Collective.ALL_REDUCE, choice, bytes, micros);
     }
 
-    /** Times that the model itself predicts lead back to the constants they were predicted with. */
+    /** A fit of times that the model itself predicts finds the constants of the prediction again. */
     @Test
     void calibrationRecoversTheConstantsBehindItsMeasurements() {
         HostCosts base = HostCosts.builtIn();

@@ -41,7 +41,7 @@ class PhaseTest {
     }
 
     @Test
-    void aPhaseSaysHowFarTheCommandIsAndHowLongItTakes() {
+    void aPhaseDescribesTheProgressAndTheRemainingTime() {
         MeasurementRun run = runs(60).get(1).at(new Phase(2, 3, 20, 120, 15), 50);
         assertThat(run.phase().describe(run, "round 3, 64 B", 10))
                 .isEqualTo("run 2 of 3, shm, 2 ranks, round 3, 64 B: 25 %, about 1 min 45 s left");
@@ -58,7 +58,7 @@ class PhaseTest {
     }
 
     @Test
-    void whatRunsTookBesidesTheirRoundsIsExpectedOfTheRest() {
+    void theOverheadOfEarlierRunsIsExpectedOfTheRemainingOnes() {
         AtomicLong nanos = new AtomicLong(5);
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         RunProgress progress = new RunProgress(new PrintStream(err, true, StandardCharsets.UTF_8), true, nanos::get);

@@ -7,13 +7,13 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What counts as noticed; {@code scripts/check-gpu-verify} runs the programs. */
+/** Tests which outcomes count as noticed mutations; {@code scripts/check-gpu-verify} runs the programs. */
 class MutationsTest {
 
     private static final ChildProcess.Result LATE = new ChildProcess.Result(-1, "");
 
-    /** What a program prints whose kernels go right. */
-    private static ChildProcess.Result right(List<String> command) {
+    /** Returns the result of a program whose kernels are correct. */
+    private static ChildProcess.Result correct(List<String> command) {
         String protocol = command.get(command.indexOf("--protocol") + 1);
         return new ChildProcess.Result(
                 0,
@@ -29,21 +29,21 @@ class MutationsTest {
         return all;
     }
 
-    /** Kernels that go right in the place of those that go wrong: nothing is there to be noticed. */
+    /** With correct kernels in place of mutated ones, there is no mutation to notice. */
     @Test
-    void kernelsThatGoRightAreNotNoticed() throws IOException, InterruptedException {
-        assertThat(run((name, command, environment) -> right(command)))
+    void mutationsAreNotNoticedIfTheKernelsAreCorrect() throws IOException, InterruptedException {
+        assertThat(run((name, command, environment) -> correct(command)))
                 .allMatch(one -> one.noticed() == one.expected().equals("nothing"));
     }
 
     @Test
-    void whatHasNoTimeNoticesNothing() throws IOException, InterruptedException {
+    void programsThatRunOutOfTimeNoticeNothing() throws IOException, InterruptedException {
         assertThat(run((name, command, environment) -> LATE)).noneMatch(Report.Mutation::noticed);
     }
 
-    /** Each has to be noticed by what is named, and the control by nothing. */
+    /** Each mutation must cause the failure that is expected of it, and the control must cause none. */
     @Test
-    void aFailureOfAnotherKindIsNotWhatIsExpected() throws IOException, InterruptedException {
+    void aFailureOfAnotherKindDoesNotCountAsNoticed() throws IOException, InterruptedException {
         assertThat(run((name, command, environment) -> new ChildProcess.Result(1, "the driver is too old\n")))
                 .noneMatch(Report.Mutation::noticed);
     }

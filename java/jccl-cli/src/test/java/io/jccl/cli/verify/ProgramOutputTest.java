@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** What programs print that are not the library's own. */
+/** Tests how the output of foreign programs is read. */
 class ProgramOutputTest {
 
     @Test

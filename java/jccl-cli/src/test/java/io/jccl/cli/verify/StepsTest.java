@@ -14,16 +14,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What there is no time for. */
+/** Tests steps that have too little time. */
 @Timeout(60)
 class StepsTest {
 
     @TempDir
     Path folder;
 
-    /** A program that hangs is ended with what it has started, and what comes behind it is named. */
+    /** A program that hangs is ended together with its children, and the steps after it are named as not run. */
     @Test
-    void endsInTimeAndSaysWhatWasNotRun() throws IOException, InterruptedException {
+    void stepsEndInTimeAndNameWhatWasNotRun() throws IOException, InterruptedException {
         List<Report.Step> done = new ArrayList<>();
         Steps steps = new Steps(
                 folder, done, new PrintStream(OutputStream.nullOutputStream()), Duration.ofSeconds(3), Map.of());
