@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who is named, and how it reads: at sizes that this host cannot start. */
+/** Tests which ranks a diagnosis names and how its text reads, also with more ranks than this host can start. */
 class DiagnosisTest {
 
     private static final long SECOND = 1_000_000_000L;
@@ -41,7 +41,7 @@ class DiagnosisTest {
     }
 
     @Test
-    void whoIsAwaitedInACallIsNamed() {
+    void ranksAndProcessesThatACallWaitsForAreNamed() {
         CommunicatorSample process = SimulatedRanks.inCall(4, "reform(joiners=1)", new TreeSet<>(), 1)
                 .sample();
         assertThat(only(List.of(process)).text())
@@ -62,7 +62,7 @@ class DiagnosisTest {
     }
 
     @Test
-    void aThousandRanksInManyStatesStayReadable() {
+    void theTextOfAThousandRanksInManyStatesStaysShort() {
         SimulatedRanks ranks = new SimulatedRanks(1000, 812);
         for (int rank = 0; rank < 1000; rank += 3) {
             ranks.waits(rank, 700 + rank % 60, (rank + 1) % 1000, SECOND);
@@ -86,7 +86,7 @@ class DiagnosisTest {
     }
 
     @Test
-    void theTimesOfTheLastOperationsShowASlowRankAtOnce() {
+    void aSlowRankIsNamedAtOnceByTheTimesOfItsLastOperations() {
         long milli = 1_000_000;
         SimulatedRanks ranks = new SimulatedRanks(8, 100);
         for (int rank = 0; rank < 8; rank++) {
@@ -100,7 +100,7 @@ class DiagnosisTest {
     }
 
     @Test
-    void aSlowRankThatDoesNotComeAnyMoreIsAbsent() {
+    void aSlowRankThatNoLongerEntersOperationsIsAbsent() {
         long milli = 1_000_000;
         SimulatedRanks ranks = new SimulatedRanks(8, 100);
         for (int rank = 0; rank < 8; rank++) {
@@ -121,7 +121,7 @@ class DiagnosisTest {
     }
 
     @Test
-    void theMinorityIsNamedWhereRanksCalledDifferentOperations() {
+    void theMinorityIsNamedIfRanksCalledDifferentOperations() {
         SimulatedRanks ranks = new SimulatedRanks(8, 812).differs(3, 812, 100, SECOND);
         Finding finding = only(List.of(ranks.sample()));
         assertThat(finding.kind()).isEqualTo(Finding.Kind.MISMATCHED);

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
-/** Options, exit statuses, and that the JSON is what the schema says. */
+/** Tests the options and exit statuses of {@code jccl ps}, and its JSON by the schema. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PsCommandTest {
 
@@ -77,10 +77,10 @@ class PsCommandTest {
     }
 
     @Test
-    void namesTheAbsentRankInTextAndJsonAndStatus() throws Exception {
+    void namesTheAbsentRankInTextAndJsonAndByItsStatus() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 2, 1, PsRankMain.Fault.ABSENT)) {
             ranks.await(1, "READY");
-            Thread.sleep(1500); // a rank that was late before, on a busy host, counts as slow for a second
+            Thread.sleep(1500); // on a busy host, a rank that was late earlier counts as slow for a second
             assertThat(execute()).as(printed() + err).isEqualTo(ExitCode.HELD_UP);
             assertThat(printed()).startsWith("ABSENT rank 1 (pid " + ranks.pid(1));
             assertThat(execute("--json", Long.toString(ranks.pid(0)))).isEqualTo(ExitCode.HELD_UP);
@@ -117,9 +117,9 @@ class PsCommandTest {
         }
     }
 
-    /** One rank of three is killed, one does not reform; a process waits to join. */
+    /** Rank 2 of three is killed, rank 1 does not reform the communicator, and another process waits to join. */
     @Test
-    void showsWhoReformsAndWhoWaitsToJoin() throws Exception {
+    void showsRanksThatReformAndAProcessThatWaitsToJoin() throws Exception {
         try (PsRanks ranks = new PsRanks(folder)) {
             String rendezvous = "127.0.0.1:" + PsRanks.freePort() + "/a secret";
             int member = PsRanks.freePort();
@@ -156,7 +156,7 @@ class PsCommandTest {
         }
     }
 
-    /** Of all processes that were printed. */
+    /** Returns the {@code joins} of all processes in the printed JSON. */
     private List<JsonNode> joins() throws Exception {
         List<JsonNode> joins = new ArrayList<>();
         for (JsonNode process : json().get("processes")) {

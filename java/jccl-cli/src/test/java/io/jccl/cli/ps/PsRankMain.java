@@ -13,30 +13,36 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Ranks of {@link PsRanks}, as threads of one process. Prints a line for each thing that a test waits for. */
+/**
+ * The main class of the processes of {@link PsRanks}, whose ranks are threads. Prints a line for each event that a test
+ * waits for.
+ */
 public final class PsRankMain {
 
-    /** What the rank that differs does. */
+    /** How one rank differs from the others. */
     enum Fault {
-        /** Nothing else than the others. */
+        /** The rank behaves like the others. */
         NONE,
-        /** It never calls again. */
+        /** The rank calls no operation after the first rounds. */
         ABSENT,
-        /** It comes late to each operation. */
+        /** The rank enters each operation late, after the first rounds. */
         SLOW,
-        /** It comes a little late. */
+        /** The rank enters each operation a little late. */
         A_LITTLE_SLOW,
-        /** It calls with another count. */
+        /** The rank calls one operation with another count, after the first rounds. */
         MISMATCHED,
-        /** It does not receive what the rank before sends. */
+        /** The rank behaves as with {@link #ABSENT}. */
         NO_RECV,
-        /** It waits before it initialises. */
+        /** The rank never initialises. */
         NOT_INITIALISED,
-        /** After a failure all others reform the communicator without the failed ranks and with one process that joins. */
+        /**
+         * After a failure, all other ranks reform the communicator without the failed ranks and with one process that
+         * joins.
+         */
         NO_REFORM
     }
 
-    /** In place of an id: the launcher's environment has the rendezvous. */
+    /** In place of the unique id: the rank takes the rendezvous from the environment of the launcher. */
     static final String LAUNCHED = "launched";
 
     private static final int ROUNDS_BEFORE = 20;
@@ -44,7 +50,10 @@ public final class PsRankMain {
 
     private PsRankMain() {}
 
-    /** Arguments: id, the first rank, how many ranks this process has, size, the rank that differs, fault. */
+    /**
+     * Arguments: unique id, first rank of this process, number of its ranks, size, the rank that differs, and its
+     * fault.
+     */
     public static void main(String[] arguments) throws InterruptedException {
         UniqueId id = arguments[0].equals(LAUNCHED) ? null : UniqueId.parse(arguments[0]);
         int first = Integer.parseInt(arguments[1]);
@@ -84,7 +93,7 @@ public final class PsRankMain {
                     reform(comm, failure.failedRanks());
                 }
             }
-            sleepForEver(); // so that somebody can look
+            sleepForEver(); // a test looks into this process
         }
     }
 

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Processes with ranks that somebody looks into. All are killed and reaped when this is closed. */
+/** Starts processes with ranks into which {@code jccl ps} looks. {@link #close} kills and reaps all. */
 final class PsRanks implements AutoCloseable {
 
     private final Path folder;
@@ -124,7 +124,7 @@ final class PsRanks implements AutoCloseable {
         return processes.get(index).pid();
     }
 
-    /** Waits until the output of a process has a text. */
+    /** Waits until a process has printed {@code text}. */
     void await(int index, String text) throws IOException, InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (!output(index).contains(text)) {

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The command names the rank that holds a real job up, long before any time-out. */
+/** Tests that {@code jccl ps} names the rank that holds up a real job, long before any time-out. */
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PsTest {
 
@@ -41,12 +41,12 @@ class PsTest {
     Path folder;
 
     @BeforeEach
-    void lookHere() {
+    void useStatusDirectory() {
         System.setProperty(DIRECTORY, folder.resolve("status").toString());
     }
 
     @AfterEach
-    void lookNowhere() {
+    void forgetStatusDirectory() {
         System.clearProperty(DIRECTORY);
     }
 
@@ -60,7 +60,7 @@ class PsTest {
         return Settings.load(CommunicatorConfig.defaults());
     }
 
-    /** From another host. */
+    /** Looks through the status port, as from another host. */
     private static List<Diagnosed> lookAt(int port, String secret) throws Exception {
         try (Attached attached = new Attached.Remote(
                 new InetSocketAddress("127.0.0.1", port),
@@ -69,7 +69,10 @@ class PsTest {
         }
     }
 
-    /** Other ranks may be late, too, for a moment: waits until what is named first is a finding of a kind, of one rank alone. */
+    /**
+     * Looks again and again until the first finding is of one of {@code kinds} and names only {@code rank}. Other ranks
+     * can be late for a moment, too.
+     */
     private static Diagnosed awaitNamed(Callable<List<Diagnosed>> look, Set<Finding.Kind> kinds, int rank)
             throws Exception {
         long end = System.nanoTime() + 30_000_000_000L;
@@ -81,7 +84,7 @@ class PsTest {
                 all = look.call();
             } catch (IOException e) {
                 refusal = e.getMessage();
-                assertThat(e).hasMessageContaining("it has no communicator"); // it is just starting
+                assertThat(e).hasMessageContaining("it has no communicator"); // the process is just starting
             }
             text = PsText.of(all, List.of(), List.of(), true, false);
             if (all.size() == 1 && !all.get(0).findings().isEmpty()) {
@@ -120,7 +123,7 @@ class PsTest {
             try {
                 int other = victim == 0 ? 1 : 0;
                 awaitNamed(Optional.of(ranks.pid(other)), Finding.Kind.STOPPED, victim);
-                // The one that is stopped is asked about itself: others of this host know.
+                // The stopped process cannot answer for itself, but others of this host know of it.
                 awaitNamed(Optional.of(ranks.pid(victim)), Finding.Kind.STOPPED, victim);
             } finally {
                 ranks.signal(victim, "-CONT");
@@ -137,7 +140,7 @@ class PsTest {
         }
     }
 
-    /** Waits of an operation stay below what a moment shows. */
+    /** Each wait is so short that a single look does not show it. */
     @Test
     void namesARankThatIsALittleSlow() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 3, 1, PsRankMain.Fault.A_LITTLE_SLOW)) {
@@ -154,7 +157,7 @@ class PsTest {
             String text = PsText.of(look(Optional.empty()), List.of(), List.of(), true, false);
             assertThat(text.lines().findFirst().orElse(""))
                     .startsWith("FAILED ")
-                    .containsPattern("rank " + victim + "( called)? count=100"); // of two neither is the odd one
+                    .containsPattern("rank " + victim + "( called)? count=100"); // neither of two ranks is the odd one
         }
     }
 
@@ -170,7 +173,10 @@ class PsTest {
         }
     }
 
-    /** Whatever the rank has come to by then: the rendezvous, the coordinator, an exchange, or operations. */
+    /**
+     * Depending on the time, the rank is stopped at the rendezvous, at the coordinator, in an exchange or in an
+     * operation.
+     */
     @ParameterizedTest
     @ValueSource(ints = {200, 500, 700, 1000})
     void namesARankThatIsStoppedAtAnyMomentOfInitialisation(int millis) throws Exception {
@@ -180,7 +186,7 @@ class PsTest {
                 ranks.startLaunched(rank, 3, rendezvous, 0);
             }
             Thread.sleep(millis);
-            ranks.signal(2, "-STOP"); // rank 1, which was started last
+            ranks.signal(2, "-STOP"); // process 2 is rank 1, as it was started last
             try {
                 awaitNamed(() -> look(Optional.of(ranks.pid(0))), EnumSet.allOf(Finding.Kind.class), 1);
             } finally {
@@ -202,9 +208,12 @@ class PsTest {
         }
     }
 
-    /** Rank 0 has the rendezvous server, so that it knows; and from another host only its port and the secret lead there. */
+    /**
+     * Rank 0 knows the missing rank, because it runs the rendezvous server. From another host, a look needs the status
+     * port of rank 0 and the secret.
+     */
     @Test
-    void whoKnowsTheSecretSeesWhoIsMissingAtTheRendezvous() throws Exception {
+    void theRankMissingAtTheRendezvousIsNamedHereAndOnOtherHosts() throws Exception {
         try (PsRanks ranks = new PsRanks(folder)) {
             int rendezvous = PsRanks.freePort();
             int status = PsRanks.freePort();
@@ -216,7 +225,7 @@ class PsTest {
             awaitNamed(Optional.empty(), Finding.Kind.ABSENT, 1);
             Diagnosed remote = awaitNamed(() -> lookAt(status, "a secret"), EnumSet.of(Finding.Kind.ABSENT), 1);
             assertThat(remote.findings().get(0).text()).contains("the rendezvous server waits");
-            ranks.startLaunched(1, 3, "127.0.0.1:" + rendezvous + "/a secret", 0); // and then all is well
+            ranks.startLaunched(1, 3, "127.0.0.1:" + rendezvous + "/a secret", 0); // now no rank is missing
             ranks.await(2, "READY");
             assertThat(lookAt(status, "a secret").get(0).sample().ranks()).hasSize(3);
             assertThatThrownBy(() -> lookAt(status, "another"))
@@ -226,7 +235,7 @@ class PsTest {
     }
 
     @Test
-    void everyRankDumpsWhereItIsAsked() throws Exception {
+    void everyRankDumpsToTheRequestedFolder() throws Exception {
         Path dumps = folder.resolve("dumps");
         try (PsRanks ranks = PsRanks.start(folder, 2, 1, PsRankMain.Fault.ABSENT)) {
             ranks.await(1, "READY");
@@ -244,7 +253,7 @@ class PsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {16, 64})
-    void namesOneOfManyThreads(int size) throws Exception {
+    void namesAnAbsentRankAmongManyThreads(int size) throws Exception {
         try (PsRanks ranks = new PsRanks(folder)) {
             UniqueId id = UniqueId.create();
             int victim = size - 3;
@@ -261,7 +270,7 @@ class PsTest {
         try (PsRanks ranks = PsRanks.start(folder, 2, -1, PsRankMain.Fault.NONE)) {
             ranks.await(1, "READY");
             String text = "";
-            for (int looks = 0; looks < 10 && !text.startsWith("OK "); looks++) { // a busy host may hold a rank up
+            for (int looks = 0; looks < 10 && !text.startsWith("OK "); looks++) { // a busy host can hold up a rank
                 text = PsText.of(look(Optional.empty()), List.of(), List.of(), true, false);
             }
             assertThat(text).startsWith("OK ");

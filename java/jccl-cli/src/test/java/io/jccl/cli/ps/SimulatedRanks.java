@@ -25,7 +25,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Communicators of any size, of eight ranks on each host, that nobody has started. */
+/** Makes samples of communicators that do not run: of any size, with eight ranks on each host. */
 final class SimulatedRanks {
 
     private static final int RANKS_OF_HOST = 8;
@@ -34,10 +34,10 @@ final class SimulatedRanks {
     private final int size;
     private final SortedMap<Integer, RankView> ranks = new TreeMap<>();
     private final List<AwaitedRanks.Waiting> awaited = new ArrayList<>();
-    private String call = ""; // that ranks are in that are put from now on
-    private CommunicatorView.Pace pace = CommunicatorView.Pace.UNKNOWN; // of ranks that are put from now on
+    private String call = ""; // call of the ranks that are added from now on; empty if they are in none
+    private CommunicatorView.Pace pace = CommunicatorView.Pace.UNKNOWN; // of ranks that are added from now on
 
-    /** All ranks wait in an operation, each for the rank before it. */
+    /** Makes ranks that all wait in an operation, each for the rank before it. */
     SimulatedRanks(int size, long sequence) {
         this.size = size;
         for (int rank = 0; rank < size; rank++) {
@@ -45,13 +45,19 @@ final class SimulatedRanks {
         }
     }
 
-    /** The ranks that are named from now on spend so much of an operation's period in it, and so much between. */
+    /**
+     * Sets the pace of the ranks that are added from now on: their time inside each operation, and between two
+     * operations.
+     */
     SimulatedRanks pace(long insideNanos, long outsideNanos) {
         pace = new CommunicatorView.Pace(10, 10 * insideNanos, 10 * outsideNanos);
         return this;
     }
 
-    /** All ranks but these wait for them, and for processes, in a call that makes another communicator. */
+    /**
+     * Makes ranks that wait for the {@code missing} ranks and for {@code processes} processes, in a call that makes
+     * another communicator.
+     */
     static SimulatedRanks inCall(int size, String call, SortedSet<Integer> missing, int processes) {
         SimulatedRanks ranks = new SimulatedRanks(size, 1);
         for (int rank = 0; rank < size; rank++) {
@@ -70,7 +76,7 @@ final class SimulatedRanks {
         return "node" + rank / RANKS_OF_HOST;
     }
 
-    /** A rank waits in an operation for another. */
+    /** Makes a rank wait for {@code peer} in an operation. */
     SimulatedRanks waits(int rank, long sequence, int peer, long nanos) {
         TransportKind transport =
                 rank / RANKS_OF_HOST == peer / RANKS_OF_HOST ? TransportKind.SHM : TransportKind.SOCKET;
@@ -79,7 +85,7 @@ final class SimulatedRanks {
         return put(rank, sequence, List.of(wait), List.of(nanos), Optional.of(operation), nanos);
     }
 
-    /** A rank computes after its last operation. */
+    /** Makes a rank compute after its last operation. */
     SimulatedRanks computes(int rank, long last) {
         return put(
                 rank,
@@ -90,7 +96,7 @@ final class SimulatedRanks {
                 -1);
     }
 
-    /** A rank is in an operation with another count. */
+    /** Makes a rank run an operation with another count. */
     SimulatedRanks differs(int rank, long sequence, long count, long nanos) {
         int peer = (rank + size - 1) % size;
         ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, WaitFor.DATA, Protocol.SIMPLE, 17);
@@ -103,7 +109,7 @@ final class SimulatedRanks {
                 nanos);
     }
 
-    /** Nothing is known of a rank but why. */
+    /** Makes a rank of which only the reason of its absence is known. */
     SimulatedRanks absent(int rank, Absentee.Reason reason) {
         PeerAddress peer = new PeerAddress(1000 + rank + "-x", host(rank), "");
         ranks.put(
@@ -135,7 +141,7 @@ final class SimulatedRanks {
                 return new LastEntered(last, 0);
             }
 
-            /** The fingerprints of ranks that called the same are the same. */
+            /** Ranks that called the same operation have the same fingerprint. */
             @Override
             public Optional<OperationRecord> recordAt(long sequence) {
                 if (sequence < 1 || sequence > last) {

@@ -13,7 +13,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Draws what the processes of a soak held over time: a panel for each quantity, a curve for each process. */
+/**
+ * Draws the resources that the processes of a soak held over time: a panel for each quantity, a curve for each process.
+ */
 public final class SoakPlot {
 
     private static final double MARGIN = 24;
@@ -25,7 +27,7 @@ public final class SoakPlot {
     private static final double PLOT = 112;
     private static final int KIB_IN_MIB = 1024;
     private static final int TICKS = 5;
-    /** Of a curve, and one more; a picture of an hour stays small. */
+    /** A curve has at most this number of points plus one, so that the picture of an hour stays small. */
     private static final int MAX_POINTS = 200;
 
     private static final String STYLE =
@@ -55,11 +57,11 @@ public final class SoakPlot {
             """;
 
     /**
-     * A quantity.
+     * A panel that shows one quantity.
      *
-     * @param title with the unit
-     * @param column of the samples
-     * @param divisor of its values there
+     * @param title the quantity and its unit
+     * @param column the column of the samples
+     * @param divisor the number by which the values of the column are divided
      */
     private record Panel(String title, String column, double divisor) {}
 
@@ -85,7 +87,7 @@ public final class SoakPlot {
         minutes = latest / 60;
     }
 
-    /** Arguments: the samples of {@code scripts/check-soak}, and the picture. */
+    /** Arguments: the file of samples of {@code scripts/check-soak}, and the file of the picture. */
     public static void main(String[] arguments) throws IOException {
         List<String> lines = Files.readAllLines(Path.of(arguments[0]));
         if (lines.size() < 2) {
@@ -94,7 +96,7 @@ public final class SoakPlot {
         Files.writeString(Path.of(arguments[1]), draw(lines));
     }
 
-    /** The picture of samples, which begin with the names of their columns. */
+    /** Returns the picture of samples, whose first line contains the names of their columns. */
     static String draw(List<String> lines) {
         return new SoakPlot(lines).draw();
     }
@@ -171,7 +173,7 @@ public final class SoakPlot {
         }
     }
 
-    /** 1, 2 or 5 times a power of 10, so that there are about five up to a value. */
+    /** Returns 1, 2 or 5 times a power of 10, so that about five steps reach {@code max}. */
     private static double step(double max) {
         double rough = Math.max(max, 1e-3) / TICKS;
         BigDecimal decimal = BigDecimal.valueOf(rough);

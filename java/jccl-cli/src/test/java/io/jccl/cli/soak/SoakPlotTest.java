@@ -30,7 +30,7 @@ class SoakPlotTest {
         String[] descriptors = points(SoakPlot.draw(SAMPLES), "four threads", 3);
         String[] threads = points(SoakPlot.draw(SAMPLES), "four threads", 4);
         assertThat(y(descriptors[0])).isEqualTo(y(descriptors[1]));
-        assertThat(y(threads[0])).isGreaterThan(y(threads[1])); // down is larger
+        assertThat(y(threads[0])).isGreaterThan(y(threads[1])); // y grows downwards
     }
 
     private static String[] points(String picture, String process, int panel) {

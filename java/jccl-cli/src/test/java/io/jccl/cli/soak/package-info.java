@@ -1,2 +1,2 @@
-/** The picture of {@code scripts/check-soak}. */
+/** Draws the picture of {@code scripts/check-soak}. */
 package io.jccl.cli.soak;

@@ -9,13 +9,15 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Every input that a fuzzer once found worth keeping is read or refused; {@code scripts/check-fuzz} looks for more. */
+/**
+ * Tests that every input of the fuzz corpus is read or refused. {@code scripts/check-fuzz} looks for further inputs.
+ */
 class DumpCorpusTest {
 
     private static final int MIN_INPUTS = 10;
 
     @Test
-    void theCorpusIsReadOrRefusedAndNothingWorse() throws Exception {
+    void everyInputOfTheCorpusIsReadOrRefused() throws Exception {
         List<Path> inputs;
         try (Stream<Path> files = Files.list(
                 Path.of(DumpCorpusTest.class.getResource("corpus/several-ranks").toURI())

@@ -6,14 +6,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Fuzz target: dumps of one or several ranks, with a zero byte between two, read, compared and merged. */
+/** Fuzz target that reads, compares and merges the dumps of one or several ranks, which are separated by zero bytes. */
 public final class DumpFuzz {
 
     private static final Path FILE = Path.of("fuzz");
 
     private DumpFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read, or refused with the name of the file and a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         List<Dump> dumps = new ArrayList<>();
         for (String dump : new String(data, StandardCharsets.ISO_8859_1).split("\0")) {

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Makes dumps for tests: a rank's file by what it did. */
+/** Makes the dump of a rank for tests: a rank that has run the given operations. */
 final class Dumps {
 
     private static final String SESSION = "00112233445566778899aabbccddeeff";
@@ -30,7 +30,10 @@ final class Dumps {
         return new Dumps(rank, size);
     }
 
-    /** The rank has another clock, which is ahead by so much, and whose host's time of day is wrong by so much. */
+    /**
+     * Gives the rank another clock, which is {@code ahead} ns ahead, on a host whose time of day is {@code wrong} ns
+     * ahead.
+     */
     Dumps clock(String name, long ahead, long wrong) {
         clock = name;
         shift = ahead;
@@ -38,13 +41,16 @@ final class Dumps {
         return this;
     }
 
-    /** When the dump was made. */
+    /** Sets the time of the dump, in ns. */
     Dumps taken(long nanos) {
         taken = nanos;
         return this;
     }
 
-    /** An operation of the next number; times by the first clock, an end of 0: it is under way. */
+    /**
+     * Adds an operation with the next sequence number. Times are in ns of the first clock; an end of 0 means that the
+     * operation is under way.
+     */
     Dumps operation(String collective, String arguments, long begun, long ended) {
         long sequence = operations.size() + 1;
         String fingerprint = String.format("%016x", (collective + arguments + sequence).hashCode() & 0xffffffffL);
@@ -61,7 +67,7 @@ final class Dumps {
         return operation("all_reduce", "\"type\":\"float32\",\"op\":\"sum\",\"count\":1024,", begun, ended);
     }
 
-    /** A send of a kilobyte from GPU memory. */
+    /** Adds a send of a kilobyte from GPU memory. */
     Dumps deviceSend(int to, long begun, long ended) {
         deviceTransfers.add("{\"number\":" + (deviceTransfers.size() + 1)
                 + ",\"after\":0,\"state\":\"done\",\"sends\":1,\"to\":" + to + ",\"sent_bytes\":1024,\"begun\":"
@@ -81,7 +87,7 @@ final class Dumps {
                 + ",\"clock\":{\"id\":\"" + clock + "\",\"nanos\":" + (taken + shift) + ",\"wall_nanos\":"
                 + (1_700_000_000_000_000_000L + taken + wallError) + "},\"operations\":[" + String.join(",", operations)
                 + "],\"device_operations\":[],\"transfers\":[],"
-                // What older versions do not have.
+                // Dumps of older versions lack device transfers.
                 + (deviceTransfers.isEmpty() ? "" : "\"device_transfers\":[" + String.join(",", deviceTransfers) + "],")
                 + "\"waits\":[" + String.join(",", waits) + "]}\n";
     }

@@ -94,7 +94,7 @@ class TraceTest {
                         "latest entry: sequence=9 by rank=1, 9.0 ms after the median rank");
     }
 
-    /** Clocks that differ by seconds, whose times of day are wrong by more than operations last. */
+    /** Two clocks that differ by up to a day, on hosts whose times of day differ by more than operations last. */
     @ParameterizedTest
     @CsvSource({"5000000000, 3000000, 1", "-86400000000000, -250000000, 2", "1, 60000000000, 3"})
     void clocksAreAlignedByOperationsThatSynchronise(long ahead, long wrong, long seed) throws IOException {
@@ -126,7 +126,7 @@ class TraceTest {
     }
 
     @Test
-    void withoutSuchAnOperationTheSystemsTimeServes() throws IOException {
+    void clocksAreAlignedByTheSystemsTimeIfNoOperationSynchronises() throws IOException {
         List<Dump> dumps = read(Dumps.of(0, 2), Dumps.of(1, 2).clock("clock-b", 5_000 * MS, 2 * MS));
         Clocks clocks = Clocks.of(dumps);
         assertThat(clocks.align(dumps.get(1), 5_000 * MS)).isEqualTo(2 * MS);
@@ -192,7 +192,7 @@ class TraceTest {
     }
 
     @Test
-    void ofSeveralDumpsOfARankTheLastCounts() throws IOException {
+    void theLastOfSeveralDumpsOfARankCounts() throws IOException {
         Files.writeString(
                 folder.resolve("jccl-00112233-rank0-1.json"),
                 Dumps.of(0, 1).taken(5).allReduce(1, 2).text());
@@ -226,7 +226,7 @@ class TraceTest {
                 .hasSizeLessThan(400);
     }
 
-    /** Whatever a file has, reading it ends with a dump or with an error that names the file. */
+    /** Reading any file ends with a dump or with an error that names the file. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
     void damagedDumpsAreRefusedOrRead(long seed) throws IOException {
