@@ -48,7 +48,7 @@ class ChannelGroupTest {
     }
 
     @Test
-    void treesKeepTheirFirstRankWhereItHasTheNetworkPort() {
+    void treesKeepTheirFirstRankIfItHasTheNetworkPort() {
         List<List<Integer>> orders = List.of(List.of(0, 1, 2), List.of(2, 1, 0));
         assertThat(ChannelGroup.of(graph(Pattern.BALANCED_TREE, orders, List.of())))
                 .hasSize(1);

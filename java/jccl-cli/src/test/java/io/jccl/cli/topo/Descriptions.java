@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The descriptions of hosts that come with the library's tests, and those beside the project where there are any. */
+/**
+ * Finds the descriptions of hosts that belong to the library's tests and, if they exist, those in
+ * {@code shared/topologies} next to the repository.
+ */
 public final class Descriptions {
 
     private static final Path OWN = Path.of("../jccl/src/test/resources/io/jccl");
@@ -15,7 +18,7 @@ public final class Descriptions {
 
     private Descriptions() {}
 
-    /** All of them, in the same order each time. */
+    /** Returns all descriptions, always in the same order. */
     public static List<Path> all() {
         return Stream.of(OWN.resolve("search"), OWN.resolve("topology"), BESIDE)
                 .filter(Files::isDirectory)
@@ -24,7 +27,7 @@ public final class Descriptions {
                 .toList();
     }
 
-    /** The text of one. */
+    /** Returns the text of a description. */
     public static String read(Path description) {
         try {
             return Files.readString(description);

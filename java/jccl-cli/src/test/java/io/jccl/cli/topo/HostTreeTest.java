@@ -38,9 +38,9 @@ class HostTreeTest {
         return new ChannelGraph(pattern, 1, 1, PathType.PHB, PathType.PHB, false, List.of(), List.of());
     }
 
-    /** Hosts of 8, 4, 1 and 3 ranks, whose ranks lie anywhere. */
+    /** Hosts with 8, 4, 1, 3 and 16 ranks, which are numbered in random order. */
     @Test
-    void hostsOfUnequalSizesHaveTheirOwnPlacesInTheTrees() {
+    void hostsOfUnequalSizesKeepTheirPlacesInTheTrees() {
         for (int seed = 0; seed < 50; seed++) {
             List<String> hosts = new ArrayList<>();
             int[] sizes = {8, 4, 1, 3, 16};

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class NumbersTest {
 
     @Test
-    void bandwidthsHaveNoDecimalsThatSayNothing() {
+    void bandwidthsHaveNoUselessDecimals() {
         assertThat(Numbers.bandwidth(24)).isEqualTo("24");
         assertThat(Numbers.bandwidth(12.5)).isEqualTo("12.5");
         assertThat(Numbers.bandwidth(0.125)).isEqualTo("0.13");
@@ -19,7 +19,7 @@ class NumbersTest {
     }
 
     @Test
-    void runsAreShortened() {
+    void runsOfNumbersAreShortenedAndNounsAreCounted() {
         assertThat(Numbers.ranges(List.of(0, 1, 2, 3, 5, 7, 8))).isEqualTo("0-3, 5, 7, 8");
         assertThat(Numbers.count(1, "PCI switch")).isEqualTo("1 PCI switch");
         assertThat(Numbers.count(4, "PCI switch")).isEqualTo("4 PCI switches");

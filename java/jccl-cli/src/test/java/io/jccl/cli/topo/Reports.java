@@ -24,22 +24,22 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Reports of hosts that the tests make up. */
+/** Makes reports of made-up hosts. */
 public final class Reports {
 
-    /** How the GPUs of a made-up host are joined. */
+    /** How the GPUs of a made-up host are connected. */
     public enum Fabric {
-        /** By PCI only. */
+        /** The GPUs are connected by PCI only. */
         PCI,
-        /** Every GPU to a switch. */
+        /** Each GPU has NVLinks to a switch. */
         SWITCH,
-        /** Every GPU to every other. */
+        /** Each GPU has an NVLink to every other GPU. */
         MESH,
-        /** Every GPU to its CPU, past the PCI switch. */
+        /** Each GPU has a chip-to-chip link to its CPU, which bypasses the PCI switch. */
         CHIP_TO_CHIP
     }
 
-    /** Two GPUs, of which three ranks share the first. */
+    /** A host with two GPUs, the first of which is shared by three ranks. */
     public static final String SHARED =
             """
             <system version="1"><cpu numaid="0" arch="x86_64">
@@ -50,12 +50,12 @@ public final class Reports {
 
     private Reports() {}
 
-    /** The report of a description. */
+    /** Returns the report of a description, for {@code hosts} identical hosts. */
     public static TopologyReport of(String xml, int hosts) {
         return TopologyReporter.report(request(xml, hosts), () -> 0);
     }
 
-    /** The reports of hosts that are described one by one. */
+    /** Returns the reports of hosts with different descriptions. */
     public static List<TopologyReport> ofUnlike(String... hosts) {
         return TopologyReporter.reportUnlike(
                 Stream.of(hosts).map(xml -> request(xml, hosts.length)).toList(), () -> 0);
@@ -78,7 +78,10 @@ public final class Reports {
                 new PlanningOptions(PlanOptions.defaults(), slots, slots, TuningOverrides.none(), HostCosts.builtIn()));
     }
 
-    /** A host of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */
+    /**
+     * Returns the description of a host. Each NUMA node has {@code switches} PCI switches; each switch has {@code gpus}
+     * GPUs and one network card with two ports.
+     */
     public static String host(int cpus, int switches, int gpus, Fabric fabric) {
         StringBuilder xml = new StringBuilder("<system version=\"1\">");
         int all = cpus * switches * gpus;
@@ -133,7 +136,7 @@ public final class Reports {
                 String.format("<pci busid=\"%s\" class=\"%s\" link_speed=\"16 GT/s\" link_width=\"16\">", busId, type));
     }
 
-    /** The same report with channels in orders drawn by chance; equal seeds give equal channels. */
+    /** Returns the report with channels in random orders; equal seeds give equal channels. */
     public static TopologyReport withRandomChannels(TopologyReport report, int channels, boolean networks, long seed) {
         Random random = new Random(seed);
         List<Integer> ranks =

@@ -15,7 +15,7 @@ class TopoJsonTest {
     private static final TopologyReport REPORT = Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 3);
 
     @Test
-    void oneRankHasWhatTheWholePlanSaysOfIt() throws IOException {
+    void theOutputOfOneRankIsItsPartOfTheWholePlan() throws IOException {
         JsonNode whole = json(OptionalInt.empty());
         int ranks = whole.at("/plan/ranks").asInt();
         assertThat(ranks).isEqualTo(12);
@@ -56,7 +56,7 @@ class TopoJsonTest {
     }
 
     @Test
-    void oneRankOfManyHostsIsShort() throws IOException {
+    void theOutputOfOneRankStaysShortWithManyHosts() throws IOException {
         TopologyReport many = Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 256);
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         TopoJson.write(List.of(many), OptionalInt.of(700), out);
@@ -66,7 +66,7 @@ class TopoJsonTest {
     }
 
     @Test
-    void ofHostsThatDifferTheFirstIsWrittenAsIfItWereAloneAndTheOthersBeside() throws IOException {
+    void theFirstOfDifferentHostsIsWrittenAsIfAloneAndTheOthersSeparately() throws IOException {
         List<TopologyReport> reports = Reports.ofUnlike(
                 Reports.host(1, 2, 2, Reports.Fabric.SWITCH), Reports.host(1, 1, 3, Reports.Fabric.PCI));
         JsonNode whole = json(reports, OptionalInt.empty());

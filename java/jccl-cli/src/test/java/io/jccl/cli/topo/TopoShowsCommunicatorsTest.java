@@ -36,13 +36,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What {@code jccl topo} says of described hosts is what communicators on them use, choice by choice. */
+/** Tests that communicators use the plan and the choices that {@code jccl topo} shows for the described hosts. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TopoShowsCommunicatorsTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(30);
 
-    /** Two ranks on each of two NUMA nodes, and two networks of which one is faster. */
+    /** Two ranks on each of two NUMA nodes, and two networks, one of which is faster. */
     private static final String HOST =
             """
             <system version="1">
@@ -56,7 +56,7 @@ class TopoShowsCommunicatorsTest {
               </cpu>
             </system>""";
 
-    /** Ranks that are processes do not use each other's memory as threads do. */
+    /** Makes ranks, although they are threads, connect as processes do: without direct use of each other's memory. */
     private static final Map<String, String> AS_PROCESSES = Map.of("JCCL_P2P_DISABLE", "1");
 
     @TempDir
@@ -64,7 +64,7 @@ class TopoShowsCommunicatorsTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0", "2, 0", "3, 0", "1, 1", "2, 1"})
-    void hostRanksUseWhatIsShown(int hosts, int withoutSharedMemory) throws Exception {
+    void hostRanksUseTheShownPlanAndChoices(int hosts, int withoutSharedMemory) throws Exception {
         Map<String, String> settings = new TreeMap<>(AS_PROCESSES);
         settings.put("JCCL_SHM_DISABLE", Integer.toString(withoutSharedMemory));
         requireShownOnHost(HOST, 4, hosts, settings);
@@ -72,7 +72,7 @@ class TopoShowsCommunicatorsTest {
 
     @ParameterizedTest
     @CsvSource({"1", "2"})
-    void hostRanksOnADescriptionOfGpusUseWhatIsShown(int hosts) throws Exception {
+    void hostRanksOnADescriptionOfGpusUseTheShownPlanAndChoices(int hosts) throws Exception {
         String gpus = Reports.host(1, 1, 2, Reports.Fabric.SWITCH)
                 .replace("rank=\"0\"", "rank=\"RANK0\"")
                 .replace("rank=\"1\"", "rank=\"RANK1\"");
@@ -80,7 +80,7 @@ class TopoShowsCommunicatorsTest {
     }
 
     @Test
-    void everySettingOfTheChoicesCountsForBoth() throws Exception {
+    void settingsChangeCommunicatorsAndTheCommandAlike() throws Exception {
         Map<String, String> settings = new TreeMap<>(AS_PROCESSES);
         settings.putAll(Map.of(
                 "JCCL_MIN_NCHANNELS", "2",
@@ -92,9 +92,9 @@ class TopoShowsCommunicatorsTest {
         requireShownOnHost(HOST, 4, 2, settings);
     }
 
-    /** The GPUs are emulated; ranks of different hosts stage what they exchange, so that nothing works in place. */
+    /** The GPUs are emulated. Ranks of different hosts stage their data, so no operation works in place. */
     @Test
-    void ranksOnGpusUseWhatIsShown() throws Exception {
+    void ranksOnGpusUseTheShownChoices() throws Exception {
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
         assumeTrue(Files.exists(library), library + " was not built");
         System.setProperty("jccl.cuda.path", library.toString());
@@ -106,7 +106,7 @@ class TopoShowsCommunicatorsTest {
         Map<String, String> settings = Map.of(
                 "JCCL_TOPO_FILE", file.toString(),
                 "JCCL_NTHREADS", "64",
-                "JCCL_MAX_NCHANNELS", "2"); // the emulated GPUs hold few blocks
+                "JCCL_MAX_NCHANNELS", "2"); // emulated GPUs hold few blocks
         String described = TopologyXmlWriter.write(TopologySource.describeGpus(
                         load(settings),
                         Optional.empty(),
@@ -126,9 +126,9 @@ class TopoShowsCommunicatorsTest {
     }
 
     /**
-     * Initialises host ranks on hosts alike and compares.
+     * Initialises host ranks on identical hosts, and compares their plan and choices with those that the command shows.
      *
-     * @param description of a host, with its ranks as {@code RANK0}, {@code RANK1}, …
+     * @param description the description of a host, with its ranks as {@code RANK0}, {@code RANK1}, …
      */
     private void requireShownOnHost(String description, int ranks, int hosts, Map<String, String> settings)
             throws Exception {
@@ -168,7 +168,7 @@ class TopoShowsCommunicatorsTest {
         return Settings.load(config(settings).build());
     }
 
-    /** What the command shows for so many hosts alike. */
+    /** Returns the report that the command shows for {@code hosts} identical hosts. */
     private TopologyReport shown(String description, int hosts, Map<String, String> settings) throws IOException {
         Path file = Files.writeString(folder.resolve("shown.xml"), description);
         Settings loaded = load(settings);
@@ -202,7 +202,7 @@ class TopoShowsCommunicatorsTest {
         void run(InitializedCommunicator communicator);
     }
 
-    /** Initialises ranks as threads, checks what each of them has, and frees it. */
+    /** Initialises ranks as threads, runs {@code check} on the communicator of each, and frees it. */
     private static void onRanks(int size, IntFunction<CommunicatorConfig> configs, Check check) throws Exception {
         UniqueId id = UniqueId.create(configs.apply(0));
         List<Callable<Void>> tasks = new ArrayList<>();

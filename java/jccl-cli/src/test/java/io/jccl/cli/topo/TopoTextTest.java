@@ -125,7 +125,7 @@ class TopoTextTest {
     }
 
     @Test
-    void whatChannelsMoveTogetherIsANumberHoweverLarge() {
+    void theBandwidthOfAllChannelsTogetherIsANumberHoweverLarge() {
         String text = TopoText.write(List.of(Reports.of(
                 "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\">"
                         + "<gpu dev=\"0\" sm=\"90\" rank=\"0\"/></pci></cpu></system>",

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Where things lie: nothing on another, and every route on links that are there. */
+/** Tests the layout of the picture: nothing overlaps, and every route follows links that exist. */
 class LayoutTest {
 
     private static final double ROUNDING = 1e-6;
@@ -42,7 +42,7 @@ class LayoutTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("hosts")
-    void nothingLiesOnAnother(String name, TopologyReport report) {
+    void nothingOverlaps(String name, TopologyReport report) {
         Layout layout = layout(report);
         HostView host = layout.wiring().host();
         List<Strip> strips = layout.wiring().strips();
@@ -107,7 +107,7 @@ class LayoutTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("hosts")
-    void withoutRoutesASwitchIsAsHighAsItsTextAndEverythingStaysBelowTheSame(String name, TopologyReport report) {
+    void withoutRoutesSwitchesAreAsHighAsTheirTextAndNothingMovesSideways(String name, TopologyReport report) {
         Layout layout = layout(report);
         Layout bare = layout.withoutRoutes();
         assertThat(bare.width()).isEqualTo(layout.width());

@@ -17,12 +17,15 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class PaletteTest {
 
-    /** Several times what is just noticeable: more for lines, which are thin, than for boxes. */
+    /**
+     * Least differences of colours: several times the just noticeable one, and more for lines, which are thin, than for
+     * boxes.
+     */
     private static final double BOXES_APART = 7;
 
     private static final double LINES_APART = 12;
 
-    /** What WCAG 2.1 asks for: of text (1.4.3), and of graphics (1.4.11). */
+    /** Least contrasts that WCAG 2.1 requires: of text (1.4.3), and of graphics (1.4.11). */
     private static final double TEXT_CONTRAST = 4.5;
 
     private static final double LINE_CONTRAST = 3;
@@ -60,7 +63,7 @@ class PaletteTest {
 
     @ParameterizedTest
     @MethodSource("palettes")
-    void textAndLinesStandOutFromWhatIsBehindThem(Palette palette) {
+    void textAndLinesStandOutFromTheirBackground(Palette palette) {
         List<String> backgrounds = new ArrayList<>(List.of(palette.page(), palette.frame()));
         List<String> lines = new ArrayList<>(palette.links().values());
         lines.addAll(palette.routes());
@@ -92,10 +95,10 @@ class PaletteTest {
     }
 
     @Test
-    void differencesAndContrastAreThoseOfKnownColours() {
+    void differencesAndContrastsOfKnownColoursAreRight() {
         assertThat(ColourVision.contrast("#000000", "#ffffff")).isBetween(20.9, 21.1);
         assertThat(ColourVision.NORMAL.difference("#000000", "#ffffff")).isBetween(99.9, 100.1);
-        // Red and green of equal lightness: far apart for most, close for who confuses them.
+        // Red and green of equal lightness are far apart for most readers, and close for those who confuse them.
         assertThat(ColourVision.NORMAL.difference("#c05000", "#5f7d00")).isGreaterThan(40);
         assertThat(ColourVision.DEUTERANOPIA.difference("#c05000", "#5f7d00")).isLessThan(20);
     }

@@ -29,17 +29,17 @@ import org.w3c.dom.Node;
 import org.w3c.dom.NodeList;
 import org.xml.sax.InputSource;
 
-/** What a reader meets in the picture of each described host, whatever fonts the viewer has. */
+/** Checks what readers see in the picture of each described host, whatever fonts their viewer has. */
 class PictureTest {
 
-    /** What a letter takes of its size on average, in a wide font. */
+    /** Average width of a letter in a wide font, as a part of the font size. */
     private static final double WIDE_LETTER = 0.62;
 
     private static final double WIDEST_EMPTY_BOX = 110;
     private static final Map<List<Object>, TopologyReport> REPORTS = new HashMap<>();
     private static final Pattern TRANSLATION = Pattern.compile("translate\\((\\S+) (\\S+)\\)");
 
-    /** A text or rectangle, and where it is on the page. */
+    /** A text or rectangle and its place on the page. */
     private record Placed(Element element, Box box) {
         String styles() {
             return element.getAttribute("class");
@@ -102,7 +102,7 @@ class PictureTest {
         }
     }
 
-    /** What a text covers in a wide font, from the height of its small letters down to its baseline. */
+    /** Returns the area that a text covers in a wide font: from the top of its small letters down to its baseline. */
     private static Box extent(Element text, double left, double top) {
         String[] styles = text.getAttribute("class").split(" ");
         double size = TextStyle.valueOf(styles[0].toUpperCase(Locale.ROOT)).size();
@@ -121,7 +121,7 @@ class PictureTest {
 
     @ParameterizedTest
     @MethodSource("descriptions")
-    void textStaysOnThePageAndThatOfBoxesInThem(Path description) throws Exception {
+    void textStaysOnThePageAndInItsBox(Path description) throws Exception {
         for (int hosts : new int[] {1, 2}) {
             Element picture = parse(report(description, hosts), Optional.empty());
             Box page = new Box(0, 0, number(picture, "width"), number(picture, "height"));
@@ -225,7 +225,7 @@ class PictureTest {
 
     @ParameterizedTest
     @MethodSource("descriptions")
-    void theTitleIsTheHostAndNoPath(Path description) throws Exception {
+    void theTitleNamesTheHostAndNoPath(Path description) throws Exception {
         Element picture = parse(report(description, 1), Optional.of("node17"));
         List<String> titles = children(picture).stream()
                 .filter(element -> element.getTagName().equals("title")
@@ -239,7 +239,7 @@ class PictureTest {
     }
 
     @Test
-    void aPictureHasNoColoursButThoseOfItsStyleSheetAndDarkOnesForDarkPages() {
+    void allColoursAreInTheStyleSheetWhichHasDarkOnesForDarkPages() {
         TopologyReport report = Reports.of(Reports.host(2, 2, 2, Reports.Fabric.SWITCH), 3);
         String svg = TopoSvg.write(report, Optional.empty());
         assertThat(svg).doesNotContainPattern("(fill|stroke)=\"(#|rgb|hsl)");

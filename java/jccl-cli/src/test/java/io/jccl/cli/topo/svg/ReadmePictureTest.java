@@ -12,7 +12,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
- * The picture of the README is a part of what the command draws. {@code mvn -pl java/jccl-cli test
+ * Tests that the picture of the README is a part of the one that the command draws. {@code mvn -pl java/jccl-cli test
  * -Dtest=ReadmePictureTest -Djccl.update=true} writes it again.
  */
 class ReadmePictureTest {
@@ -20,7 +20,7 @@ class ReadmePictureTest {
     private static final Path PICTURE = Path.of("../../docs/topology.svg");
     private static final Path HOST = Path.of("../jccl/src/test/resources/io/jccl/search/cube-mesh.xml");
 
-    /** From the baseline of a heading up to the panel before it. */
+    /** Distance from the baseline of a heading up to the panel above it. */
     private static final double ABOVE = 28;
 
     @Test
@@ -36,7 +36,7 @@ class ReadmePictureTest {
                 .isTrue();
     }
 
-    /** The panel of the ring channels. */
+    /** Returns a picture of the panel of the ring channels alone. */
     private static String rings(String svg) {
         int tree = heading(svg, "Tree channels");
         int ring = heading(svg, "Ring channels");

@@ -17,16 +17,16 @@ class TextStyleTest {
 
     private static final FontRenderContext EXACT = new FontRenderContext(null, true, true);
 
-    /** A build that may leave no native test out has this font: see CONTRIBUTING.md. */
+    /** A build that must not leave out native tests has this font: see CONTRIBUTING.md. */
     @Test
     @EnabledIfSystemProperty(named = "jccl.native.tests", matches = "ON")
-    void aWideFontIsHereWhereTestsMayNotBeSkipped() {
+    void aWideFontIsInstalledIfTestsMustNotBeSkipped() {
         assertThat(isInstalled("DejaVu Sans")).as("install fonts-dejavu-core").isTrue();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"DejaVu Sans", "Verdana", "Liberation Sans", "Arial"})
-    void textIsNoWiderThanItsBoundInTheFontsThatAreHere(String family) {
+    void textIsNoWiderThanItsBoundInInstalledFonts(String family) {
         assumeTrue(isInstalled(family), family + " is not installed");
         Font regular = new Font(family, Font.PLAIN, 100);
         Font bold = new Font(family, Font.BOLD, 100);
@@ -48,7 +48,9 @@ class TextStyleTest {
                 });
     }
 
-    /** A JDK for servers may come without what fonts need. */
+    /**
+     * Returns true if the font is installed. A JDK for servers can lack what fonts need, which counts as not installed.
+     */
     private static boolean isInstalled(String family) {
         try {
             return new Font(family, Font.PLAIN, 100).getFamily().equals(family);
@@ -67,7 +69,7 @@ class TextStyleTest {
 
     @ParameterizedTest
     @EnumSource(TextStyle.class)
-    void textIsCutAndWrappedToItsSpace(TextStyle style) {
+    void textIsCutOrWrappedToFitItsSpace(TextStyle style) {
         String text = "mlx5_0123456789 and other 😀 network devices with long names";
         for (double space = style.width("…"); space < style.width(text); space += style.size() / 2) {
             double max = space;
@@ -85,7 +87,7 @@ class TextStyleTest {
     }
 
     @Test
-    void aLineIsGivenALengthOnlyWhereAWideFontWouldLeaveItsSpace() {
+    void aLineHasAFixedLengthOnlyIfAWideFontWouldExceedItsSpace() {
         assertThat(drawn("NET 0", 300)).isEqualTo("<text x=\"5\" y=\"20\" class=\"name\">NET 0</text>\n");
         double length = TextStyle.NAME.likelyWidth("NET 0");
         assertThat(drawn("NET 0", TextStyle.NAME.width("NET 0")))

@@ -58,7 +58,7 @@ class TopoSvgTest {
         Document svg = parse(draw(Reports.withRandomChannels(report, 5, true, 1)));
         List<String> nodes =
                 report.nodes().stream().map(TopologyReport.NodeRow::name).toList();
-        // Once in the picture of the host, once below the rings, once below the trees.
+        // A node is drawn once in the picture of the host, once below the rings, and once below the trees.
         assertThat(names(svg))
                 .containsExactlyInAnyOrderElementsOf(
                         Stream.of(nodes, nodes, nodes).flatMap(List::stream).toList());
@@ -96,7 +96,7 @@ class TopoSvgTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 16, 64, 300})
-    void treesOverHostsDoNotOverlapAndHideNothingUpTo64(int hosts) throws Exception {
+    void boxesOfTreesOverHostsDoNotOverlapAndUpTo64HostsAreAllShown(int hosts) throws Exception {
         TopologyReport report = Reports.of(HOSTS, hosts);
         for (HostTree tree : HostTree.of(report.plan().orElseThrow())) {
             TreePainter painter = new TreePainter(tree);
@@ -118,7 +118,7 @@ class TopoSvgTest {
     }
 
     @Test
-    void aHostAloneHasNoTreesOverHostsAndOneWithoutRanksNoRoutes() throws Exception {
+    void aSingleHostHasNoTreesOverHostsAndAHostWithoutRanksNoRoutes() throws Exception {
         assertThat(draw(Reports.of(HOSTS, 1))).contains("Ring channels").doesNotContain("trees over");
         String empty = draw(Reports.of("<system version=\"1\"><cpu numaid=\"0\"/></system>", 1));
         assertThat(names(parse(empty))).hasSize(1);
