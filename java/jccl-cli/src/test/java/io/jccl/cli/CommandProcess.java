@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Runs {@code jccl} as a process or, without starting one, in this process. */
+/** Runs {@code jccl} in a process of its own or in this one. */
 final class CommandProcess {
 
     private static final String CHECK_JNI = "-Xcheck:jni";

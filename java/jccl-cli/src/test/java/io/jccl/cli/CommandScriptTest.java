@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests the download's {@code bin/jccl} with a fake Java, which prints its arguments. It also writes an archive of
- * classes, unless the file {@code broken} exists next to it.
+ * Tests the download's {@code bin/jccl} with a fake Java. The fake prints its arguments. When it is asked for an
+ * archive of classes, it writes a short file, or fails if the file {@code broken} exists next to it.
  */
 @Timeout(60)
 class CommandScriptTest {

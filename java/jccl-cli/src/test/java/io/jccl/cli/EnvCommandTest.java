@@ -20,7 +20,7 @@ class EnvCommandTest {
     }
 
     @Test
-    void textSaysSoIfEverySettingHasItsDefault() {
+    void textSaysThatEverySettingHasItsDefaultIfNoneIsSet() {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of());
         assertThat(EnvCommand.toText(settings, true, 80)).isEqualTo("Every setting has its default.\n");
         assertThat(EnvCommand.toText(settings, false, 80)).contains("JCCL_BUFFSIZE");

@@ -40,7 +40,7 @@ class GpuVerifyTest {
         Files.createDirectories(bundle.resolve("test-lib"));
     }
 
-    /** Puts {@code library} into the bundle as that of the mutated kernels. */
+    /** Links {@code library} into the bundle, where the library of mutated kernels is expected. */
     private void installMutatedKernels(Path library) throws IOException {
         Files.createSymbolicLink(bundle.resolve("test-lib/libjccl_cuda_mutated.so"), library);
     }

@@ -96,9 +96,7 @@ class HostsOfJobTest {
         assertThat(none.out() + elastic.out()).isEmpty();
     }
 
-    /**
-     * Two commands, as on two hosts, start two ranks each. These form one job of four ranks, whose sums are checked.
-     */
+    /** Two commands, as on two hosts, start two ranks each. The four ranks form one job, whose sums are checked. */
     @Test
     void theRanksOfTwoCommandsFormOneJob() throws IOException, InterruptedException {
         int port;

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Validates the JSON that the command prints by the published schemas. */
+/** Validates the JSON that the command prints against its schemas. */
 @Timeout(180)
 class SchemaTest {
 

@@ -97,7 +97,7 @@ class TraceCommandTest {
         assertThat(result.err()).contains("DIR=").contains("cannot be read");
     }
 
-    /** Runs three ranks, of which rank 1 does not call the fourth operation, until all have written dumps. */
+    /** Runs three ranks. Rank 1 does not call the fourth operation, so all ranks fail and write dumps. */
     private void hang() throws Exception {
         UniqueId id = UniqueId.create();
         CommunicatorConfig config =

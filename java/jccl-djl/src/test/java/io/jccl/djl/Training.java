@@ -152,7 +152,10 @@ final class Training implements AutoCloseable {
         }
     }
 
-    /** Returns the distance of all parameters from those of {@code other}, divided by the norm of the latter. */
+    /**
+     * Returns the distance of all parameters from those of {@code other}, relative to the norm of those of
+     * {@code other}.
+     */
     double distance(Training other) {
         double difference = 0;
         double norm = 0;

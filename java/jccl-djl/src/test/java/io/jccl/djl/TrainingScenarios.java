@@ -124,7 +124,9 @@ final class TrainingScenarios {
         }
     }
 
-    /** Requires the losses and accuracies, of training and validation, of one process that sees all samples. */
+    /**
+     * Requires that the losses and accuracies, of training and validation, equal those of one process with all samples.
+     */
     private static void evaluators(Communicator comm) throws Exception {
         try (Training alone = Training.alone(perceptron(), sgd());
                 Training together = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {

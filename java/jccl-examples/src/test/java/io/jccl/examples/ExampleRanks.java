@@ -57,7 +57,7 @@ final class ExampleRanks implements AutoCloseable {
         }
     }
 
-    /** Starts a process that joins, and returns its number in this object: the next one that is free. */
+    /** Starts a process that joins, and returns its number, which is the next unused one. */
     int startJoining(int size, Class<?> example, String... arguments) throws IOException {
         int number = processes.size();
         processes.add(startRank(number, size, true, example, arguments));

@@ -90,7 +90,7 @@ public final class LightGbmBenchmark {
         }
     }
 
-    /** One rank. */
+    /** The main class of a rank. */
     public static final class Rank {
 
         private Rank() {}

@@ -24,7 +24,8 @@ final class RankProcesses implements AutoCloseable {
     }
 
     /**
-     * Starts the ranks; their output goes to files in {@code folder}. Further arguments follow the three of each rank.
+     * Starts the ranks; their output goes to files in {@code folder}. {@code arguments} follow the id, the rank and the
+     * number of ranks.
      */
     static RankProcesses start(Path folder, int size, Class<?> main, String... arguments) throws IOException {
         RankProcesses ranks = new RankProcesses(folder);

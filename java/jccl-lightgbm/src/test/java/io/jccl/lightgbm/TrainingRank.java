@@ -10,7 +10,7 @@ import java.util.function.IntConsumer;
 /** The main class of a rank that is a process; {@link RankProcesses} starts it. */
 final class TrainingRank {
 
-    /** The parameters of the tests, which add a tree learner. */
+    /** Parameters of all tests; each test adds a tree learner. */
     static final String PARAMETERS =
             "objective=binary num_leaves=15 min_data_in_bin=1 num_threads=1 verbosity=-1 deterministic=true force_col_wise=true";
 

@@ -68,7 +68,7 @@ final class Ranks {
                                 String.valueOf(ProcessHandle.current().pid()))
                         .start()
                         .waitFor();
-                Thread.sleep(60_000); // no further operation before the signal ends this process
+                Thread.sleep(60_000); // the signal ends this process before its next operation
             }
             values[0] = comm.rank() + 1;
             comm.allReduce(DataBuffer.of(values), ReduceOp.SUM).await();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests hosts with eight processors, whose files change while the check waits 300 ms. These are 30 ticks of each
+ * Tests hosts with eight processors. Their files change while the check waits for 300 ms, which are 30 ticks of each
  * processor.
  */
 class HostLoadTest {

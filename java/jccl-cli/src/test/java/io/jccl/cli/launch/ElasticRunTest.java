@@ -29,8 +29,8 @@ class ElasticRunTest {
     private static final int KILLED = 137;
 
     /**
-     * A rank that reforms the communicator after failures. Argument g is the number of the process that ends itself in
-     * generation g, followed by g: {@code 21} ends process 2 in generation 1.
+     * A rank that reforms the communicator after failures. A process ends itself in generation g if argument g is its
+     * number followed by g: {@code 21} ends process 2 in generation 1.
      */
     static final class Program {
 

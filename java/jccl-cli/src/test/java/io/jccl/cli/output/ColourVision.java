@@ -1,7 +1,7 @@
 package io.jccl.cli.output;
 
 /**
- * Computes how different colours look to readers, some of them colour-blind.
+ * Computes the difference and the contrast of colours as readers see them, some of whom are colour-blind.
  *
  * <p>Simulates colour blindness by Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of
  * Color Vision Deficiency", IEEE TVCG 15(6), 2009, at full severity, on linear RGB. The difference of colours is that
@@ -27,7 +27,7 @@ public enum ColourVision {
         this.matrix = matrix;
     }
 
-    /** Returns the difference of two colours, such as {@code #0072b2}, to this reader. */
+    /** Returns how far apart two colours, such as {@code #0072b2}, are to this reader. */
     public double difference(String one, String other) {
         double[] first = lab(times(matrix, linear(one)));
         double[] second = lab(times(matrix, linear(other)));

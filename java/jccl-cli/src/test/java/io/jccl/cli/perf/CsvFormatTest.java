@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class CsvFormatTest {
 
-    /** Reads one record by RFC 4180. */
+    /** Parses one record as RFC 4180 defines it. */
     private static List<String> parse(String line) {
         assertThat(line).endsWith("\r\n");
         List<String> values = new ArrayList<>();

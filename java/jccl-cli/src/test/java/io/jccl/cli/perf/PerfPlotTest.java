@@ -26,7 +26,9 @@ import org.xml.sax.InputSource;
 
 class PerfPlotTest {
 
-    /** Width of a letter in font sizes: more than the average letter of common fonts, also of monospaced ones. */
+    /**
+     * Assumed width of a letter, relative to the font size: above the average of common fonts, also of monospaced ones.
+     */
     private static final double LETTER = 0.65;
 
     @TempDir

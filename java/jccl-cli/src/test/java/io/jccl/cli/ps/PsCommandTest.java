@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
-/** Tests the options and exit statuses of {@code jccl ps}, and its JSON by the schema. */
+/** Tests the options and exit statuses of {@code jccl ps}, and its JSON against the schema. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PsCommandTest {
 

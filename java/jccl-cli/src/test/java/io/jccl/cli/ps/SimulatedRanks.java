@@ -25,7 +25,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Makes samples of communicators that do not run: of any size, with eight ranks on each host. */
+/** Makes samples of simulated communicators of any size, with eight ranks on each host. */
 final class SimulatedRanks {
 
     private static final int RANKS_OF_HOST = 8;
@@ -109,7 +109,7 @@ final class SimulatedRanks {
                 nanos);
     }
 
-    /** Makes a rank of which only the reason of its absence is known. */
+    /** Makes a rank absent; only the reason is known. */
     SimulatedRanks absent(int rank, Absentee.Reason reason) {
         PeerAddress peer = new PeerAddress(1000 + rank + "-x", host(rank), "");
         ranks.put(

@@ -96,7 +96,7 @@ public final class SoakPlot {
         Files.writeString(Path.of(arguments[1]), draw(lines));
     }
 
-    /** Returns the picture of samples, whose first line contains the names of their columns. */
+    /** Returns the picture of samples. Their first line contains the names of the columns. */
     static String draw(List<String> lines) {
         return new SoakPlot(lines).draw();
     }

@@ -202,7 +202,7 @@ class TopoShowsCommunicatorsTest {
         void run(InitializedCommunicator communicator);
     }
 
-    /** Initialises ranks as threads, runs {@code check} on the communicator of each, and frees it. */
+    /** Initialises ranks as threads, runs {@code check} on the communicator of each, and frees the communicators. */
     private static void onRanks(int size, IntFunction<CommunicatorConfig> configs, Check check) throws Exception {
         UniqueId id = UniqueId.create(configs.apply(0));
         List<Callable<Void>> tasks = new ArrayList<>();

@@ -108,7 +108,7 @@ class HostCostsFitTest {
         return new Measurement(shape, Collective.ALL_REDUCE, choice, bytes, micros);
     }
 
-    /** A fit of times that the model itself predicts finds the constants of the prediction again. */
+    /** Fits times that the model itself predicts. The fit must find the constants behind the prediction. */
     @Test
     void calibrationRecoversTheConstantsBehindItsMeasurements() {
         HostCosts base = HostCosts.builtIn();

@@ -18,14 +18,14 @@ import org.junit.jupiter.params.provider.MethodSource;
 class PaletteTest {
 
     /**
-     * Least differences of colours: several times the just noticeable one, and more for lines, which are thin, than for
-     * boxes.
+     * Least difference between two colours: several times the just noticeable one. Lines, which are thin, need a larger
+     * difference than boxes.
      */
     private static final double BOXES_APART = 7;
 
     private static final double LINES_APART = 12;
 
-    /** Least contrasts that WCAG 2.1 requires: of text (1.4.3), and of graphics (1.4.11). */
+    /** Least contrast that WCAG 2.1 requires: of text (1.4.3), and of graphics (1.4.11). */
     private static final double TEXT_CONTRAST = 4.5;
 
     private static final double LINE_CONTRAST = 3;
