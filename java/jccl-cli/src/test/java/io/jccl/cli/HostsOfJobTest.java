@@ -51,8 +51,8 @@ class HostsOfJobTest {
                 "JCCL_RENDEZVOUS=a:1/s | perf all_reduce -n 2 | -n",
                 "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 | tune | on each host alone"
             })
-    void aCommandThatIsOneOfSeveralIsRefusedWithVariablesAndRemedies(
-            String environment, String command, String remedy) throws IOException, InterruptedException {
+    void aCommandThatIsOneOfSeveralIsRefusedWithVariablesAndRemedies(String environment, String command, String remedy)
+            throws IOException, InterruptedException {
         Result refused = run(environment, command.split(" "));
         assertThat(refused.status()).as(refused.err()).isEqualTo(2);
         assertThat(refused.err())

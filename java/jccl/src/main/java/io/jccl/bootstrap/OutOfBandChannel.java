@@ -86,8 +86,7 @@ final class OutOfBandChannel implements OutOfBand {
         try {
             return GatherTable.read(gather(mine, timeout.toNanos()), size);
         } catch (WireException e) {
-            throw new BootstrapException(
-                    "rank=" + rank + ": the answer of a gather is invalid: " + e.getMessage(), e);
+            throw new BootstrapException("rank=" + rank + ": the answer of a gather is invalid: " + e.getMessage(), e);
         } finally {
             collective.set(false);
         }

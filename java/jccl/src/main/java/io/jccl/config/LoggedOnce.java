@@ -23,8 +23,7 @@ public final class LoggedOnce {
     /** Logs a warning, unless this process has logged it before. */
     public static void warn(Class<?> logger, String warning) {
         if (WARNINGS.add(warning)) {
-            LoggerFactory.getLogger(logger)
-                    .warn(warning); // most processes have no warnings, and then start no logging
+            LoggerFactory.getLogger(logger).warn(warning); // most processes have no warnings, and then start no logging
             if (LoggerFactory.getILoggerFactory() instanceof NOPLoggerFactory && !IsSilenced.BY_CHOICE) {
                 System.err.println("jccl: warning: " + warning);
             }
