@@ -26,8 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
 
 /**
- * What JDK 22 and later have in addition: the classes of {@code java22} are compiled over those of this build and
- * packed into a multi-release jar, with which each of the programs in {@code src/test/java22} runs in a JVM of its own.
+ * The additional API on JDK 22 and later. Compiles the classes of {@code java22} against this build, packs both into a
+ * multi-release jar, and runs each program of {@code src/test/java22} with that jar in its own JVM.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class MemorySegmentsTest {
@@ -42,7 +42,7 @@ class MemorySegmentsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"SegmentRanksMain", "HostArenaMain"})
-    void segmentsAreBuffersOfOperations(String program) throws Exception {
+    void programThatUsesMemorySegmentsSucceeds(String program) throws Exception {
         Optional<Path> found = NewerJdk.find(FIRST_JDK);
         assumeTrue(
                 found.isPresent(),

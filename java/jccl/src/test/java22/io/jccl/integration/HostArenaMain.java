@@ -30,15 +30,16 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Arenas of shared memory: compiled and run by {@link MemorySegmentsTest} with JDK 22 or later. The argument is a folder for
- * files. Prints {@code NAME: ok} for each scenario, or what went wrong, and at last {@code DONE}.
+ * Scenarios of arenas of shared memory. {@link MemorySegmentsTest} compiles and runs this program with JDK 22 or later.
+ * The argument is a folder for files. Prints {@code NAME: ok} for each scenario, or what went wrong, and finally
+ * {@code DONE}.
  */
 final class HostArenaMain {
 
-    private static final int PEER_ARGUMENTS = 2; // of the process of rank 1: the folder and the id
-    private static final int COUNT = 1_300_000; // of the segments that processes use in place
+    private static final int PEER_ARGUMENTS = 2; // of rank 1's process: folder and unique id
+    private static final int COUNT = 1_300_000; // of segments that processes use in place
     private static final long BYTES = (long) COUNT * Integer.BYTES;
-    private static final long LARGE = 5L << 20; // a block of its own
+    private static final long LARGE = 5L << 20; // a segment of this size gets its own block
 
     private HostArenaMain() {}
 
@@ -90,7 +91,7 @@ final class HostArenaMain {
                 }
             }
             MemorySegment text = arena.allocateFrom("of the arena");
-            require(text.getString(0).equals("of the arena"), "what other methods allocate is there");
+            require(text.getString(0).equals("of the arena"), "allocateFrom copies the text");
         }
     }
 
@@ -104,7 +105,7 @@ final class HostArenaMain {
                     "expected a sum of at most",
                     () -> arena.allocate(Long.MAX_VALUE, 1 << 20));
             requireThrown(JcclException.class, "more than all memory", () -> arena.allocate(1L << 60));
-            require(arena.allocate(8).byteSize() == 8, "it goes on");
+            require(arena.allocate(8).byteSize() == 8, "the arena still allocates");
         }
     }
 
@@ -125,12 +126,12 @@ final class HostArenaMain {
                     () -> DataBuffer.of(segment, DataType.FLOAT32));
             requireThrown(IllegalStateException.class, "is closed", () -> comm.allReduce(buffer, ReduceOp.SUM));
             try (Arena next = HostBuffer.openArena()) {
-                requireSum(comm, next.allocate(400_000)); // the communicator works on
+                requireSum(comm, next.allocate(400_000)); // the communicator still works
             }
         });
     }
 
-    /** The memory stays until the operation has ended. */
+    /** The memory of a closed arena stays until the operation has ended. */
     private static void closedWhileExecuted() throws Exception {
         CountDownLatch closed = new CountDownLatch(1);
         ranks(comm -> {
@@ -145,7 +146,7 @@ final class HostArenaMain {
                 closed.countDown();
                 work.await();
             } else {
-                require(closed.await(TIMEOUT.toSeconds(), TimeUnit.SECONDS), "rank 0 got there");
+                require(closed.await(TIMEOUT.toSeconds(), TimeUnit.SECONDS), "rank 0 has closed its arena");
                 comm.allReduce(buffer, ReduceOp.SUM).await();
                 checkSum(segment);
                 arena.close();
@@ -184,7 +185,7 @@ final class HostArenaMain {
             }
             for (Thread thread : threads) {
                 thread.join(TIMEOUT.toMillis());
-                require(!thread.isAlive(), "it ends");
+                require(!thread.isAlive(), "each thread ends");
             }
             for (int t = 0; t < threads.length; t++) {
                 for (MemorySegment segment : mine[t]) {
@@ -219,7 +220,7 @@ final class HostArenaMain {
         }
     }
 
-    /** A segment, a slice of it, and an ordinary segment, which goes through slots. */
+    /** All-reduces slices of a shared segment in place, and an ordinary segment through slots. */
     private static void inPlace(UniqueId id, int rank) throws Exception {
         try (Communicator comm = Communicator.init(id, rank, 2, CONFIG);
                 Arena shared = HostBuffer.openArena();

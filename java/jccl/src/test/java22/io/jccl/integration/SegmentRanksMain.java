@@ -28,9 +28,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Memory segments in operations of two ranks, which are threads: compiled and run by {@link MemorySegmentsTest} with
- * JDK 22 or later. The argument is a folder for files. Prints {@code NAME: ok} for each scenario, or what went wrong,
- * and at last {@code DONE}.
+ * Scenarios of memory segments in operations of two ranks, which are threads. {@link MemorySegmentsTest} compiles and
+ * runs this program with JDK 22 or later. The argument is a folder for files. Prints {@code NAME: ok} for each
+ * scenario, or what went wrong, and finally {@code DONE}.
  */
 final class SegmentRanksMain {
 
@@ -48,7 +48,7 @@ final class SegmentRanksMain {
         this.folder = folder;
     }
 
-    /** What one rank does. */
+    /** The work of one rank. */
     @FunctionalInterface
     interface RankAction {
         void run(Communicator comm) throws Exception;
@@ -155,7 +155,7 @@ final class SegmentRanksMain {
         });
     }
 
-    /** Each buffer in an arena of its own, so that several are held at once. */
+    /** Uses one arena for each buffer, so that an operation holds several arenas at once. */
     private void transfers() throws Exception {
         ranks(comm -> {
             try (Arena first = Arena.ofShared();
@@ -176,7 +176,7 @@ final class SegmentRanksMain {
         });
     }
 
-    /** One hold serves all, so the stack does not grow with them. */
+    /** One hold of the arena serves all transfers, so the stack does not grow with their number. */
     private void manyTransfers() throws Exception {
         ranks(comm -> {
             try (Arena arena = Arena.ofShared()) {
@@ -198,7 +198,7 @@ final class SegmentRanksMain {
         });
     }
 
-    /** As many as can be held, and one more, which is refused before anything is sent. */
+    /** A group holds at most {@link #MAX_ARENAS} arenas; one more is refused before anything is sent. */
     private void manyArenas() throws Exception {
         ranks(comm -> {
             List<Arena> arenas = Stream.generate(Arena::ofShared).limit(MAX_ARENAS + 1).toList();
@@ -284,7 +284,7 @@ final class SegmentRanksMain {
             shared.get(offset, one);
             require(one[0] == 42, "a value beyond 2 GiB is " + one[0]);
         } catch (JcclException e) {
-            require(e.getMessage().contains("more than all memory"), e.getMessage()); // a small host
+            require(e.getMessage().contains("more than all memory"), e.getMessage()); // if the host has less memory
         }
     }
 
@@ -325,7 +325,7 @@ final class SegmentRanksMain {
             requireThrown(IllegalStateException.class, expected, () -> comm.allReduce(buffer, ReduceOp.SUM));
             requireThrown(
                     IllegalStateException.class, expected, () -> comm.allReduce(buffer.slice(1, 2), ReduceOp.SUM));
-            requireSum(comm, Arena.ofAuto().allocate(BYTES)); // the communicator works on
+            requireSum(comm, Arena.ofAuto().allocate(BYTES)); // the communicator still works
         });
     }
 
@@ -338,7 +338,7 @@ final class SegmentRanksMain {
                     require(closed.await(TIMEOUT.toSeconds(), TimeUnit.SECONDS), "rank 0 got there");
                     MemorySegment segment = other.allocate(BYTES);
                     requireThrown(JcclException.class, "its arena was closed", () -> {
-                        comm.allReduce(DataBuffer.of(first), ReduceOp.SUM).await(); // rank 0 may have ended this one, and failed
+                        comm.allReduce(DataBuffer.of(first), ReduceOp.SUM).await(); // throws if rank 0 failed before
                         comm.allReduce(DataBuffer.of(segment, DataType.FLOAT32), ReduceOp.SUM).await();
                     });
                     return;
@@ -378,7 +378,7 @@ final class SegmentRanksMain {
         });
     }
 
-    /** Returns when some thread is inside of the native engine with an operation. */
+    /** Waits until a thread is inside the native engine with an operation. */
     static void awaitNativeCode() throws InterruptedException {
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
         while (Thread.getAllStackTraces().values().stream()
@@ -432,7 +432,7 @@ final class SegmentRanksMain {
         }
     }
 
-    /** What the values of ranks 0 and 1 give. */
+    /** Requires the sums of the values of ranks 0 and 1. */
     static void checkSum(MemorySegment segment) {
         for (long i = 0; i < COUNT; i++) {
             require(at(segment, i) == 1 + 2 * (i % 7), "element " + i + " is " + at(segment, i));
