@@ -10,7 +10,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks that simulate the GPUs of a description: plan and algorithms are those of GPUs, the memory is the host's. */
+/**
+ * Ranks that simulate the GPUs of a topology file. Plan and algorithms are those of GPUs; buffers are in host memory.
+ */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DescribedGpusTest {
 
@@ -27,7 +29,7 @@ class DescribedGpusTest {
                                 .setting("JCCL_TOPO_FILE", file.toString())
                                 .setting("JCCL_MAX_NCHANNELS", "2")
                                 .build())) {
-            // Host ranks of one host get one channel: two are those of the description's GPUs.
+            // Ranks without GPUs would get one channel on one host. Two channels prove a plan for the described GPUs.
             assertThat(log.lines())
                     .filteredOn(line -> line.contains("hosts=1 channels=2 ready"))
                     .hasSize(4);

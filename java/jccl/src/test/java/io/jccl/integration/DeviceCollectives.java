@@ -25,7 +25,7 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Every collective on device memory, and the same by the same communicator on the host: the results are the same bits. */
+/** Checks that every collective gives the same bits on device memory as on host memory with the same communicator. */
 final class DeviceCollectives {
 
     private static final int[] COUNTS = {0, 1, 77, 1003, 5000};
@@ -37,19 +37,19 @@ final class DeviceCollectives {
      * One operation.
      *
      * @param kind the collective
-     * @param vector whether each rank has a count of its own
-     * @param inPlace whether it has one buffer, where that makes sense
+     * @param vector true for the v-form, in which each rank has its own count
+     * @param inPlace true for an all-reduce with one buffer; other collectives ignore it
      */
     record Case(Collective kind, boolean vector, boolean inPlace, DataType type, ReduceOp op, int count, int root) {
 
-        /** Counts that differ from rank to rank, among them nothing. */
+        /** Returns a count for each rank; rank 0 has 0. */
         long[] counts(int size) {
             long[] counts = new long[size];
             Arrays.setAll(counts, rank -> (long) count * rank / Math.max(1, size - 1));
             return counts;
         }
 
-        /** Of an all-to-all: elements from one rank to another. */
+        /** Returns the number of elements that one rank sends to another in an all-to-all. */
         long message(int from, int to, int size) {
             return (long) count * ((from + 2L * to) % 4) / (4L * size) + (count == 0 ? 0 : (from + to) % 3);
         }
@@ -58,7 +58,7 @@ final class DeviceCollectives {
             return IntStream.range(0, size).mapToLong(perRank).toArray();
         }
 
-        /** Offsets of blocks with a gap before each. */
+        /** Returns offsets of blocks with a gap of one element before each. */
         private static long[] spread(long[] counts) {
             long[] offsets = new long[counts.length];
             offsets[0] = 1;
@@ -155,12 +155,12 @@ final class DeviceCollectives {
         return cases;
     }
 
-    /** Ranks as threads, so many to a device. */
+    /** Compares all cases. The ranks are threads, spread over {@code devices} devices. */
     static void compare(int size, int devices, String algorithm, String protocol) {
         compare(size, devices, algorithm, protocol, (rank, config) -> config);
     }
 
-    /** The same, with something else in the configuration of each rank. */
+    /** Compares all cases; {@code more} changes the configuration of each rank. */
     static void compare(
             int size,
             int devices,
@@ -176,7 +176,7 @@ final class DeviceCollectives {
         }
     }
 
-    /** With one channel, so that host and device add in the same order. */
+    /** Returns a configuration with one channel, so that host and device add in the same order. */
     static CommunicatorConfig.Builder config(String algorithm, String protocol) {
         return LocalRanks.config()
                 .setting("JCCL_ALGO", algorithm.equals("tree") ? "ring;allreduce:tree" : algorithm)
@@ -187,12 +187,12 @@ final class DeviceCollectives {
                 .channels(1);
     }
 
-    /** This rank's part in all cases of a seed, with some types. */
+    /** Compares, on this rank, all cases of a seed, with the data types that {@code suits} accepts. */
     static void compareAll(Communicator comm, int device, long seed, Predicate<DataType> suits) {
         compare(comm, device, cases(seed, suits));
     }
 
-    /** Of these, every collective with one count: for processes that share few cores. */
+    /** Compares only the cases with one of the counts, for processes that share few cores. */
     static void compareEach(Communicator comm, int device, long seed, Predicate<DataType> suits) {
         compare(
                 comm,
@@ -224,7 +224,7 @@ final class DeviceCollectives {
 
         send.put(sent);
         recv.put(before);
-        send.get(0); // the other stream's copies are over before the operation begins on this one
+        send.get(0); // waits, since the operation runs on another stream than the copy
         if (one.kind() == Collective.SEND_RECV) {
             recv.get(0);
         }
@@ -236,7 +236,7 @@ final class DeviceCollectives {
                 send.elements(count, one.type()),
                 recv.elements(count, one.type()));
         if (one.kind() == Collective.SEND_RECV || one.count() == 77) {
-            work.toFuture().join(); // without a stream the result is waited for
+            work.toFuture().join(); // operations without a stream must be awaited
         }
         assertThat(recv.get(bytes))
                 .as("rank %d of %d, %s", comm.rank(), comm.size(), one)

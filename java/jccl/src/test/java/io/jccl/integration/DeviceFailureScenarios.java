@@ -20,19 +20,19 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * What ranks report when one of them does something else on its GPU, or nothing: the same on emulated GPUs and on those
- * of this host.
+ * Tests of what ranks report when one of them calls another operation on its GPU, or none. Subclasses run them on
+ * emulated GPUs and on GPUs of this host.
  */
 abstract class DeviceFailureScenarios {
 
     private static final int COUNT = 1000;
 
-    /** What each rank is made with, on device 0. */
+    /** Returns the configuration of each rank, with device 0. */
     abstract CommunicatorConfig.Builder config();
 
     private LocalRanks start(Duration timeout) {
         LocalRanks ranks = LocalRanks.start(3, config().timeout(timeout).build());
-        // So that the sequence of the host is elsewhere than the device's.
+        // Makes the host's sequence number differ from the device's.
         ranks.run(comm -> {
             for (int i = 0; i < 5; i++) {
                 comm.allReduce(DataBuffer.of(new float[7]), ReduceOp.SUM).await();
@@ -45,7 +45,10 @@ abstract class DeviceFailureScenarios {
         return comm.allReduce(memory.elements(count, DataType.FLOAT32), ReduceOp.SUM);
     }
 
-    /** What ranks 0 and 2 see, and rank 1 unless its part is null. */
+    /**
+     * Runs {@code third} as the third operation of rank 1, while the others all-reduce. Returns each rank's failure;
+     * null for rank 1 if {@code third} returns null.
+     */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> third) {
         ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
@@ -60,7 +63,7 @@ abstract class DeviceFailureScenarios {
                     Work mine = third.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
                 }
-                // A late rank gets the error before it has called anything.
+                // A call of a late rank may throw before there is anything to await.
                 return catchThrowableOfType(JcclException.class, () -> {
                     Work work = allReduce(comm, memory, COUNT);
                     allReduce(comm, memory, COUNT / 2);
@@ -71,7 +74,7 @@ abstract class DeviceFailureScenarios {
     }
 
     @Test
-    void anotherCountIsShownWithARowPerRank() {
+    void mismatchOfCountsHasARowPerRank() {
         try (LocalRanks ranks = start(LocalRanks.TIMEOUT);
                 DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
             long begin = System.nanoTime();
@@ -80,7 +83,7 @@ abstract class DeviceFailureScenarios {
                 List<RankOperation> rows = ((MismatchedCollectiveException) failure).rows();
                 assertThat(rows).hasSize(3);
                 assertThat(rows.get(1).count()).isEqualTo(100);
-                // Two ranks are enough to see it: the third may have been on its way.
+                // Two ranks are enough to find the mismatch; the other one may not have entered.
                 assertThat(List.of(rows.get(0), rows.get(2)))
                         .filteredOn(RankOperation::entered)
                         .isNotEmpty()
@@ -112,7 +115,7 @@ abstract class DeviceFailureScenarios {
     }
 
     @Test
-    void aRankThatClosesBeforeIsNamed() {
+    void rankThatClosesBeforeTheOperationIsNamed() {
         try (LocalRanks ranks = start(LocalRanks.TIMEOUT)) {
             List<JcclException> failures = failures(ranks, comm -> {
                 comm.close();

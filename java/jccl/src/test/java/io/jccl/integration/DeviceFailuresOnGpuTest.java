@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same as {@link EmulatedDeviceFailuresTest} on a GPU of this host, and processes that are killed there. */
+/** {@link DeviceFailureScenarios} on a GPU of this host, and the death of a process that shares the GPU. */
 @RequiresGpu
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceFailuresOnGpuTest extends DeviceFailureScenarios {
@@ -34,7 +34,10 @@ class DeviceFailuresOnGpuTest extends DeviceFailureScenarios {
         return LocalRanks.config().device(0);
     }
 
-    /** Processes that share a GPU: as this host has it, and by kernels that wait for each other in any case. */
+    /**
+     * Two processes share a GPU. With {@code auto}, host staging is used if this host needs it; with {@code off},
+     * kernels always wait for each other.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"auto", "off"})
     void aKilledProcessIsNamed(String staged) throws Exception {

@@ -18,8 +18,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Every collective by 1 to all ranks, which have two communicators: while one executes an operation, the other replays one that
- * was captured. The ranks differ in which they issue first. Results are the host's bits.
+ * Runs every collective with 1 to all ranks on two communicators at once: one executes an operation while the other
+ * replays a captured one. Half of the ranks replay first. Results must equal the host's bit for bit.
  */
 final class DeviceMatrix {
 
@@ -29,9 +29,11 @@ final class DeviceMatrix {
     private DeviceMatrix() {}
 
     /**
-     * This process's ranks, as threads on devices in turn.
+     * Runs this process's ranks as threads, on devices in turn.
      *
-     * @param every one of so many cases is taken, and by each number of ranks another one; each collective has ten
+     * @param each number of ranks in each process
+     * @param every step through the list of cases, which has ten cases for each collective. Each number of ranks begins
+     *     at another case.
      */
     static void run(UniqueId id, int process, int each, int size, int devices, int every, CommunicatorConfig config)
             throws ExecutionException, InterruptedException {
@@ -65,7 +67,7 @@ final class DeviceMatrix {
         }
     }
 
-    /** The communicators have different operations under way, each on a stream and on buffers of its own. */
+    /** Executes different operations on both communicators at the same time, each on its own stream and buffers. */
     private static void compare(Communicator one, Communicator other, int every, int device) {
         List<DeviceCollectives.Case> cases = DeviceCollectives.cases(SEED, type -> !type.isFloating());
         List<DeviceCollectives.Case> captured = new ArrayList<>(cases);
@@ -94,7 +96,7 @@ final class DeviceMatrix {
         }
     }
 
-    /** A communicator's buffers, and the operation that it executes. */
+    /** A communicator with its buffers and the operation that it executes. */
     private static final class Side implements AutoCloseable {
 
         private final Communicator comm;
@@ -111,7 +113,7 @@ final class DeviceMatrix {
             recv = new DeviceMemory(device, DeviceCollectives.MAX_BYTES);
         }
 
-        /** Takes an operation, and finds by the host what it has to result in. */
+        /** Sets the operation and computes its expected result on the host. */
         void take(DeviceCollectives.Case next) {
             operation = next;
             int bytes = next.elements(comm.size()) * next.type().bytes();
@@ -140,7 +142,7 @@ final class DeviceMatrix {
 
         void fill() {
             send.put(sent);
-            send.get(0); // its stream is another one than the operation's
+            send.get(0); // waits, since the operation runs on another stream
             recv.put(before);
         }
 

@@ -17,15 +17,16 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
- * Memory of a device with a stream for its copies, for tests; kept for others when it is closed. It comes from what was
- * allocated before any rank's kernel spins: allocating and freeing may wait for it, and it for the thread that waits.
+ * Device memory for tests, with a stream for its copies. It comes from an arena, to which closed memory returns. Arenas
+ * are allocated before any rank's kernel spins: allocating or freeing device memory may wait for such a kernel, while
+ * the kernel waits for the same thread.
  */
 final class DeviceMemory implements AutoCloseable {
 
     private static final int ARENA_BYTES = 64 << 20;
     private static final int ALIGNMENT = 512;
 
-    /** By device, and of each the memory that was closed, by its size. */
+    /** One arena for each device. An arena keeps closed memory for reuse, by size. */
     private static final List<Arena> ARENAS =
             IntStream.range(0, CudaLoader.devices()).mapToObj(Arena::new).toList();
 
@@ -85,8 +86,8 @@ final class DeviceMemory implements AutoCloseable {
     }
 
     /**
-     * The bytes, after all that was enqueued on the stream. That is over before they are copied: a copy to pageable memory
-     * that waits holds up those of other threads, of the ranks for which the stream waits, too.
+     * Returns bytes after all work on the stream. Waits for the stream first: a copy to pageable memory that has to
+     * wait blocks copies of other threads, also of the ranks that the stream waits for.
      */
     byte[] get(int length) {
         NativeDevice.awaitStream(device, stream);
@@ -103,7 +104,7 @@ final class DeviceMemory implements AutoCloseable {
         put(bytes.array());
     }
 
-    /** The first numbers, after all that was enqueued on the stream. */
+    /** Returns the first {@code count} numbers after all work on the stream. */
     long[] longs(int count) {
         long[] values = new long[count];
         ByteBuffer.wrap(get(Long.BYTES * count))
@@ -113,12 +114,12 @@ final class DeviceMemory implements AutoCloseable {
         return values;
     }
 
-    /** What a body enqueues on the stream. */
+    /** Captures the work that {@code body} enqueues on the stream. */
     Graph capture(Runnable body) {
         return new Graph(NativeDevice.capture(device, stream, body));
     }
 
-    /** Work that can be enqueued on the stream again and again. */
+    /** Captured work that can be enqueued on the stream repeatedly. */
     final class Graph implements AutoCloseable {
 
         private final long handle;

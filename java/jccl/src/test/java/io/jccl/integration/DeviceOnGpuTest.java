@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The same as {@link EmulatedDeviceTest} on the GPUs of this host, several ranks to a GPU: as threads, and as processes. */
+/** {@link DeviceScenarios} on the GPUs of this host. Several ranks, threads or processes, share a GPU. */
 @RequiresGpu
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceOnGpuTest extends DeviceScenarios {
@@ -26,7 +26,7 @@ class DeviceOnGpuTest extends DeviceScenarios {
     @TempDir
     Path folder;
 
-    /** A process that has loaded the library of the emulated GPUs does not load another. */
+    /** Skips the test in a process that has loaded the library of emulated GPUs, since it cannot load another. */
     static void requireLibraryOfThisBuild() {
         assumeTrue(CudaLoader.isOfThisBuild(), "this process emulates its GPUs");
     }
@@ -63,29 +63,35 @@ class DeviceOnGpuTest extends DeviceScenarios {
         "8, ring, simple",
         "8, tree, ll128"
     })
-    void everyCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
+    void everyCollectiveGivesTheSameBitsAsInHostMemory(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(size, 1, algorithm, protocol);
     }
 
     @ParameterizedTest
     @CsvSource({"2, ring, simple", "4, tree, ll", "4, ring, simple"})
-    void everyCollectiveHasTheHostsBitsAcrossGpus(int size, String algorithm, String protocol) {
+    void everyCollectiveAcrossGpusGivesTheSameBitsAsInHostMemory(int size, String algorithm, String protocol) {
         int devices = CudaLoader.devices();
         assumeTrue(devices > 1, "devices=" + devices + ": needs two");
         DeviceCollectives.compare(size, devices, algorithm, protocol);
     }
 
-    /** Executed by the host. Ranks that are threads would wait in streams of one process, which can share a queue. */
+    /**
+     * One rank, whose operations the host executes. Several ranks as threads would wait in streams of one process,
+     * which can share a queue.
+     */
     @Test
-    void everyStagedCollectiveHasTheHostsBits() {
+    void everyStagedCollectiveGivesTheSameBitsAsInHostMemory() {
         DeviceCollectives.compare(
                 1, 1, "ring", "simple", (rank, config) -> config.setting("JCCL_GPU_HOST_STAGING", "on"));
     }
 
-    /** Processes that share a GPU: as this host has it, and by kernels that wait for each other in any case. */
+    /**
+     * The processes share a GPU. With {@code auto}, host staging is used if this host needs it; with {@code off},
+     * kernels always wait for each other.
+     */
     @ParameterizedTest
     @CsvSource({"2, auto", "3, auto", "2, off"})
-    void processesOnOneGpuHaveTheHostsBits(int size, String staged) throws Exception {
+    void processesOnOneGpuGetTheSameBitsAsInHostMemory(int size, String staged) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, size, "device", RankMain.OWN_LIBRARY, staged)) {
             for (int rank = 0; rank < size; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();

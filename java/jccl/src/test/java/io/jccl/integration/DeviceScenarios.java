@@ -25,25 +25,26 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What ranks do on one GPU, as threads: the same on emulated GPUs and on those of this host. */
+/** Tests of ranks that are threads and share one GPU. Subclasses run them on emulated GPUs and on GPUs of this host. */
 abstract class DeviceScenarios {
 
-    /** What each rank is made with, on device 0. */
+    /** Returns the configuration of each rank, with device 0. */
     abstract CommunicatorConfig.Builder config();
 
-    /** From an abort to the end of a kernel that spins. */
+    /** Returns the time limit from an abort to the end of a kernel that spins. */
     abstract Duration abortLimit();
 
-    /** How often LL128 is tried. */
+    /** Returns the number of rounds in the test of LL128. */
     abstract int tortureRounds();
 
     /**
-     * Flag and data of a line are stored at once, and a reader takes the data as soon as it sees the flag: a line that came
-     * apart would be a wrong element. Blocks begin anywhere, several are under way at a time, and slots are used again and again.
+     * The flag and the data of a line must become visible together: a reader takes the data as soon as it sees the
+     * flag, so a torn line would be a wrong element. Blocks begin at any element, several are in progress at once, and
+     * slots are reused.
      */
     @ParameterizedTest
     @ValueSource(ints = {2, 4})
-    void noLineOfLL128ComesApart(int size) {
+    void linesOfLL128AreNeverTorn(int size) {
         CommunicatorConfig config = config().setting("JCCL_ALGO", "ring")
                 .setting("JCCL_PROTO", "ll128")
                 .setting("JCCL_LL128", "force")
@@ -51,7 +52,7 @@ abstract class DeviceScenarios {
         try (LocalRanks ranks = LocalRanks.start(size, config)) {
             ranks.run(comm -> {
                 int count = 12_000;
-                Random random = new Random(size); // the same on all ranks
+                Random random = new Random(size); // with the same seed on all ranks
                 try (DeviceMemory memory = new DeviceMemory(0, Long.BYTES * count)) {
                     DataBuffer all = memory.elements(count, DataType.INT64);
                     for (int round = 0; round < tortureRounds(); round++) {
@@ -79,7 +80,7 @@ abstract class DeviceScenarios {
     }
 
     @Test
-    void choosesByItselfOnSeveralChannels() {
+    void automaticChoiceOnSeveralChannelsGivesTheExactResult() {
         try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
             ranks.run(comm -> {
                 int count = 20_000;
@@ -99,7 +100,10 @@ abstract class DeviceScenarios {
         }
     }
 
-    /** Counters advance on the device: a graph can be replayed between other operations, as often as all ranks do. */
+    /**
+     * Counters advance on the device. A graph can therefore be replayed between other operations, if every rank replays
+     * it the same number of times.
+     */
     @Test
     void capturedOperationsAreReplayed() {
         try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
@@ -128,9 +132,9 @@ abstract class DeviceScenarios {
         }
     }
 
-    /** In their order, as if one by one: what a member wrote is what a later one reads, and so in every replay. */
+    /** Operations of a group take effect in order: each reads what earlier ones wrote, in every replay. */
     @Test
-    void groupsHappenInTheirOrderAndAreReplayed() {
+    void operationsOfAGroupTakeEffectInOrderInEveryReplay() {
         try (LocalRanks ranks = LocalRanks.start(3, config().build())) {
             ranks.run(comm -> {
                 try (DeviceMemory memory = new DeviceMemory(0, OrderedGroup.BYTES)) {
@@ -148,7 +152,7 @@ abstract class DeviceScenarios {
     }
 
     @Test
-    void aCommunicatorIsCapturedOnOneStream() {
+    void captureOnASecondStreamIsRefused() {
         try (LocalRanks ranks = LocalRanks.start(1, config().build());
                 DeviceMemory one = new DeviceMemory(0, 64);
                 DeviceMemory other = new DeviceMemory(0, 64)) {
@@ -197,7 +201,7 @@ abstract class DeviceScenarios {
         }
     }
 
-    /** 100 elements go from rank 0 to rank 1, and 50 the other way. */
+    /** Sends 100 elements from rank 0 to rank 1, and 50 from rank 1 to rank 0. */
     private static void exchange(Communicator comm) {
         try (DeviceMemory mine = new DeviceMemory(0, 1600)) {
             comm.barrier().await();
@@ -210,7 +214,7 @@ abstract class DeviceScenarios {
     }
 
     @Test
-    void eventsOfSendsAndReceivesHaveTheirBytes(@TempDir Path folder) throws Exception {
+    void jfrEventsOfSendsAndReceivesCountTheirBytes(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("operations.jfr");
         String id;
         try (Recording recording = new Recording();

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks on GPUs under older drivers: what is logged, done without or refused. The drivers' GPUs are emulated. */
+/** Ranks on emulated GPUs with older drivers: JCCL logs which features it does without, or refuses the driver. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DriverLevelsTest {
 
@@ -27,7 +27,10 @@ class DriverLevelsTest {
     @TempDir
     Path folder;
 
-    /** Two ranks in processes that share a GPU under an MPS server run every collective, or fail; what they print. */
+    /**
+     * Runs every collective on two processes that share a GPU under an MPS server. Checks that they succeed or fail as
+     * expected, and returns the output of rank 0.
+     */
     private String run(boolean succeeds, String library, String... variables) throws Exception {
         List<String> environment = new ArrayList<>(List.of("env", "JCCL_EMULATED_MPS=1"));
         environment.addAll(List.of(variables));
@@ -44,7 +47,7 @@ class DriverLevelsTest {
 
     @ParameterizedTest
     @CsvSource({"525, true", "550, false", "580, false"})
-    void whatADriverLacksIsLoggedAndDoneWithout(String driver, boolean lacks) throws Exception {
+    void featuresThatADriverLacksAreLoggedAndNotUsed(String driver, boolean lacks) throws Exception {
         String output = run(true, EmulatedGpus.library(), "JCCL_EMULATED_DRIVER=" + driver);
         assertThat(output)
                 .contains("(driver " + driver + "), kernels of CUDA 12.0")
@@ -67,7 +70,10 @@ class DriverLevelsTest {
                                 + " 13.0 (driver 580) or later: install one");
     }
 
-    /** The library of the jar, with its own way to a driver and its own kernels, which the driver loads and emulates. */
+    /**
+     * Uses the library of the jar, which opens the emulated driver as it opens a real one. The driver emulates the
+     * kernels that the library contains.
+     */
     @Test
     void theLibraryOfThisBuildRunsOverADriver() throws Exception {
         assumeTrue(

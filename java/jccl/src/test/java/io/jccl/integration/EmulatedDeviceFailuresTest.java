@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 
-/** What ranks report when one of them does something else on its GPU, or nothing; on emulated GPUs. */
+/** {@link DeviceFailureScenarios} on emulated GPUs. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedDeviceFailuresTest extends DeviceFailureScenarios {
 

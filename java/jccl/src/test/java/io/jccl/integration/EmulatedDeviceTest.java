@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The GPU backend from Java to its kernels, on emulated GPUs: two of them, no driver and no GPU needed. */
+/** {@link DeviceScenarios} on two emulated GPUs: the GPU backend from Java to its kernels, without driver or GPU. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedDeviceTest extends DeviceScenarios {
 
@@ -51,13 +51,16 @@ class EmulatedDeviceTest extends DeviceScenarios {
         "2, 2, ring, ll",
         "4, 2, tree, simple"
     })
-    void everyCollectiveHasTheHostsBits(int size, int devices, String algorithm, String protocol) {
+    void everyCollectiveGivesTheSameBitsAsInHostMemory(int size, int devices, String algorithm, String protocol) {
         DeviceCollectives.compare(size, devices, algorithm, protocol);
     }
 
-    /** The driver describes one allocation at a time, and the emulated one puts them side by side. */
+    /**
+     * The buffer spans two allocations, which the emulated driver makes adjacent. A driver describes only one of them,
+     * so peers may not reach the whole buffer.
+     */
     @Test
-    void warnsOnceOfMemoryThatPeersMayNotReach() {
+    void bufferInTwoAllocationsIsWarnedOfOnce() {
         long first = NativeDevice.allocateMemory(0, GPU_PAGE_BYTES);
         long second = NativeDevice.allocateMemory(0, GPU_PAGE_BYTES);
         assertThat(second).isEqualTo(first + GPU_PAGE_BYTES);

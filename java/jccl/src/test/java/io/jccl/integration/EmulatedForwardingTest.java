@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * PXN between two hosts, which host ids simulate, of two ranks each: the first has its GPU far from the only adapter, and sends
- * through the GPU of the second. GPUs are emulated, the adapter is a Soft-RoCE device, as {@code scripts/rdma-vm} has it.
+ * PXN between two simulated hosts of two ranks each. The first rank's GPU is far from the only adapter, so it sends
+ * through the second rank's GPU. GPUs are emulated; the adapter is a Soft-RoCE device, as in {@code scripts/rdma-vm}.
  */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedForwardingTest {
@@ -39,7 +39,10 @@ class EmulatedForwardingTest {
         assumeTrue(Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
     }
 
-    /** The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0; the card is beside the second one. */
+    /**
+     * Writes a topology file and returns its path. The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0; the
+     * adapter is on the second one's PCI switch.
+     */
     static String topology(Path folder, String cardName) throws IOException {
         String gpu =
                 """
@@ -72,7 +75,7 @@ class EmulatedForwardingTest {
         return log.lines().stream().filter(line -> line.contains(text)).toList();
     }
 
-    /** Whole numbers: the plans of host and GPUs add in different orders. */
+    /** Compares collectives of integers, since the plans of host and GPUs add in different orders. */
     private void compare(String algorithm, boolean pxn, UnaryOperator<CommunicatorConfig.Builder> more)
             throws IOException {
         String topology = topology(folder, "rxe0");
@@ -86,7 +89,7 @@ class EmulatedForwardingTest {
                 ranks.run(comm -> DeviceCollectives.compareAll(comm, comm.rank() % 2, 7, type -> !type.isFloating()));
             }
             assertThat(of(log, THROUGH)).hasSize(pxn ? 2 : 0);
-            // Forwarders end when the others of this process have closed.
+            // Forwarders log their bytes when they end, after the other ranks of this process have closed.
             long deadline = System.nanoTime() + LIMIT.toNanos();
             while (pxn && of(log, FORWARDED).size() < 2 && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(10_000_000);
@@ -96,18 +99,18 @@ class EmulatedForwardingTest {
     }
 
     @Test
-    void everyCollectiveHasTheHostsBitsRoundARing() throws Exception {
+    void everyCollectiveOverARingGivesTheSameBitsAsInHostMemory() throws Exception {
         compare("ring", true, config -> config);
     }
 
-    /** Also where ranks of one host use the adapter between them for what they do not exchange by NVLink. */
+    /** Over {@code ib}, ranks of one host also use the adapter for data that they do not exchange over NVLink. */
     @Test
-    void everyCollectiveHasTheHostsBitsOverTrees() throws Exception {
+    void everyCollectiveOverTreesGivesTheSameBitsAsInHostMemory() throws Exception {
         compare("tree", true, config -> config.transport(TransportKind.IB));
     }
 
     @Test
-    void withoutPxnDataGoesThroughTheHost() throws Exception {
+    void dataGoesThroughTheHostIfPxnIsDisabled() throws Exception {
         compare("ring", false, config -> config);
     }
 
@@ -123,7 +126,7 @@ class EmulatedForwardingTest {
     }
 
     @Test
-    void processesSendThroughEachOther() throws Exception {
+    void processesSendThroughTheGpusOfOtherProcesses() throws Exception {
         try (ProcessRanks ranks = start("forwarding")) {
             for (int rank = 0; rank < 4; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
@@ -134,7 +137,7 @@ class EmulatedForwardingTest {
         }
     }
 
-    /** The ranks that send through it, and those that receive from there, name it. */
+    /** Both the ranks that send through the forwarder and those that receive from it name it. */
     @Test
     void aForwarderThatIsKilledIsNamed() throws Exception {
         try (ProcessRanks ranks = start("forwarding-work")) {

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * GPUDirect RDMA between hosts, which host ids simulate: the GPUs are emulated, the adapters are Soft-RoCE devices, as
- * {@code scripts/rdma-vm} has them. The description of the host puts one beside the other.
+ * GPUDirect RDMA between simulated hosts. GPUs are emulated; adapters are Soft-RoCE devices, as in
+ * {@code scripts/rdma-vm}. The topology file places adapters near GPUs.
  */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedGpuDirectTest {
@@ -28,7 +28,7 @@ class EmulatedGpuDirectTest {
     static void emulate() {
         EmulatedGpus.use();
         assumeTrue(
-                Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this topology has no Soft-RoCE device rxe0");
+                Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
     }
 
     private String topology() throws IOException {
@@ -53,17 +53,17 @@ class EmulatedGpuDirectTest {
     }
 
     @Test
-    void everyCollectiveHasTheHostsBitsRoundARing() throws Exception {
+    void everyCollectiveOverARingGivesTheSameBitsAsInHostMemory() throws Exception {
         compare(2, "ring", "PXB", 2);
     }
 
     @Test
-    void everyCollectiveHasTheHostsBitsOverTrees() throws Exception {
+    void everyCollectiveOverTreesGivesTheSameBitsAsInHostMemory() throws Exception {
         compare(3, "tree", "PXB", 3);
     }
 
     @Test
-    void aLevelThatForbidsItLeadsThroughTheHost() throws Exception {
+    void dataGoesThroughTheHostIfTheLevelForbidsGpuDirect() throws Exception {
         compare(2, "ring", "LOC", 0);
     }
 }

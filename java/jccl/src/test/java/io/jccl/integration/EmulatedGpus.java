@@ -17,30 +17,33 @@ import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** Emulated GPUs: two of them, no driver and no GPU needed. */
+/** Emulated GPUs for tests: two by default. They need no driver and no GPU. */
 final class EmulatedGpus {
 
-    /** The system property that has the library's path. */
+    /** System property with the path of the library that emulates GPUs. */
     static final String LIBRARY = "jccl.emulated.cuda";
 
-    /** The name in /proc of memory that processes share. */
+    /** Name in /proc of emulated GPU memory that processes share. */
     private static final String SHARED_MEMORY = "jccl-emulated-gpu";
 
     private EmulatedGpus() {}
 
-    /** Before the first use of a device in this process. */
+    /** Makes this process use emulated GPUs. Must be called before it first uses a device. */
     static void use() {
         System.setProperty("jccl.cuda.path", library());
     }
 
-    /** The library that emulates them; skips the test where it was not built. */
+    /** Returns the path of the library that emulates GPUs; skips the test if it was not built. */
     static String library() {
         Path library = Path.of(System.getProperty(LIBRARY, "none"));
         assumeTrue(Files.exists(library), library + " was not built");
         return library.toString();
     }
 
-    /** Requires that operations on the device cannot be captured for a graph, and that the ranks go on after that. */
+    /**
+     * Requires that a capture of device operations is refused because of {@code why}, and that operations without a
+     * capture still work.
+     */
     static void requireNoCapture(LocalRanks ranks, String why) {
         ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 64)) {
@@ -53,7 +56,7 @@ final class EmulatedGpus {
         });
     }
 
-    /** Sums up on a device, and requires that every element is right. */
+    /** All-reduces on a device, and requires that every element is correct. */
     static void sumUp(Communicator comm, int device) {
         int count = 100_000;
         try (DeviceMemory memory = new DeviceMemory(device, 8 * count)) {
@@ -66,7 +69,7 @@ final class EmulatedGpus {
         }
     }
 
-    /** Descriptors and mappings that this process has of memory of emulated GPUs that processes can share. */
+    /** Returns this process's descriptors and mappings of emulated GPU memory that processes share. */
     static List<String> sharedMemory() {
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"));
                 Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
@@ -82,7 +85,7 @@ final class EmulatedGpus {
         try {
             return Files.readSymbolicLink(descriptor).toString();
         } catch (IOException closed) {
-            return ""; // meanwhile
+            return ""; // the descriptor was closed meanwhile
         }
     }
 

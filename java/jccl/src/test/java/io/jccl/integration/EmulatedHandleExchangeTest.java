@@ -16,8 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * How processes that share a host get each other's device memory: as file descriptors of the driver, by CUDA IPC's
- * handles, or not at all. GPUs and driver are emulated; their memory is real.
+ * IPC handle exchange: processes on one host map each other's device memory by file descriptors of the driver, by CUDA
+ * IPC handles, or not at all. GPUs and driver are emulated; their memory is real.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedHandleExchangeTest {
@@ -33,10 +33,10 @@ class EmulatedHandleExchangeTest {
     Path folder;
 
     /**
-     * Lets ranks in processes initialise communicators and sum up, and returns what they print.
+     * Starts ranks as processes, which initialise communicators and all-reduce. Returns their outputs.
      *
-     * @param sharing by rank, what its driver can: words of {@code JCCL_EMULATED_SHARING}
-     * @param variables of the environment, as {@code NAME=value}
+     * @param sharing for each rank, what its driver can do: words of {@code JCCL_EMULATED_SHARING}
+     * @param variables environment variables, as {@code NAME=value}
      */
     private List<String> run(List<String> sharing, String... variables) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(
@@ -71,7 +71,7 @@ class EmulatedHandleExchangeTest {
                 "descriptors,handles,no-import; cuMemImportFromShareableHandle: .*CUDA_ERROR_NOT_SUPPORTED",
                 "handles; device=[01] has no file descriptors of memory"
             })
-    void whereDescriptorsAreRefusedHandlesServe(String sharing, String reason) throws Exception {
+    void handlesAreUsedIfTheDriverRefusesDescriptors(String sharing, String reason) throws Exception {
         for (String output : run(List.of(sharing, sharing))) {
             assertThat(output)
                     .containsPattern(BY_HANDLE + "; no file descriptor: .*" + reason)
@@ -80,15 +80,15 @@ class EmulatedHandleExchangeTest {
     }
 
     @Test
-    void theSettingChoosesHandles() throws Exception {
+    void handlesAreUsedIfTheSettingDisablesDescriptors() throws Exception {
         for (String output : run(List.of("descriptors,handles", "descriptors,handles"), "JCCL_CUMEM_ENABLE=0")) {
             assertThat(output).contains(BY_HANDLE + "\n").doesNotContain(THROUGH_THE_HOST);
         }
     }
 
-    /** One that cannot take descriptors is enough for all to use handles. */
+    /** One rank that cannot import descriptors makes all ranks use handles. */
     @Test
-    void oneRankThatTakesNoDescriptorIsReported() throws Exception {
+    void rankThatCannotImportDescriptorsIsReported() throws Exception {
         List<String> outputs =
                 run(List.of("descriptors,handles", "descriptors,handles,no-import", "descriptors,handles"));
         for (int rank : new int[] {0, 2}) {
@@ -100,9 +100,9 @@ class EmulatedHandleExchangeTest {
                         + "cuMemImportFromShareableHandle: .*CUDA_ERROR_NOT_SUPPORTED\n");
     }
 
-    /** A rank without descriptors is reached by its handle, and takes the other's descriptor. */
+    /** A rank without descriptors offers its handle, and imports the other rank's descriptor. */
     @Test
-    void ranksWithDifferentDriversMixBoth() throws Exception {
+    void ranksWithDifferentDriversMixDescriptorsAndHandles() throws Exception {
         List<String> outputs = run(List.of("descriptors,handles", "handles"));
         assertThat(outputs.get(0)).contains(BY_DESCRIPTOR);
         assertThat(outputs.get(1)).contains(BY_HANDLE);
@@ -117,7 +117,7 @@ class EmulatedHandleExchangeTest {
                 "descriptors,handles,no-import,no-open;"
                         + "its device memory cannot be opened: cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED"
             })
-    void whereBothAreRefusedTheHostsMemoryServes(String sharing, String reason) throws Exception {
+    void hostMemoryIsUsedIfTheDriverRefusesDescriptorsAndHandles(String sharing, String reason) throws Exception {
         for (String output : run(List.of(sharing, sharing))) {
             assertThat(output).containsPattern(THROUGH_THE_HOST + ".*" + reason);
         }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@link DeviceMatrix} on emulated GPUs, by ranks as threads, as processes, and as threads of several processes. */
+/** {@link DeviceMatrix} on emulated GPUs. Ranks are threads, processes, or threads of several processes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedMatrixTest {
 
@@ -25,7 +25,7 @@ class EmulatedMatrixTest {
 
     @ParameterizedTest(name = "processes={0} threads={1} gpus={2}")
     @CsvSource({"1, 8, 4", "8, 1, 8", "4, 2, 8"})
-    void everyCollectiveHasTheHostsBits(int processes, int threads, int gpus) throws Exception {
+    void everyCollectiveGivesTheSameBitsAsInHostMemory(int processes, int threads, int gpus) throws Exception {
         assumeTrue(
                 processes < 8 || Seeds.of(100) >= 100,
                 "only every night: JVMs take longer to start than to communicate");

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks whose GPUs hang on one switch that reduces, from the topology to the kernels. GPUs and switch are emulated. */
+/**
+ * NVLS from the topology to the kernels: a switch that reduces connects the ranks' GPUs. GPUs and switch are emulated.
+ */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedNvlsTest {
 
@@ -39,7 +41,7 @@ class EmulatedNvlsTest {
         EmulatedGpus.use();
     }
 
-    /** The emulator's first two GPUs hang on one switch there. */
+    /** Writes a topology file and returns its path. A switch connects the emulator's first two GPUs. */
     private String host(String sm) throws IOException {
         String text = DescribedHosts.text("gpu4-nvswitch")
                 .replaceAll(" rank=\"\\d\"", "")
@@ -56,7 +58,7 @@ class EmulatedNvlsTest {
     }
 
     @Test
-    void largeSumsGoThroughTheSwitchAndWhatItCannotDoAroundIt() throws Exception {
+    void switchReducesLargeSumsAndMaximaButNotProducts() throws Exception {
         try (InitLog log = new InitLog();
                 LocalRanks ranks = start(config().setting("JCCL_ALGO", "nvls").build())) {
             assertThat(log.lines()).filteredOn(line -> line.contains(USED)).hasSize(2);
@@ -81,9 +83,12 @@ class EmulatedNvlsTest {
         }
     }
 
-    /** The object goes to other processes as a file descriptor; where one of them refuses it, all use rings and trees. */
+    /**
+     * Processes receive the multicast object as a file descriptor. If one process cannot bind it, only rings and trees
+     * remain for all ranks.
+     */
     @Test
-    void processesJoinByADescriptorAndLeaveNothing() throws Exception {
+    void processesShareTheMulticastObjectAndLeaveNothing() throws Exception {
         for (int size : new int[] {2, 4}) {
             for (String output : run(size, "descriptors", "descriptors")) {
                 assertThat(output).contains(USED).contains("LEFT []");
@@ -96,7 +101,7 @@ class EmulatedNvlsTest {
 
     private List<String> run(int size, String sharing, String sharingOfLast) throws Exception {
         String text = DescribedHosts.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", "");
-        // Where the emulator has its third and fourth GPU.
+        // Moves the third and the fourth GPU to the addresses at which the emulator has them.
         text = text.replace("0000:13:00.0", "0000:19:00.0")
                 .replace("0000:21:00.0", "0000:13:00.0")
                 .replace("0000:23:00.0", "0000:14:00.0");
@@ -122,7 +127,7 @@ class EmulatedNvlsTest {
     }
 
     @Test
-    void everyCollectiveHasTheHostsBits() throws Exception {
+    void everyCollectiveGivesTheSameBitsAsInHostMemory() throws Exception {
         DeviceCollectives.compare(2, 2, "nvls", "simple", (rank, config) -> {
             try {
                 return config.setting("JCCL_TOPO_FILE", host("90"));
@@ -133,7 +138,7 @@ class EmulatedNvlsTest {
     }
 
     @Test
-    void theSettingForbidsOrRequiresIt() throws Exception {
+    void settingForbidsOrRequiresNvls() throws Exception {
         try (InitLog log = new InitLog();
                 LocalRanks ranks =
                         start(config().setting("JCCL_NVLS_ENABLE", "0").build())) {

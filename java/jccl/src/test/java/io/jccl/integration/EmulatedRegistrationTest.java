@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Registered buffers of GPUs between processes. GPUs and driver are emulated; their memory is real. */
+/** Registered buffers in GPU memory, used between processes. GPUs and driver are emulated; their memory is real. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedRegistrationTest {
 
@@ -46,10 +46,10 @@ class EmulatedRegistrationTest {
                 RegisteredBuffers.arguments(scenario, EmulatedGpus.library(), arguments));
     }
 
-    /** Only ranks that use other memory warn of it, and once. */
+    /** Only ranks that use unregistered memory warn of it, each once. */
     @ParameterizedTest
     @CsvSource({"2, 'descriptors,handles'", "3, handles", "4, 'descriptors,handles'"})
-    void everyCollectiveInPlaceHasTheResultsOfSlots(int size, String sharing) throws Exception {
+    void everyCollectiveInPlaceMatchesTheResultsWithSlots(int size, String sharing) throws Exception {
         try (ProcessRanks ranks = start(size, sharing, "results")) {
             RegisteredBuffers.requireResults(ranks, size);
             for (int rank = 0; rank < size; rank++) {
@@ -77,7 +77,7 @@ class EmulatedRegistrationTest {
         }
     }
 
-    /** One that has the others' memory mapped, and whose memory they have mapped. */
+    /** The killed rank has mapped the others' memory, and they have mapped its memory. */
     @Test
     void ranksGoOnWithTheirBuffersWhenOneIsKilled() throws Exception {
         try (ProcessRanks ranks = start(3, "descriptors,handles", "work", "60000")) {
@@ -108,7 +108,7 @@ class EmulatedRegistrationTest {
     }
 
     @Test
-    void whereTheHostExecutesOperationsItHasNoEffect() {
+    void registrationHasNoEffectIfTheHostExecutesOperations() {
         try (LocalRanks ranks = LocalRanks.start(
                 2, EmulatedGpus.config().setting("JCCL_GPU_HOST_STAGING", "on").build())) {
             ranks.run(comm -> {
@@ -122,7 +122,7 @@ class EmulatedRegistrationTest {
     }
 
     @Test
-    void anArrayAndMemoryOfAMissingDeviceAreRefused() {
+    void registrationOfAnArrayOrOfAMissingDevicesMemoryIsRefused() {
         try (LocalRanks ranks = LocalRanks.start(1, EmulatedGpus.config().build());
                 HostBuffer shared = HostBuffer.allocate(64)) {
             Communicator comm = ranks.get(0);

@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * GPUs that do not reach each other's memory: through memory of the host on one host, and over a network between hosts,
- * which host ids simulate. The GPUs are emulated.
+ * GPUs that cannot reach each other's memory. Data goes through host memory on one host, and over a network between
+ * simulated hosts. The GPUs are emulated.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedStagingTest {
@@ -40,21 +40,21 @@ class EmulatedStagingTest {
         EmulatedGpus.use();
     }
 
-    /** So many ranks to a host. */
+    /** Places the rank on a simulated host; a host has {@code each} ranks. */
     private static CommunicatorConfig.Builder onHost(int rank, int each, CommunicatorConfig.Builder config) {
         return config.hostId("host" + rank / each);
     }
 
     @ParameterizedTest
     @CsvSource({"2, 1, ring, simple", "3, 1, ring, ll", "4, 2, ring, simple", "4, 2, tree, ll", "3, 2, tree, simple"})
-    void everyCollectiveHasTheHostsBitsBetweenHosts(int size, int each, String algorithm, String protocol) {
+    void collectivesBetweenHostsGiveTheSameBitsAsInHostMemory(int size, int each, String algorithm, String protocol) {
         DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> onHost(rank, each, config));
     }
 
-    /** Whatever protocol is asked for, SIMPLE is used. */
+    /** Network plug-ins always use SIMPLE, whatever protocol is configured. */
     @ParameterizedTest
     @CsvSource({"2, 1, 12", "4, 2, 6"})
-    void networkPlugInsCarryMemoryOfGpus(int size, int each, int version) {
+    void networkPluginsCarryGpuMemory(int size, int each, int version) {
         String plugin = TestPlugins.library(version);
         DeviceCollectives.compare(
                 size,
@@ -69,23 +69,23 @@ class EmulatedStagingTest {
         }
     }
 
-    /** Lines of LL128 stay whole in proxies; what a GPU's link to its host does is another matter. */
+    /** Proxies keep lines of LL128 whole. A GPU's link to its host need not, so the setting must force LL128. */
     @Test
-    void linesOfLL128GoBetweenHostsWhereTheyAreForced() {
+    void forcedLL128WorksBetweenHosts() {
         DeviceCollectives.compare(
                 3, 1, "ring", "ll128", (rank, config) -> onHost(rank, 1, config.setting("JCCL_LL128", "force")));
     }
 
     @ParameterizedTest
     @CsvSource({"2, ring, simple", "3, ring, ll", "4, tree, simple"})
-    void everyCollectiveHasTheHostsBitsThroughTheHostsMemory(int size, String algorithm, String protocol) {
+    void everyCollectiveWithoutPeerAccessGivesTheSameBitsAsInHostMemory(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(
                 size, 2, algorithm, protocol, (rank, config) -> config.setting("JCCL_P2P_DISABLE", "1"));
     }
 
     @ParameterizedTest
     @CsvSource({"2, shm", "3, shm", "2, socket"})
-    void processesWhoseDriverSharesNoMemoryGoThroughTheHost(int size, String transport) throws Exception {
+    void processesUseHostMemoryIfTheDriverSharesNone(int size, String transport) throws Exception {
         String[] arguments = new String[transport.equals("shm") ? 2 : 2 + size];
         arguments[0] = EmulatedGpus.library();
         arguments[1] = "off";
@@ -103,7 +103,7 @@ class EmulatedStagingTest {
     }
 
     @Test
-    void choosesByItselfOnSeveralChannels() {
+    void automaticChoiceOnSeveralChannelsGivesTheExactResult() {
         try (LocalRanks ranks = LocalRanks.start(
                 4, rank -> onHost(rank, 2, EmulatedGpus.config()).build())) {
             ranks.run(comm -> {

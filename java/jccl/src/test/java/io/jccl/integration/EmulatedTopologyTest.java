@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks whose GPUs are in the topology: rings and trees lead over them. The GPUs are emulated. */
+/** Rings and trees over GPUs that are in the topology. The GPUs are emulated. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedTopologyTest {
 
@@ -26,18 +26,21 @@ class EmulatedTopologyTest {
         EmulatedGpus.use();
     }
 
-    /** A host with the emulator's GPUs at 0000:11:00.0 and 0000:12:00.0, and two more that nobody has. */
+    /**
+     * Writes a topology file and returns its path. The file has the emulator's GPUs, at 0000:11:00.0 and 0000:12:00.0,
+     * and two GPUs that no rank uses.
+     */
     private String host() throws IOException {
         String text = DescribedHosts.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", "");
         return Files.writeString(folder.resolve("host.xml"), text).toString();
     }
 
     /**
-     * Requires that ranks find a plan over their GPUs, and sums up by it.
+     * Requires that all ranks log a plan over their GPUs, and that an all-reduce with it is correct.
      *
-     * @param hosts among which the ranks are shared out
-     * @param deviceOf the device of a rank
-     * @param plan what each rank logs of it, a regular expression
+     * @param hosts number of hosts, each with the same number of ranks
+     * @param deviceOf returns the device of a rank
+     * @param plan regular expression of the logged plan
      */
     private void requirePlan(int size, int hosts, IntUnaryOperator deviceOf, String plan) throws IOException {
         CommunicatorConfig config =
@@ -55,17 +58,17 @@ class EmulatedTopologyTest {
     }
 
     @Test
-    void channelsLeadOverTheGpusOfTheRanks() throws Exception {
+    void channelsConnectTheGpusOfTheRanks() throws Exception {
         requirePlan(2, 1, rank -> rank, "hosts=1 channels=\\d+ ring=.*");
     }
 
     @Test
-    void channelsLeadOverHostsOfGpus() throws Exception {
+    void channelsConnectTheGpusOfTwoHosts() throws Exception {
         requirePlan(4, 2, rank -> rank % 2, "hosts=2 channels=\\d+ ring=.*");
     }
 
     @Test
-    void ranksThatShareGpusFollowOneAnotherInTheirPlan() throws Exception {
+    void ranksThatShareAGpuAreNeighboursInThePlan() throws Exception {
         requirePlan(
                 4,
                 1,
@@ -74,13 +77,13 @@ class EmulatedTopologyTest {
     }
 
     @Test
-    void ranksThatAllShareOneGpuHaveAPlanOverIt() throws Exception {
+    void ranksThatAllShareOneGpuHaveAPlan() throws Exception {
         requirePlan(3, 1, rank -> 0, "hosts=1 channels=\\d+ ring=\\[0, 1, 2\\] ranks on one GPU=.*");
     }
 
     /** Each host has two ranks on its first GPU and one on its second. */
     @Test
-    void hostsShareGpusUnevenly() throws Exception {
+    void ranksThatShareGpusUnevenlyHaveAPlan() throws Exception {
         requirePlan(
                 6,
                 2,

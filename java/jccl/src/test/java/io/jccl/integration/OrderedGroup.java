@@ -9,7 +9,7 @@ import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.util.stream.LongStream;
 
-/** A group of operations of three ranks on one memory of a device: the result shows in which order they ran. */
+/** A group of operations of three ranks on one device buffer. The result shows the order in which they took effect. */
 final class OrderedGroup {
 
     private static final int COUNT = 700;
@@ -38,7 +38,10 @@ final class OrderedGroup {
                 .barrier());
     }
 
-    /** Requires multiples of the elements' numbers: one in the half that was summed up, one in that which was sent. */
+    /**
+     * Requires that each element is a multiple of its index: {@code summed} times in the first half, {@code sent} times
+     * in the second half.
+     */
     void require(int summed, int sent) {
         assertThat(memory.longs(2 * COUNT))
                 .isEqualTo(LongStream.range(0, 2 * COUNT)

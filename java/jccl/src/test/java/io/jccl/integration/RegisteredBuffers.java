@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** What ranks in processes do with registered buffers of GPUs. Run by {@link RankMain}. */
+/** Scenarios, run by {@link RankMain}, of registered GPU buffers that ranks in different processes use. */
 final class RegisteredBuffers {
 
     static final String RESULT = "RESULT ok";
@@ -34,7 +34,7 @@ final class RegisteredBuffers {
     static final String FAILED = "FAILED ";
 
     private static final Duration LIMIT = Duration.ofSeconds(200);
-    private static final int COUNT = 120_000; // divisible by the numbers of ranks; more than is reduced in one shot
+    private static final int COUNT = 120_000; // divisible by each number of ranks; too large for one-shot
     private static final int BYTES = Float.BYTES * COUNT;
     private static final int ABORTS = 12;
     private static final int NANOS_PER_ABORT = 700_000;
@@ -42,12 +42,12 @@ final class RegisteredBuffers {
 
     private RegisteredBuffers() {}
 
-    /** What {@link RankMain} takes for a scenario. */
+    /** Returns the arguments of {@link RankMain} for a scenario. */
     static String[] arguments(String scenario, String library, String... further) {
         return Stream.concat(Stream.of(scenario, library), Stream.of(further)).toArray(String[]::new);
     }
 
-    /** Awaits that all ranks end well. */
+    /** Waits until all ranks have ended, and requires that they succeeded. */
     static void requireResults(ProcessRanks ranks, int size) throws Exception {
         for (int rank = 0; rank < size; rank++) {
             assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
@@ -55,12 +55,12 @@ final class RegisteredBuffers {
         }
     }
 
-    /** Ranks alternate between the first two GPUs, where there are as many. */
+    /** Returns the device of a rank: ranks alternate between the first two GPUs, if there are two. */
     private static int device(int rank) {
         return rank % Math.min(2, CudaLoader.devices());
     }
 
-    /** Ranks use the direct algorithm where they work in place, else rings. */
+    /** Returns a rank's configuration. It allows the direct algorithm, which needs registered buffers, and rings. */
     private static CommunicatorConfig config(int rank, String library, Duration timeout) {
         RankMain.useLibrary(library);
         return EmulatedGpus.config()
@@ -73,7 +73,7 @@ final class RegisteredBuffers {
     }
 
     /**
-     * The same results through slots, in place, and where one rank has not registered what it uses; all sums are exact.
+     * Results are the same through slots, in place, and if one rank uses an unregistered buffer. All sums are exact.
      */
     static void results(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT))) {
@@ -93,7 +93,7 @@ final class RegisteredBuffers {
                 requireSame(slots, allOperations(comm, last ? other : send, recv, Algorithm.DIRECT));
                 requireSame(slots, allOperations(comm, send, rank == 0 ? other : recv, Algorithm.DIRECT));
                 if (!library.equals(RankMain.OWN_LIBRARY)) {
-                    // Another process has it open, which the emulated driver notices.
+                    // The emulated driver refuses to free memory that another process has opened.
                     assertThatThrownBy(() -> NativeDevice.freeMemory(device, own))
                             .isInstanceOf(DeviceException.class);
                 }
@@ -105,7 +105,8 @@ final class RegisteredBuffers {
                 first.close();
                 second.close();
                 requireSame(slots, allOperations(comm, send, recv, Algorithm.RING));
-                comm.register(send.elements(COUNT, DataType.FLOAT32)); // ended by the communicator
+                // Closing the communicator ends this registration.
+                comm.register(send.elements(COUNT, DataType.FLOAT32));
             }
         }
         RankMain.print(RESULT);
@@ -155,7 +156,7 @@ final class RegisteredBuffers {
         memory.put(bytes.array());
     }
 
-    /** Memory that cannot be shared is refused on all ranks, which go on. */
+    /** Memory that cannot be shared is refused on all ranks, which still work afterwards. */
     static void refused(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT));
                 DeviceMemory memory = new DeviceMemory(device(rank), BYTES)) {
@@ -172,14 +173,14 @@ final class RegisteredBuffers {
         RankMain.print(RESULT);
     }
 
-    /** Aborts operations at all their moments; nobody writes to a rank's buffers when its operation has ended. */
+    /** Aborts operations at different moments; nothing writes to a rank's buffers after its operation has ended. */
     static void abort(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT));
                 DeviceMemory memory = new DeviceMemory(device(rank), BYTES)) {
             for (int round = 0; round < ABORTS; round++) {
                 try (Communicator aborted = comm.split(0, rank).orElseThrow()) {
                     Registration registration = aborted.register(memory.elements(COUNT, DataType.FLOAT32));
-                    comm.barrier().await(); // of a communicator that rank 0 does not abort
+                    comm.barrier().await(); // on the communicator that rank 0 does not abort
                     Thread aborter = new Thread(
                             InPlaceFailures.abortAfter(aborted, (long) round * NANOS_PER_ABORT), "test-aborter");
                     aborter.setDaemon(true);
@@ -196,7 +197,7 @@ final class RegisteredBuffers {
         RankMain.print(RESULT);
     }
 
-    /** All-reduces until something fails, uses the buffer again, and frees it. */
+    /** All-reduces until something fails, then reuses the buffer and ends its registration. */
     static void work(UniqueId id, int rank, int size, String library, Duration timeout) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, timeout));
                 DeviceMemory memory = new DeviceMemory(device(rank), BYTES)) {

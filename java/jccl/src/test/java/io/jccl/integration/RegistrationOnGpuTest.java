@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same as {@link EmulatedRegistrationTest} on the GPUs of this host, by the driver's own handles. */
+/** {@link RegisteredBuffers} on the GPUs of this host, with handles of the real driver. */
 @RequiresGpu
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RegistrationOnGpuTest {
@@ -38,7 +38,7 @@ class RegistrationOnGpuTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void everyCollectiveInPlaceHasTheResultsOfSlots(int size) throws Exception {
+    void everyCollectiveInPlaceMatchesTheResultsWithSlots(int size) throws Exception {
         try (ProcessRanks ranks = start(size, "results")) {
             RegisteredBuffers.requireResults(ranks, size);
             for (int rank = 0; rank < size; rank++) {

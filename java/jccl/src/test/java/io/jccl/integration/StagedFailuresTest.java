@@ -22,7 +22,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Failures of operations on device memory that the host executes: the host's own, and the streams go on. */
+/**
+ * Failures of operations on device memory that the host executes. Ranks get the errors of host operations, and streams
+ * continue.
+ */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StagedFailuresTest {
 
@@ -47,7 +50,10 @@ class StagedFailuresTest {
         return comm.on(memory.stream()).allReduce(memory.elements(count, DataType.FLOAT32), ReduceOp.SUM);
     }
 
-    /** What ranks 0 and 2 see, and rank 1 unless its part is null; streams finish what was enqueued on them. */
+    /**
+     * Runs {@code odd} on rank 1 while the others all-reduce. Returns each rank's failure; null for rank 1 if
+     * {@code odd} returns null. Streams finish what was enqueued on them.
+     */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> odd) {
         ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
@@ -61,7 +67,7 @@ class StagedFailuresTest {
                     Work mine = odd.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
                 }
-                // A late rank gets the error before it has called anything.
+                // A call of a late rank may throw before there is anything to await.
                 return catchThrowableOfType(JcclException.class, () -> {
                     Work work = allReduce(comm, memory, COUNT);
                     Work later = allReduce(comm, memory, COUNT / 2);
@@ -73,9 +79,9 @@ class StagedFailuresTest {
         });
     }
 
-    /** The first chunk of either is the same. */
+    /** The first chunks of both counts are equal. */
     @Test
-    void anotherCountIsShownWithARowPerRank() {
+    void mismatchOfCountsHasARowPerRank() {
         try (LocalRanks ranks = start(3, LocalRanks.TIMEOUT);
                 DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
             long begin = System.nanoTime();
@@ -111,7 +117,7 @@ class StagedFailuresTest {
     }
 
     @Test
-    void aRankThatClosesBeforeIsNamed() {
+    void rankThatClosesBeforeTheOperationIsNamed() {
         try (LocalRanks ranks = start(3, LocalRanks.TIMEOUT)) {
             List<JcclException> failures = failures(ranks, comm -> {
                 comm.close();
@@ -136,14 +142,14 @@ class StagedFailuresTest {
             ranks.get(1).abort();
             assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
             assertThatThrownBy(() -> later.toFuture().join()).hasCauseInstanceOf(AbortedException.class);
-            memory.get(1); // the stream goes on
+            memory.get(1); // the stream continues
             assertThat(System.nanoTime() - start).isLessThan(ABORT_NANOS);
         }
     }
 
-    /** A stream that does not come to the operation: here one that waits for the operation of another communicator. */
+    /** The stream does not reach the operation: it waits for an operation of another communicator. */
     @Test
-    void aStreamThatStandsStillIsReported() {
+    void stuckStreamIsReported() {
         try (LocalRanks still = start(2, LocalRanks.TIMEOUT);
                 LocalRanks ranks = start(2, Duration.ofSeconds(1));
                 DeviceMemory memory = new DeviceMemory(0, 8 * COUNT);
@@ -166,7 +172,7 @@ class StagedFailuresTest {
     }
 
     @Test
-    void abortEndsTheWaitForAStreamThatStandsStill() {
+    void abortEndsTheWaitForAStuckStream() {
         try (LocalRanks still = start(2, LocalRanks.TIMEOUT);
                 LocalRanks ranks = start(2, LocalRanks.TIMEOUT);
                 DeviceMemory memory = new DeviceMemory(0, 8 * COUNT);

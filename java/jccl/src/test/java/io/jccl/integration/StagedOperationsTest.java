@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Operations on device memory that the host executes, because processes share a GPU without an MPS server or because
- * the setting says so. The GPUs are emulated, each process has its own.
+ * Operations on device memory that the host executes, because processes share a GPU without an MPS server or because a
+ * setting requires it. The GPUs are emulated; each process has its own.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StagedOperationsTest {
@@ -50,16 +50,16 @@ class StagedOperationsTest {
 
     @ParameterizedTest
     @CsvSource({"1, ring, simple", "2, ring, ll", "3, tree, simple", "4, direct, ll128"})
-    void everyCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
+    void everyCollectiveGivesTheSameBitsAsInHostMemory(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> staged(config));
     }
 
     @Test
-    void everyCollectiveHasTheHostsBitsBetweenHosts() {
+    void collectivesBetweenHostsGiveTheSameBitsAsInHostMemory() {
         DeviceCollectives.compare(3, 1, "ring", "simple", (rank, config) -> staged(config.hostId("host" + rank / 2)));
     }
 
-    /** Sums of floats depend on how a buffer is cut, those of whole numbers do not. */
+    /** Compares integers, because sums of floats depend on how a buffer is divided into chunks. */
     @ParameterizedTest
     @CsvSource({"1, 8K", "2, 8K", "3, 8K", "4, 50K"})
     void everyCollectiveIsRightInChunks(int size, String bytes) {
@@ -110,9 +110,9 @@ class StagedOperationsTest {
         }
     }
 
-    /** What comes later on a stream sees the result, and nobody awaits anything in between. */
+    /** Later work on a stream sees the results of earlier operations, although nothing awaits these. */
     @Test
-    void operationsFollowTheirStreams() {
+    void operationsRunInTheOrderOfTheirStream() {
         try (LocalRanks ranks = LocalRanks.start(3, config())) {
             ranks.run(comm -> {
                 int count = 5000;
@@ -124,7 +124,7 @@ class StagedOperationsTest {
                     for (int round = 0; round < 5; round++) {
                         works.add(comm.on(one.stream()).allReduce(values, ReduceOp.SUM));
                         works.add(comm.on(other.stream())
-                                .broadcast(values, round % 3)); // after the other, on another stream
+                                .broadcast(values, round % 3)); // on another stream, but after the all-reduce
                         works.add(comm.on(other.stream()).barrier());
                     }
                     works.add(comm.on(one.stream()).allReduce(values, ReduceOp.MAX));
@@ -139,13 +139,13 @@ class StagedOperationsTest {
     }
 
     @Test
-    void groupsHappenInTheirOrder() {
+    void collectivesOfAGroupRunInOrderAfterItsTransfers() {
         try (LocalRanks ranks = LocalRanks.start(3, config())) {
             ranks.run(comm -> {
                 try (DeviceMemory memory = new DeviceMemory(0, OrderedGroup.BYTES)) {
                     OrderedGroup group = new OrderedGroup(comm, memory);
                     Work work = group.issue();
-                    // Sends and receives of a group come first.
+                    // The host executes sends and receives of a group first.
                     group.require(3, 1);
                     work.toFuture().join();
                 }
@@ -153,9 +153,9 @@ class StagedOperationsTest {
         }
     }
 
-    /** None waits for another, however large: a rank whose messages go to two others is held up by neither. */
+    /** No message waits for another, whatever its size. A rank that sends to two others is blocked by neither. */
     @Test
-    void messagesDoNotHoldUpEachOther() {
+    void messagesDoNotBlockEachOther() {
         CommunicatorConfig config = staged(EmulatedGpus.config())
                 .setting("JCCL_GPU_HOST_STAGING_BUFFSIZE", "8K")
                 .build();
@@ -213,7 +213,7 @@ class StagedOperationsTest {
         }
     }
 
-    /** More ranks than kernels could wait for each other on one GPU. */
+    /** More ranks than kernels that could wait for each other on one GPU. */
     @Test
     void anyNumberOfRanksSharesAGpu() {
         try (LocalRanks ranks = LocalRanks.start(9, config())) {
@@ -223,7 +223,7 @@ class StagedOperationsTest {
                     comm.on(memory.stream()).allReduce(memory.elements(100, DataType.INT64), ReduceOp.SUM);
                     assertThat(memory.longs(100))
                             .isEqualTo(LongStream.range(0, 100).map(i -> 9 * i).toArray());
-                    comm.barrier().await(); // until all have what they sum up
+                    comm.barrier().await(); // until all ranks have their sums
                 }
             });
         }
