@@ -14,14 +14,14 @@ import io.jccl.TransportKind;
 import java.nio.ByteBuffer;
 
 /**
- * Memory of the host that ranks register and adapters use: threads of one process, on simulated hosts, with fake adapters. Run
- * by {@link RankMain}.
+ * Scenario, run by {@link RankMain}, of host memory that ranks register with fake InfiniBand adapters. The ranks are
+ * threads of one process on simulated hosts.
  */
 final class AdapterRegistrations {
 
     static final int ROUNDS = 5;
 
-    // The adapters' regions are known by their sizes.
+    // The sizes differ so that HostRegistrationTest can tell the memory regions apart in the adapters' log.
     static final int REGISTERED_BYTES = 4 * 1_300_000;
     static final int OTHER_BYTES = 4 * 1_310_000;
     static final int SHARED_BYTES = 4 * 1_320_000;
@@ -34,7 +34,7 @@ final class AdapterRegistrations {
                 .hostId("host" + rank)
                 .transport(TransportKind.IB)
                 .setting("JCCL_IB_LIBRARY", library)
-                .setting("JCCL_IB_HCA", "=fake1") // each would have regions of its own
+                .setting("JCCL_IB_HCA", "=fake1") // one adapter, since each registers its own memory regions
                 .setting("JCCL_ALGO", "ring")
                 .setting("JCCL_PROTO", "simple")
                 .build())) {
@@ -57,7 +57,7 @@ final class AdapterRegistrations {
                 .hasMessageContaining("bytes=1000: expected at least 1048576 bytes");
     }
 
-    /** Closing the buffer gives its memory back only after the registration has ended. */
+    /** Checks that a buffer closed while it is registered keeps its memory until the registration ends. */
     private static void shared(Communicator comm) {
         HostBuffer buffer = HostBuffer.allocate(SHARED_BYTES);
         try (Registration registration = comm.register(buffer.as(DataType.INT32))) {
@@ -69,7 +69,10 @@ final class AdapterRegistrations {
         }
     }
 
-    /** The adapter has the pages of the buffer before. */
+    /**
+     * Frees a registered buffer, then uses a new one, which may have the same address. The adapter still maps the pages
+     * of the freed buffer.
+     */
     private static void freed(Communicator comm) throws Exception {
         ByteBuffer first = HostRegistrations.buffer(FREED_BYTES);
         Registration registration = comm.register(DataBuffer.of(first));

@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Memory of one rank for test buffers, reused from case to case. Every region lies between guard zones, which an
- * operation must not change.
+ * Memory of one rank for test buffers, reused by one case after another. Every region is between two guard zones, which
+ * operations must not change.
  */
 public final class Arena implements AutoCloseable {
 
@@ -29,15 +29,15 @@ public final class Arena implements AutoCloseable {
         this.sharedView = shared.asByteBuffer(0, capacity);
     }
 
-    /** A region of memory of one kind, with what is needed to check it. */
+    /** A test buffer: {@code bytes} bytes at {@code offset} of {@code all}, which also contains the guard zones. */
     public record Region(ByteBuffer all, int offset, int bytes, DataBuffer buffer) {
 
-        /** Bytes of the region alone. */
+        /** Returns the bytes of the region without its guard zones. */
         ByteBuffer view() {
             return all.slice(offset, bytes).order(ByteOrder.nativeOrder());
         }
 
-        /** Whether nothing was written before and after the region. */
+        /** Returns true if the guard zones before and after the region are unchanged. */
         boolean guardsHold() {
             for (int i = 1; i <= GUARD_BYTES; i++) {
                 if (all.get(offset - i) != GUARD || all.get(offset + bytes + i - 1) != GUARD) {
@@ -49,9 +49,9 @@ public final class Arena implements AutoCloseable {
     }
 
     /**
-     * A region with fresh guards.
+     * Returns a region with fresh guard zones.
      *
-     * @param half 0 or 1: regions of different halves do not touch each other
+     * @param half the half of the arena, 0 or 1; regions of different halves do not overlap
      * @param misalign bytes by which the region misses the alignment of its elements
      */
     Region region(DataBuffer.Memory memory, int half, int misalign, DataType type, int count) {

@@ -10,7 +10,7 @@ import io.jccl.Work;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** What ranks do whose network may reduce; the environment has the settings. */
+/** Scenarios of {@link CollNetTest}, run by {@link RankMain}. The environment variables configure CollNet. */
 final class CollNetScenarios {
 
     private static final int CASES = 12;
@@ -18,7 +18,7 @@ final class CollNetScenarios {
 
     private CollNetScenarios() {}
 
-    /** Prints by which algorithm operations go, and that their results are right. */
+    /** Prints the algorithm that each collective uses, then checks the results of sampled cases. */
     static void used(UniqueId id, int rank, int size) {
         try (Communicator comm =
                         Communicator.init(id, rank, size, LocalRanks.config().build());
@@ -38,7 +38,7 @@ final class CollNetScenarios {
         }
     }
 
-    /** The same on memory of a GPU. */
+    /** Does the same as {@link #used} with GPU memory. */
     static void usedOnDevice(UniqueId id, int rank, int size, CommunicatorConfig config) {
         try (Communicator comm = Communicator.init(id, rank, size, config);
                 DeviceMemory memory = new DeviceMemory(0, ELEMENTS * Integer.BYTES);

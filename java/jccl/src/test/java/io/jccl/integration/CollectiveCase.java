@@ -15,10 +15,10 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * One operation with everything that can vary, and the check of its result: bit for bit, guards intact, send buffers
- * unchanged.
+ * One operation with all its parameters. {@link #check} requires an exact result, intact guard zones and an unchanged
+ * send buffer.
  *
- * @param count as the collective defines it
+ * @param count number of elements, as the collective defines it
  * @param misalign bytes by which buffers miss the alignment of their elements
  */
 public record CollectiveCase(
@@ -37,12 +37,12 @@ public record CollectiveCase(
         DataBuffer.Memory.DIRECT, DataBuffer.Memory.DIRECT, DataBuffer.Memory.SHARED, DataBuffer.Memory.HEAP
     };
 
-    /** Bytes of an arena that holds every sampled case of so many ranks. */
+    /** Returns the size in bytes of an arena that is large enough for every sampled case of {@code ranks} ranks. */
     public static int arenaBytes(int ranks) {
         return 2 * (ranks * 262_144 * 8 + 4096) / (ranks > 4 ? 4 : 1);
     }
 
-    /** Cases drawn at random, the same for the same seed: every collective and type comes up. */
+    /** Draws cases at random; a seed always draws the same cases. Collectives take turns, so that each one occurs. */
     public static List<CollectiveCase> sample(long seed, int ranks, int number, boolean large) {
         Random random = new Random(seed);
         List<CollectiveCase> cases = new ArrayList<>();
@@ -113,7 +113,7 @@ public record CollectiveCase(
         return arena.region(memory, half, misalign, type, elements);
     }
 
-    /** In place, the smaller buffer is this rank's block of the larger one. */
+    /** Returns the region of an in-place buffer: the smaller buffer is this rank's block of the larger one. */
     private Arena.Region part(Arena.Region whole, int rank, int elements) {
         if (elements * type.bytes() == whole.bytes()) {
             return whole;

@@ -10,26 +10,27 @@ import io.jccl.testing.Resources;
 import io.jccl.testing.Resources.Snapshot;
 
 /**
- * What this process holds before and after many communicators.
+ * The resources that this process holds before and after it has repeated a cycle of its communicators.
  *
- * @param cycles how many there were between the two
+ * @param cycles number of cycles between the two snapshots
  */
 record Cycles(int cycles, Snapshot before, Snapshot after) {
 
-    /** The first ones make what stays for the life of the process: threads of the log, tables, caches. */
-    private static final int FIRST = 5;
+    /** The first cycles create what lives as long as the process: threads of the log, tables, caches. */
+    private static final int WARM_UP_CYCLES = 5;
 
-    private static final long MAX_GROWTH_BYTES =
-            64L << 20; // of Java's heap and compiled code, which grow as they please
+    /** Limit that leaves room for the JVM's own native memory, such as compiled code. */
+    private static final long MAX_GROWTH_BYTES = 64L << 20;
+
     private static final long THREAD_END_MILLIS = 3000L * LocalRanks.SLOWNESS;
 
     static int count() {
         return Integer.getInteger("jccl.leak.cycles", 30);
     }
 
-    /** Counts, repeats a cycle, and counts again. */
+    /** Counts resources, repeats a cycle, and counts again. */
     static Cycles of(Runnable cycle) {
-        for (int i = 0; i < FIRST; i++) {
+        for (int i = 0; i < WARM_UP_CYCLES; i++) {
             cycle.run();
         }
         System.gc();
@@ -40,7 +41,7 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
         return new Cycles(count(), before, afterThreadsEnded(before));
     }
 
-    /** Threads need a moment to end. */
+    /** Counts resources after threads and descriptors have had time to end. */
     private static Snapshot afterThreadsEnded(Snapshot before) {
         System.gc();
         Snapshot now = Resources.now();
@@ -53,7 +54,7 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
         return now;
     }
 
-    /** Operations that open every kind of connection. */
+    /** Executes operations that open every kind of connection. */
     static void use(Communicator comm) {
         long[] small = {comm.rank()};
         comm.allReduce(DataBuffer.of(small), ReduceOp.SUM).await();

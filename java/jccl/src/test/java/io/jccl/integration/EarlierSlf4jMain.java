@@ -5,13 +5,10 @@ import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.UniqueId;
 
-/**
- * Two ranks, which are threads, with nothing on the class path but the library and SLF4J. Prints the sum of their
- * values.
- */
+/** Runs two ranks as threads and prints the sum of their values. Needs only the library and SLF4J on the class path. */
 final class EarlierSlf4jMain {
 
-    private static final long A_LOG_PERIOD_MILLIS = 300; // the thread that moves native records has looked for some
+    private static final long A_LOG_PERIOD_MILLIS = 300; // the thread that fetches native log records polls meanwhile
 
     private EarlierSlf4jMain() {}
 

@@ -16,8 +16,9 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One rank of {@link ElasticRounds}: all-reduces until ranks fail, goes on with the others, takes in processes in the
- * place of those that failed, and so on, until the file {@code stop} is there. Prints a line for each thing that is checked.
+ * One rank of {@link ElasticRounds}. All-reduces until ranks fail, shrinks the communicator to the survivors, reforms
+ * it with processes that join, and starts over, until the file {@code stop} exists. Prints a line for each step that a
+ * test checks.
  */
 final class ElasticRank {
 
@@ -34,7 +35,7 @@ final class ElasticRank {
         this.comm = comm;
     }
 
-    /** Arguments: folder, number of ranks, transport or none, text of an id, rank; or {@code join} instead of the last two. */
+    /** Arguments: folder, number of ranks, transport or {@code none}, then unique id and rank, or {@code join}. */
     public static void main(String[] arguments) {
         Path folder = Path.of(arguments[0]);
         int target = Integer.parseInt(arguments[1]);
@@ -73,7 +74,7 @@ final class ElasticRank {
         print("DONE");
     }
 
-    /** Goes on with the ranks that are left. */
+    /** Shrinks the communicator to the ranks that remain. */
     private void shrink(Set<Integer> failedRanks) {
         Set<Integer> failed = new TreeSet<>(failedRanks);
         long begin = System.nanoTime();
@@ -112,11 +113,11 @@ final class ElasticRank {
         }
     }
 
-    /** Returns whether all shall end. */
+    /** Executes and checks all-reduces until the file {@code stop} exists, then returns true. */
     private boolean work() {
         long[] values = new long[COUNT];
         boolean printed = false;
-        calls = 0; // new ranks have called nothing
+        calls = 0; // ranks that have just joined begin at 0, too
         while (true) {
             for (int i = 0; i < COUNT; i++) {
                 values[i] = (comm.rank() + 1L) * (i + calls);

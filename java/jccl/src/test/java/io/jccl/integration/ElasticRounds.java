@@ -22,36 +22,37 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 
 /**
- * Rounds of: a rank is killed, the others go on, a process takes its place. Ranks are {@link ElasticRank}s. In every fifth
- * round the rank that leads is killed too, while the others wait for the process that replaces the first. Every rank checks
- * all results, and all must be of one communicator in the end of each round.
+ * Rounds in which a rank is killed, the survivors go on, and a new process takes its place. Ranks are
+ * {@link ElasticRank}s. In every fifth round the leading rank is killed as well, while the survivors wait for the
+ * process that replaces the first victim. Every rank checks all results. At the end of each round all ranks must be in
+ * one communicator.
  */
 final class ElasticRounds implements AutoCloseable {
 
-    /** How long the ranks take for anything that is waited for; a hang is longer. */
+    /** Time limit in ns of everything that a round waits for; ranks that take longer hang. */
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(60L * LocalRanks.SLOWNESS);
 
-    private static final int WITH_LEADER = 5;
+    private static final int LEADER_KILL_INTERVAL = 5;
     private static final Pattern RIGHT =
             Pattern.compile("RIGHT generation=(\\d+) rank=(\\d+) size=(\\d+) id=(\\S+)\\.(?=\\s)");
     private static final Pattern SHRUNK = Pattern.compile("SHRUNK generation=(\\d+) .* ms=(\\d+)");
     private static final Pattern GROWN = Pattern.compile("GROWN generation=(\\d+) .* ms=(\\d+)");
 
     /**
-     * How long a round took, in milliseconds.
+     * The times of a round in milliseconds.
      *
      * @param victims the ranks that were killed
-     * @param shrink the longest call that left them out
-     * @param grow the longest call that took others in, which waits for them
-     * @param total from the kill to right results of the whole group
-     * @param descriptors the most that a rank has open afterwards
+     * @param shrink the longest call that excluded them
+     * @param grow the longest call that took in new processes, which includes the wait for them
+     * @param total from the last kill to correct results of all ranks
+     * @param descriptors the largest number of descriptors that a rank has open afterwards
      */
     record Times(
             int round, List<Integer> victims, int generation, long shrink, long grow, long total, int descriptors) {
 
         /**
-         * Whether a call took longer than a limit. Where two ranks are killed, processes take their places that start
-         * only then: their start counts too.
+         * Returns true if a call took longer than {@code limit} ms. With two victims the time to grow is ignored,
+         * because it includes the start of the new processes.
          */
         boolean isSlow(long limit) {
             return shrink > limit || victims.size() == 1 && grow > limit;
@@ -73,10 +74,10 @@ final class ElasticRounds implements AutoCloseable {
     private final int size;
     private final String transport;
     private final Random random;
-    private final Map<Long, Rank> ranks = new LinkedHashMap<>(); // by process id, dead ones too
+    private final Map<Long, Rank> ranks = new LinkedHashMap<>(); // by process id, including processes that have ended
     private int started;
     private int round;
-    private int generation = -1; // of the communicator that was whole last
+    private int generation = -1; // of the last communicator that had all ranks
 
     private ElasticRounds(Path folder, int size, String transport, long seed) {
         this.folder = folder;
@@ -88,7 +89,7 @@ final class ElasticRounds implements AutoCloseable {
     /**
      * Starts the ranks.
      *
-     * @param transport as {@code JCCL_TRANSPORT} has it, or {@code none}
+     * @param transport a value of {@code JCCL_TRANSPORT}, or {@code none}
      */
     static ElasticRounds start(Path folder, int size, String transport, long seed) throws Exception {
         ElasticRounds rounds = new ElasticRounds(folder, size, transport, seed);
@@ -120,12 +121,14 @@ final class ElasticRounds implements AutoCloseable {
         return rank;
     }
 
-    /** Kills a rank, and the one that leads too in some rounds, and waits until processes have taken their places. */
+    /**
+     * Kills a rank, and in some rounds also the leading rank, and waits until new processes have taken their places.
+     */
     Times round() throws Exception {
         round++;
         Map<Integer, Rank> group = awaitWhole(generation - 1);
-        boolean alsoLeader = round % WITH_LEADER == 0;
-        int victim = round % WITH_LEADER == 1 ? 0 : random.nextInt(size);
+        boolean alsoLeader = round % LEADER_KILL_INTERVAL == 0;
+        int victim = round % LEADER_KILL_INTERVAL == 1 ? 0 : random.nextInt(size);
         List<Integer> victims = new ArrayList<>(List.of(victim));
         if (!alsoLeader) {
             await(startRank("join"), "JOINING");
@@ -169,7 +172,7 @@ final class ElasticRounds implements AutoCloseable {
         return most;
     }
 
-    /** The longest call of any survivor that led to a generation after one. */
+    /** Returns the time of the longest call of any survivor that led to a generation later than {@code after}. */
     private static long longest(Pattern call, int after, Map<Integer, Rank> survivors) {
         long longest = 0;
         for (Rank rank : survivors.values()) {
@@ -183,7 +186,10 @@ final class ElasticRounds implements AutoCloseable {
         return longest;
     }
 
-    /** Waits until all processes that live are the ranks of one whole communicator, of a later generation than one. */
+    /**
+     * Waits until the living processes form one communicator of all ranks, of a generation later than {@code after};
+     * returns the processes by rank.
+     */
     private Map<Integer, Rank> awaitWhole(int after) throws InterruptedException {
         long deadline = System.nanoTime() + LIMIT_NANOS;
         while (true) {
@@ -237,7 +243,7 @@ final class ElasticRounds implements AutoCloseable {
         return ranks.values().stream().filter(rank -> rank.process().isAlive()).toList();
     }
 
-    /** Ends the ranks in good order. */
+    /** Asks the ranks to end, and requires that they exit with status 0. */
     void end() throws IOException, InterruptedException {
         Files.createFile(folder.resolve("stop"));
         for (Rank rank : living()) {
@@ -273,7 +279,7 @@ final class ElasticRounds implements AutoCloseable {
         }
     }
 
-    /** Arguments: folder, rounds, ranks, transport or none, seed, milliseconds that a call may take. Prints a table. */
+    /** Arguments: folder, rounds, ranks, transport or {@code none}, seed, limit in ms of a call. Prints a table. */
     public static void main(String[] arguments) throws Exception {
         int count = Integer.parseInt(arguments[1]);
         long limit = Long.parseLong(arguments[5]);

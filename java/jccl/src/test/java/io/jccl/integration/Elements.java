@@ -8,22 +8,22 @@ import java.util.Random;
 import java.util.stream.Stream;
 
 /**
- * Values for which every order of combination gives the same bits, and what comes of combining them. Small whole numbers
- * are exact in every type; products are made of powers of two, or of integers, which wrap in any order alike. In 8-bit
- * floats whole numbers are exact up to 8, so at most 8 ranks contribute something to a sum or a product.
+ * Values whose reduction gives the same bits in any order, and their reduced results. Small whole numbers are exact in
+ * every type. Products are of powers of two, or of integers, which wrap the same way in any order. Eight-bit floats are
+ * exact for whole numbers up to 8, so only the first 8 ranks contribute to their sums and products.
  */
 final class Elements {
 
     private Elements() {}
 
-    /** An operation drawn at random that works on a type. */
+    /** Draws a reduction that the type supports. */
     static ReduceOp operation(Random random, DataType type) {
         List<ReduceOp> all =
                 Stream.of(ReduceOp.values()).filter(op -> op.supports(type)).toList();
         return all.get(random.nextInt(all.size()));
     }
 
-    /** The value that a rank contributes at an index; the same for the same arguments. */
+    /** Returns the value that a rank contributes at an index. Equal arguments give equal values. */
     static double value(int rank, long index, DataType type, ReduceOp op) {
         long hash = (rank + 1) * 0x9e3779b97f4a7c15L ^ (index + 3) * 0xd6e8feb86659fd93L;
         hash ^= hash >>> 32;
@@ -42,13 +42,13 @@ final class Elements {
         }
         boolean unsigned = type == DataType.UINT8 || type == DataType.UINT32 || type == DataType.UINT64;
         if (unsigned && op != ReduceOp.SUM && op != ReduceOp.AVG) {
-            // Above the largest signed value: a signed comparison would be seen.
+            // Some values of uint8 and uint32 exceed the largest signed value, so that a signed comparison would fail.
             return (draw % 251) * (type == DataType.UINT32 ? 0x1000000L : 1L);
         }
         return unsigned ? draw % 13 : draw % 13 - 6;
     }
 
-    /** What all ranks' values combine to, before it is stored in the type. */
+    /** Returns the reduction of all ranks' values, before its conversion to the type. */
     static double reduced(int ranks, long index, DataType type, ReduceOp op) {
         double result = value(0, index, type, op);
         for (int rank = 1; rank < ranks; rank++) {
@@ -69,7 +69,7 @@ final class Elements {
         return type.isFloating() ? result / ranks : (long) result / ranks;
     }
 
-    /** Stores a value at an element's place. */
+    /** Stores a value as an element of the type, at an offset in bytes. */
     static void put(ByteBuffer bytes, int offset, DataType type, double value) {
         switch (type) {
             case INT8, UINT8 -> bytes.put(offset, (byte) (long) value);
@@ -84,13 +84,15 @@ final class Elements {
         }
     }
 
-    /** The nearest bfloat16, ties to even; for finite values. */
+    /** Returns the bfloat16 nearest to a finite value; ties round to even. */
     static short bfloat(float value) {
         int bits = Float.floatToRawIntBits(value);
         return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
     }
 
-    /** The nearest 8-bit float, ties to even, as many bits of its fraction as given; for values in the range of its numbers. */
+    /**
+     * Returns the nearest 8-bit float with {@code fractionBits} bits of fraction, ties to even; throws if out of range.
+     */
     static byte float8(double value, int fractionBits) {
         int bias = (1 << (6 - fractionBits)) - 1;
         int exponent = Math.max(Math.getExponent(value), 1 - bias);
@@ -102,7 +104,7 @@ final class Elements {
         return (byte) (code | (Double.doubleToRawLongBits(value) < 0 ? 0x80 : 0));
     }
 
-    /** The nearest float16, ties to even; for values in the range of its normal numbers, and zero. */
+    /** Returns the nearest float16, ties to even; throws unless it is zero or in the range of normal numbers. */
     static short half(float value) {
         int bits = Float.floatToRawIntBits(value);
         int sign = bits >>> 16 & 0x8000;

@@ -8,13 +8,15 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
-/** A rank whose heap is full for a while, as by one large job; then the program frees it and continues. */
+/**
+ * Scenario in which one rank's heap is full for a while, as in one large job. The program then frees it and continues.
+ */
 final class FullHeap {
 
     private static final int ROUNDS = 20;
     private static final int CELL_BYTES = 16;
 
-    @SuppressWarnings("unused") // so that the compiler cannot leave the objects out
+    @SuppressWarnings("unused") // so that the compiler does not remove the objects
     private static volatile Object filling;
 
     private FullHeap() {}
@@ -40,7 +42,7 @@ final class FullHeap {
                 if (values[3] != size) {
                     throw new AssertionError("round=" + round + " value=" + values[3] + ": expected " + size);
                 }
-                Thread.sleep(50); // longer than a heartbeat, all rounds together
+                Thread.sleep(50); // all rounds together take longer than a heartbeat interval
             }
             RankMain.print("RESULT ok");
         } catch (RuntimeException | Error e) {
@@ -49,7 +51,7 @@ final class FullHeap {
         }
     }
 
-    /** Until a time the heap has no room for even the smallest object. */
+    /** Fills the heap until {@code deadline}, so that it has no room for even the smallest object. */
     private static void fill(long deadline) {
         Object[] last = null;
         while (System.nanoTime() - deadline < 0) {

@@ -27,8 +27,9 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
- * Ends of {@link HostBuffer}s while operations, views and peers use them. Two ranks run each scenario: threads of
- * one process, or two processes. The test starts the processes, so that a crash of the JVM fails one test.
+ * Scenarios in which {@link HostBuffer}s end while operations, views and peers use them. Two ranks run each scenario,
+ * as threads of one process or as two processes. {@link HostBufferLifetimeTest} starts the processes, so that a crash
+ * of a JVM fails one test.
  */
 enum HostBufferScenarios {
 
@@ -61,7 +62,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Rank 0 closes a buffer that queued operations of every kind use, behind one that waits for rank 1. */
+    /** Rank 0 closes a buffer while operations of every kind that use it are queued after one that waits for rank 1. */
     CLOSE_WHILE_QUEUED {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -123,7 +124,9 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Operations that fail, and those behind them, release closed buffers; so does a group whose body throws. */
+    /**
+     * Operations that fail release closed buffers; so do operations queued after them, and a group whose body throws.
+     */
     CLOSE_AND_ABORT {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -159,7 +162,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Rank 0 closes a buffer at the time at which it issues an operation over it. */
+    /** Rank 0 closes a buffer on another thread while it issues an operation on it. */
     CLOSE_BESIDE_ISSUE {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -188,7 +191,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Views keep the memory of a buffer that nobody else refers to, for reading, writing and operations. */
+    /** A view keeps the memory of an otherwise unreachable buffer usable for reads, writes and operations. */
     VIEWS_KEEP_MEMORY {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -229,7 +232,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** A view of a closed buffer may be read and written; the memory has been given back, the addresses not. */
+    /** A view of a closed buffer can be read and written: its memory is freed, but its addresses stay mapped. */
     VIEWS_OF_CLOSED_BUFFERS {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -258,7 +261,9 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Buffers that come and go leave no memory, mappings or descriptors in the processes that used them. */
+    /**
+     * Buffers that are allocated and closed repeatedly leave no memory and few mappings in the processes that use them.
+     */
     COME_AND_GO {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -279,10 +284,10 @@ enum HostBufferScenarios {
     private static final int LARGE_BYTES = 16 << 20;
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    /** What one of two ranks does. */
+    /** Runs the scenario as one of two ranks, which use {@code control} to wait for each other. */
     abstract void run(Communicator comm, Communicator control) throws Exception;
 
-    /** The scenario on one rank; {@code control} serves to wait for the other rank. */
+    /** Runs the scenario as one of two ranks, with another communicator of both as {@code control}. */
     final void runOn(Communicator comm) {
         try (Communicator control = comm.split(0, comm.rank()).orElseThrow()) {
             run(comm, control);
@@ -332,7 +337,7 @@ enum HostBufferScenarios {
         }
     }
 
-    /** Awaits on a thread of its own; returns when that thread is inside of the operation. */
+    /** Awaits the work on a new thread; returns when that thread is inside the operation. */
     private static FutureTask<Void> startWaiting(Work work) {
         FutureTask<Void> task = new FutureTask<>(work::await, null);
         Thread thread = new Thread(task, "waits");
@@ -356,7 +361,7 @@ enum HostBufferScenarios {
         }
     }
 
-    /** The ranks of one process see the buffers of both, so this waits for the other rank. */
+    /** Waits until no host buffer holds memory. Ranks of one process count the buffers of both ranks. */
     private static void requireReleased(String what) {
         awaitThat(what + ", but it still holds memory", () -> Resources.hostBufferBytes() < 1 << 20);
     }
@@ -364,7 +369,7 @@ enum HostBufferScenarios {
     private static void collectGarbage() throws InterruptedException {
         for (int i = 0; i < 5; i++) {
             System.gc();
-            new CountDownLatch(1).await(20, TimeUnit.MILLISECONDS); // for cleaners to run
+            new CountDownLatch(1).await(20, TimeUnit.MILLISECONDS); // time for cleaners to run
         }
     }
 

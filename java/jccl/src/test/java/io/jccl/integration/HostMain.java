@@ -15,17 +15,17 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The ranks of one host as threads of one process, which a launcher has started once per host: JVMs take long to start
- * where processors are emulated. Prints {@code RESULT ok} for each rank whose every result was right.
+ * Runs the ranks of one host as threads of one process. A launcher starts one process per host, because JVMs start
+ * slowly on emulated processors. Prints {@code RESULT ok} for each rank whose results are all right.
  */
 public final class HostMain {
 
-    // The processor is emulated, and the network may be slow.
+    // long, because the processor is emulated and the network may be slow
     private static final Duration TIME_LIMIT = Duration.ofMinutes(3);
 
     private HostMain() {}
 
-    /** Arguments: ranks of each host, and how many cases they execute. */
+    /** Arguments: number of ranks on each host, number of cases. */
     public static void main(String[] arguments) throws InterruptedException, ExecutionException {
         int ranksEach = Integer.parseInt(arguments[0]);
         int cases = Integer.parseInt(arguments[1]);
@@ -45,13 +45,12 @@ public final class HostMain {
         }
     }
 
-    /** What one of the ranks does. */
     @FunctionalInterface
     private interface RankAction {
         void run(int thread);
     }
 
-    /** An id that the first host makes and broadcasts. */
+    /** Returns a unique id that the first host creates and broadcasts. */
     private static UniqueId sharedId(Communicator hosts, CommunicatorConfig config) {
         byte[] message = new byte[1 + UniqueId.MAX_BYTES];
         if (hosts.rank() == 0) {

@@ -23,10 +23,12 @@ import java.nio.IntBuffer;
 import java.time.Duration;
 import java.util.List;
 
-/** What ranks in processes do with ordinary memory of the host that they have registered. Run by {@link RankMain}. */
+/** Scenarios, run by {@link RankMain}, of ordinary host memory that ranks in different processes register. */
 enum HostRegistrations {
 
-    /** The same results through slots, in place, with only some buffers registered, and afterwards. */
+    /**
+     * Results are the same through slots, in place, with only some buffers registered, and after the registrations end.
+     */
     RESULTS {
         @Override
         void run(Communicator comm) {
@@ -56,7 +58,7 @@ enum HostRegistrations {
         }
     },
 
-    /** What one rank cannot register, none does; all go on. */
+    /** If one rank cannot register its buffer, no rank registers, and the communicator still works. */
     REFUSED {
         @Override
         void run(Communicator comm) {
@@ -79,7 +81,7 @@ enum HostRegistrations {
         }
     },
 
-    /** A registered buffer cannot be registered again, nor can a part of it or what it is a part of; it serves on. */
+    /** Memory that overlaps a registered buffer cannot be registered; the first registration stays in effect. */
     TWICE {
         @Override
         void run(Communicator comm) {
@@ -109,7 +111,7 @@ enum HostRegistrations {
         }
     },
 
-    /** Memory of a HostBuffer needs no registration, whatever shows it. */
+    /** Memory of a HostBuffer needs no registration, whatever kind of buffer refers to it. */
     SHARED {
         @Override
         void run(Communicator comm) {
@@ -128,7 +130,7 @@ enum HostRegistrations {
         }
     },
 
-    /** Processes that are started have no part in registered memory. */
+    /** Programs that the process starts do not share registered memory, and do not disturb its use. */
     FORKED {
         @Override
         void run(Communicator comm) throws Exception {
@@ -167,7 +169,7 @@ enum HostRegistrations {
         }
     },
 
-    /** A registration that nobody refers to keeps its buffer until the communicator is closed. */
+    /** A registration that nothing refers to keeps its buffer reachable until the communicator is closed. */
     COLLECTED {
         @Override
         void run(Communicator comm) throws Exception {
@@ -177,7 +179,7 @@ enum HostRegistrations {
             }
             assertThat(buffer.get()).isNotNull();
             requireSums(comm, buffer.get(), buffer.get(), Algorithm.DIRECT);
-            comm.barrier().await(); // the communicator keeps its last operation
+            comm.barrier().await(); // the communicator keeps its last operation reachable: now this one
             comm.close();
             long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
             while (buffer.get() != null && System.nanoTime() < deadline) {
@@ -223,7 +225,7 @@ enum HostRegistrations {
 
     static final String RESULT = "RESULT ok";
 
-    private static final int COUNT = 1_300_000; // not whole pages
+    private static final int COUNT = 1_300_000; // not a whole number of pages
     private static final int BYTES = Integer.BYTES * COUNT;
 
     abstract void run(Communicator comm) throws Exception;

@@ -15,14 +15,16 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** All-reduces in place that fail, and what their ranks do with the buffers then. Run by {@link RankMain}. */
+/**
+ * Scenarios, run by {@link RankMain}, of zero-copy all-reduces that fail. Afterwards ranks reuse or close the buffers.
+ */
 final class InPlaceFailures {
 
     static final String RESULT = "RESULT ok";
     static final String REFILLED = "REFILLED";
 
     private static final int ROUNDS = 40;
-    private static final int ROUNDS_UNTIL_READY = 5; // then most of the time goes into the work on the buffers
+    private static final int ROUNDS_UNTIL_READY = 5; // from then on most of the time is spent inside operations
     private static final int COUNT = 2 << 20;
     private static final int LONG_COUNT = 16 << 20;
     private static final long BYTES_PER_FLOAT = 4;
@@ -31,7 +33,7 @@ final class InPlaceFailures {
 
     private InPlaceFailures() {}
 
-    /** Aborts operations at all their moments, as one of two ranks; where there is only one process, as both. */
+    /** Aborts operations at different moments, as one of two ranks, or as both ranks if there is only one process. */
     static void abort(UniqueId id, int rank, int size) {
         if (size == 1) {
             try (LocalRanks ranks = LocalRanks.start(2)) {
@@ -51,7 +53,7 @@ final class InPlaceFailures {
             try (Communicator aborted = comm.split(0, comm.rank()).orElseThrow()) {
                 HostBuffer send = HostBuffer.allocate(COUNT * BYTES_PER_FLOAT);
                 HostBuffer recv = HostBuffer.allocate(COUNT * BYTES_PER_FLOAT);
-                comm.barrier().await(); // of a communicator that rank 0 does not abort
+                comm.barrier().await(); // on the communicator that rank 0 does not abort
                 Thread aborter = new Thread(abortAfter(aborted, (long) round * NANOS_PER_ROUND), "test-aborter");
                 aborter.setDaemon(true);
                 aborter.start();
@@ -71,7 +73,7 @@ final class InPlaceFailures {
         }
     }
 
-    /** Aborts on rank 0, so long from now. */
+    /** Returns a task that aborts the communicator on rank 0, {@code nanos} ns from now. */
     static Runnable abortAfter(Communicator comm, long nanos) {
         long until = System.nanoTime() + nanos;
         return () -> {
@@ -83,9 +85,9 @@ final class InPlaceFailures {
     }
 
     /**
-     * Rank 0 uses its buffer again after its operation has failed, because rank 1 was stopped; then rank 1 goes on.
+     * Rank 0 reuses its buffer after its operation has failed because rank 1 was stopped. Then rank 1 resumes.
      *
-     * @param timeout of every operation
+     * @param timeout time-out of every operation
      */
     static void stop(UniqueId id, int rank, int size, Duration timeout) throws Exception {
         try (Communicator comm = Communicator.init(
@@ -114,7 +116,7 @@ final class InPlaceFailures {
         System.out.println(RESULT);
     }
 
-    /** Returns the message of the failure, or nothing. */
+    /** Executes an all-reduce. Returns the message of its failure, or an empty string. */
     private static String tryAllReduce(Communicator comm, HostBuffer send, HostBuffer recv, int count) {
         try {
             comm.allReduce(send.slice(0, count, DataType.FLOAT32), recv.slice(0, count, DataType.FLOAT32), ReduceOp.SUM)

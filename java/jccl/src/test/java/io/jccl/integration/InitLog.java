@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import org.slf4j.LoggerFactory;
 
-/** What ranks log while they initialise, or what another logger of the library's gets. */
+/** Collects what ranks log while they initialise, or the records of another logger of the library. */
 final class InitLog implements AutoCloseable {
 
     private final Logger logger;
@@ -24,13 +24,13 @@ final class InitLog implements AutoCloseable {
     InitLog(String name) {
         logger = (Logger) LoggerFactory.getLogger(name);
         before = logger.getLevel();
-        logger.setLevel(Level.DEBUG); // whatever the configuration has that is found
+        logger.setLevel(Level.DEBUG); // whatever Logback's configuration sets
         appender.start();
         logger.addAppender(appender);
     }
 
     List<String> lines() {
-        synchronized (appender) { // as it is while it appends
+        synchronized (appender) { // the appender locks itself while it appends
             return appender.list.stream()
                     .map(ILoggingEvent::getFormattedMessage)
                     .toList();

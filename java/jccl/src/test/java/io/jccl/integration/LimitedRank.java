@@ -9,14 +9,14 @@ import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 
 /**
- * A rank of {@link DescriptorLimitTest}: adds numbers once and prints the outcome. Its process lives until its standard input
- * ends, as that of an application which handles the exception does.
+ * A rank of {@link DescriptorLimitTest}: all-reduces a number and prints the outcome. Its process then lives until its
+ * standard input ends, like an application that handles the exception.
  */
 final class LimitedRank {
 
     static final String RIGHT = "sum is right";
 
-    /** The last line. */
+    /** Last line of the output. */
     static final String OVER = "over";
 
     private LimitedRank() {}

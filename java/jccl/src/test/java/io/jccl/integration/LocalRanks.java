@@ -17,22 +17,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.IntFunction;
 
-/** Ranks as threads of this JVM: a thread and a communicator for each. */
+/** Ranks as threads of this JVM, with a communicator for each. */
 final class LocalRanks implements AutoCloseable {
 
-    /** So many times slower than elsewhere is the emulated processor of scripts/rdma-vm: limits of time are as much longer. */
+    /** Factor for time limits: 5 in the virtual machine of scripts/rdma-vm, whose emulated processor is slow. */
     static final int SLOWNESS = Resources.IN_RDMA_VM ? 5 : 1;
 
-    /** Time-outs that no healthy test comes near, and a failing one survives. */
+    /** Time-out far above the time that a healthy test needs, and below the time limits of tests. */
     static final Duration TIMEOUT = Duration.ofSeconds(30L * SLOWNESS);
 
-    /** What one rank does. */
+    /** A task of one rank. */
     @FunctionalInterface
     interface RankTask<T> {
         T run(Communicator comm) throws Exception;
     }
 
-    /** What one rank does, without a result. */
+    /** A task of one rank without a result. */
     @FunctionalInterface
     interface RankAction {
         void run(Communicator comm) throws Exception;
@@ -83,7 +83,7 @@ final class LocalRanks implements AutoCloseable {
         return thread;
     }
 
-    /** By which the ranks have met. */
+    /** Returns the unique id with which the ranks were initialised. */
     UniqueId id() {
         return id;
     }
@@ -96,7 +96,7 @@ final class LocalRanks implements AutoCloseable {
         return communicators.get(rank);
     }
 
-    /** Runs a task on every rank's thread at the same time and returns the results by rank. */
+    /** Runs a task for all ranks at the same time, each on its own thread, and returns the results by rank. */
     <T> List<T> call(RankTask<T> task) {
         List<Callable<T>> tasks = new ArrayList<>();
         for (Communicator comm : communicators) {
@@ -105,7 +105,7 @@ final class LocalRanks implements AutoCloseable {
         return results(threads, tasks);
     }
 
-    /** Runs an action on every rank's thread at the same time. */
+    /** Runs an action for all ranks at the same time, each on its own thread. */
     void run(RankAction action) {
         call(comm -> {
             action.run(comm);
@@ -113,7 +113,7 @@ final class LocalRanks implements AutoCloseable {
         });
     }
 
-    /** Begins a task on one rank's thread. */
+    /** Starts a task of one rank on a thread of the pool. */
     <T> Future<T> submit(int rank, RankTask<T> task) {
         Communicator comm = communicators.get(rank);
         return threads.submit(() -> task.run(comm));

@@ -3,19 +3,21 @@ package io.jccl.integration;
 /** Functions of the test library {@code libjccl_test_functions.so}. */
 final class NativeFunctions {
 
-    /** The system property that has the library's path; unset where no native tests are built. */
+    /** System property with the library's path; unset if no native tests are built. */
     static final String LIBRARY = "jccl.test.functions";
 
     private NativeFunctions() {}
 
-    /** The address of a function that adds {@code int64} elements times the number that its context points to. */
+    /**
+     * Returns the address of a reduction that adds {@code int64} elements times the number that its context points to.
+     */
     static native long scaledSum();
 
     /**
-     * Sets a variable of the environment that native code sees.
+     * Sets an environment variable of this process, for native code.
      *
-     * @param name address of its name, which a zero ends
-     * @param value address of its value, which a zero ends; 0 removes the variable
+     * @param name address of the zero-terminated name
+     * @param value address of the zero-terminated value; 0 removes the variable
      */
     static native void setVariable(long name, long value);
 }

@@ -7,16 +7,16 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * A copy of a plug-in of {@code native/test/plugin} in a folder of a test's own: it reads what it is to do from a file beside
- * it, and writes there what it was called with.
+ * A copy of a plug-in of {@code native/test/plugin} in a test's own folder. The plug-in reads its instructions from a
+ * file next to it, and writes its calls to files there.
  */
 record PluginFolder(Path library) {
 
     /**
-     * Makes the copy.
+     * Copies the plug-in.
      *
-     * @param name of the library that is copied, such as {@code jccl_test_tuner_v5}
-     * @param wanted what it is to do
+     * @param name the library's name, such as {@code jccl_test_tuner_v5}
+     * @param wanted instructions for the plug-in
      */
     static PluginFolder of(Path folder, String name, String wanted) {
         Path library = folder.resolve("lib" + name + ".so");
@@ -30,7 +30,7 @@ record PluginFolder(Path library) {
         return new PluginFolder(library);
     }
 
-    /** The lines of the file that is called as the library with this behind; none where there is no such file. */
+    /** Returns the lines of the file whose name is the library's with {@code suffix}; none if it does not exist. */
     List<String> lines(String suffix) {
         try {
             Path file = Path.of(library + suffix);
@@ -40,7 +40,7 @@ record PluginFolder(Path library) {
         }
     }
 
-    /** What a profiler was called with in a process. */
+    /** Returns the calls of a profiler plug-in in a process. */
     List<String> events(long pid) {
         return lines("." + pid + ".events");
     }

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** What ranks do beside plug-ins that choose and that profile. */
+/** Scenario of ranks that have tuner and profiler plug-ins. */
 final class PluginScenarios {
 
     /** Counts of elements of 8 bytes. */
@@ -20,7 +20,7 @@ final class PluginScenarios {
 
     private PluginScenarios() {}
 
-    /** As a process; the environment has the settings. */
+    /** Runs the scenario as the process of one rank, with settings from the environment. */
     static void run(UniqueId id, int rank, int size) {
         try (Communicator comm =
                 Communicator.init(id, rank, size, LocalRanks.config().build())) {
@@ -32,7 +32,10 @@ final class PluginScenarios {
         RankMain.print("RESULT ok");
     }
 
-    /** How all-reduces, all-gathers and broadcasts of several sizes are executed; their results are right. */
+    /**
+     * Executes all-reduces, all-gathers and broadcasts of several sizes, and returns how each was executed. Requires
+     * that the all-reduces and broadcasts are correct.
+     */
     static List<String> executions(Communicator comm) {
         List<String> lines = new ArrayList<>();
         for (int count : COUNTS) {

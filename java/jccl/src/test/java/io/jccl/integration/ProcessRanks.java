@@ -18,14 +18,13 @@ import java.util.function.IntFunction;
 import java.util.function.Predicate;
 
 /**
- * Ranks as processes, which run {@link RankMain}. Their output is captured in files. When this is closed, a rank that still runs
- * is killed with its process.
+ * Ranks as processes that run {@link RankMain}, with their output in files. {@link #close} kills ranks that still run.
  */
 final class ProcessRanks implements AutoCloseable {
 
     private static final Duration POLL = Duration.ofMillis(10);
 
-    /** How long ranks that a test has finished with may take to end before their processes are killed. */
+    /** Time for ranks to end after a test has finished with them; then their processes are killed. */
     private static final Duration END_OF_SCENARIOS = Duration.ofMillis(1500);
 
     private final List<RankProcess> processes = new ArrayList<>();
@@ -40,7 +39,7 @@ final class ProcessRanks implements AutoCloseable {
     /**
      * Starts ranks whose rendezvous server is in this process.
      *
-     * @param scenario what {@link RankMain} is to do
+     * @param scenario name of a scenario of {@link RankMain}
      */
     static ProcessRanks start(Path folder, int size, String scenario, String... arguments) {
         return start(UniqueId.create(), folder, size, scenario, arguments);
@@ -54,7 +53,7 @@ final class ProcessRanks implements AutoCloseable {
     /**
      * Starts ranks inside other commands.
      *
-     * @param inside by rank the command that runs the one that follows it; empty for none
+     * @param inside returns the command prefix of a rank, such as {@code env NAME=value}; empty for none
      */
     static ProcessRanks start(
             UniqueId id,
@@ -66,7 +65,7 @@ final class ProcessRanks implements AutoCloseable {
         return start(id.toText(), folder, size, inside, scenario, arguments);
     }
 
-    /** Starts ranks inside commands that give them a launcher's environment; no rendezvous server is started here. */
+    /** Starts ranks inside commands that set a launcher's environment. Starts no rendezvous server. */
     static ProcessRanks startLaunched(
             Path folder, int size, IntFunction<List<String>> inside, String scenario, String... arguments) {
         return start(RankMain.LAUNCHED, folder, size, inside, scenario, arguments);
@@ -102,9 +101,9 @@ final class ProcessRanks implements AutoCloseable {
         outputs.add(output);
     }
 
-    /** The lines that a rank has printed so far, without one that it has not finished. */
+    /** Returns what a rank has printed so far, without an unfinished last line of a rank that still runs. */
     String output(int rank) {
-        boolean isWhole = !processes.get(rank).isAlive(); // before it is read
+        boolean isWhole = !processes.get(rank).isAlive(); // checked before the file is read
         try {
             String text = new String(Files.readAllBytes(outputs.get(rank)), StandardCharsets.UTF_8);
             return isWhole ? text : text.substring(0, text.lastIndexOf('\n') + 1);
@@ -113,7 +112,7 @@ final class ProcessRanks implements AutoCloseable {
         }
     }
 
-    /** What every rank has printed so far, each under its number: the cause often lies with another than the one that fails. */
+    /** Returns the output of all ranks so far: the cause of a failure is often in the output of another rank. */
     String allOutput() {
         StringBuilder text = new StringBuilder();
         for (int rank = 0; rank < outputs.size(); rank++) {
@@ -145,18 +144,18 @@ final class ProcessRanks implements AutoCloseable {
         return processes.get(rank).status();
     }
 
-    /** Ends a rank as {@code kill -9} does. */
+    /** Kills a rank as {@code kill -9} does. */
     void kill(int rank) {
         processes.get(rank).kill();
     }
 
-    /** Stops a rank as SIGSTOP does: it keeps its connections and does nothing. */
+    /** Stops a rank with SIGSTOP: it keeps its connections and does nothing. */
     void stop(int rank) throws IOException, InterruptedException {
         signal(rank, "-STOP");
         stopped.add(processes.get(rank));
     }
 
-    /** Lets a rank that was stopped go on, as SIGCONT does. */
+    /** Resumes a stopped rank with SIGCONT. */
     void resume(int rank) throws IOException, InterruptedException {
         signal(rank, "-CONT");
         stopped.remove(processes.get(rank));
@@ -171,7 +170,7 @@ final class ProcessRanks implements AutoCloseable {
         }
     }
 
-    /** Makes every rank that still runs print what its threads do. */
+    /** Makes every rank that still runs print the stacks of its threads. */
     private void dumpThreads() throws InterruptedException {
         for (int rank = 0; rank < processes.size(); rank++) {
             try {
@@ -180,7 +179,7 @@ final class ProcessRanks implements AutoCloseable {
                     processes.get(rank).await(Duration.ofMillis(500));
                 }
             } catch (IOException e) {
-                continue; // it ended meanwhile
+                continue; // the rank has ended meanwhile
             }
         }
     }

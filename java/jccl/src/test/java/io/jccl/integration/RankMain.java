@@ -28,26 +28,26 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** One rank of {@link ProcessRanks}. Prints a line for each thing that a test checks. */
+/** One rank of {@link ProcessRanks}: runs a scenario and prints lines that tests check. */
 public final class RankMain {
 
-    /** In place of an id: the launcher's environment has the rendezvous address. */
+    /** Argument instead of a unique id: the launcher's environment has the rendezvous address. */
     static final String LAUNCHED = "launched";
 
-    /** In place of a library that emulates GPUs: those of this host are used. */
+    /** Argument instead of a library that emulates GPUs: the scenario uses the GPUs of this host. */
     static final String OWN_LIBRARY = "own";
 
-    /** The position of the scenario in the arguments. */
+    /** Index of the scenario in the arguments. */
     static final int SCENARIO = 3;
 
     private static final long PAUSE_MILLIS = 1000;
 
-    /** On two busy cores eight emulated GPUs take up to half a minute to connect. */
+    /** Time-out of initialisation: eight emulated GPUs take up to half a minute to connect on two busy cores. */
     private static final Duration DEVICE_MATRIX_INIT = Duration.ofSeconds(100);
 
     private RankMain() {}
 
-    /** Arguments: id or {@link #LAUNCHED}, rank, size, scenario, and what the scenario takes. */
+    /** Arguments: unique id or {@link #LAUNCHED}, rank, size, scenario, and the arguments of the scenario. */
     public static void main(String[] arguments) throws Exception {
         UniqueId id = arguments[0].equals(LAUNCHED) ? null : UniqueId.parse(arguments[0]);
         int rank = Integer.parseInt(arguments[1]);
@@ -115,9 +115,9 @@ public final class RankMain {
     /**
      * All-reduces until something fails, then prints the failure.
      *
-     * <p>Arguments: the time-out in milliseconds; the rank that differs; and what it does after 200 rounds: {@code
-     * none}, {@code absent} (never calls again), {@code count} (calls with another count), {@code abort}, {@code leave}
-     * (closes).
+     * <p>Arguments: the time-out in milliseconds; the rank that misbehaves; and what it does after 200 rounds:
+     * {@code none}, {@code absent} (never calls again), {@code count} (calls with another count), {@code abort},
+     * {@code leave} (closes).
      */
     private static void work(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
         CommunicatorConfig config = LocalRanks.config()
@@ -152,11 +152,11 @@ public final class RankMain {
     }
 
     /**
-     * All-reduces until ranks fail, goes on without them, and so on until as few are left as the argument says; then
-     * executes sampled cases.
+     * All-reduces until ranks fail and shrinks the communicator, again and again until a given number of ranks is left.
+     * Then executes sampled cases.
      *
-     * <p>Arguments: with how many ranks to end, the time-out of init in milliseconds, and perhaps a rank that does not
-     * call shrink until it is killed.
+     * <p>Arguments: the number of ranks to end with, the time-out of init in milliseconds, and optionally a rank that
+     * does not call shrink and waits to be killed.
      */
     private static void shrink(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
         CommunicatorConfig config = LocalRanks.config()
@@ -186,7 +186,8 @@ public final class RankMain {
     }
 
     /**
-     * All-reduces until ranks fail, goes on without them if that is allowed, and else tries to go on alone.
+     * All-reduces until ranks fail, then shrinks the communicator to the others. If that is refused, tries to shrink it
+     * to this rank alone.
      *
      * <p>Argument: the heartbeat time-out in seconds.
      */
@@ -222,7 +223,7 @@ public final class RankMain {
         }
     }
 
-    /** All-reduces until ranks fail. */
+    /** All-reduces until ranks fail, and returns the ranks that failed. */
     private static Set<Integer> failedRanks(Communicator comm) {
         return failure(comm).failedRanks();
     }
@@ -241,7 +242,7 @@ public final class RankMain {
         }
     }
 
-    /** Goes on without ranks, and without those that are then missing. */
+    /** Shrinks the communicator without {@code failed}, and without ranks that fail or stay away meanwhile. */
     private static Communicator without(Communicator comm, Set<Integer> failed) {
         Set<Integer> excluded = new TreeSet<>(failed);
         while (true) {
@@ -288,12 +289,15 @@ public final class RankMain {
         return name;
     }
 
-    /** Simulates several hosts: the argument is a host name per rank. */
+    /** Executes sampled cases on simulated hosts. Arguments: a host name for each rank. */
     private static void hosts(UniqueId id, int rank, int size, List<String> rest) {
         hosts(id, rank, size, LocalRanks.config().hostId(rest.get(rank)));
     }
 
-    /** Prints what all threads are bound to while there is a communicator with the setting of the argument for this rank. */
+    /**
+     * Prints the processors to which all threads are bound while a communicator exists, and how another setting is
+     * refused. Arguments: the setting JCCL_CPU_AFFINITY of each rank.
+     */
     private static void bound(UniqueId id, int rank, int size, List<String> rest) throws IOException {
         CommunicatorConfig.Builder config = LocalRanks.config().setting("JCCL_CPU_AFFINITY", rest.get(rank));
         try (Communicator comm = Communicator.init(id, rank, size, config.build())) {
@@ -329,7 +333,7 @@ public final class RankMain {
         }
     }
 
-    /** The same where a launcher's environment has the rendezvous address; the argument is how many cases. */
+    /** Executes sampled cases with the rendezvous address of a launcher's environment. Argument: number of cases. */
     private static void launchedSample(int cases) {
         try (Communicator comm =
                 Communicator.fromEnvironment(LocalRanks.config().build())) {
@@ -337,7 +341,7 @@ public final class RankMain {
         }
     }
 
-    /** Executes sampled cases; prints a line when all were right. */
+    /** Prints the transports, executes sampled cases, and prints {@code RESULT ok} if all were right. */
     static void sample(Communicator comm, int cases) {
         print("TRANSPORTS "
                 + comm.transports().stream()
@@ -351,7 +355,9 @@ public final class RankMain {
         print("RESULT ok");
     }
 
-    /** All-reduces until something fails; prints a line for each slow one. Argument: the time-out in milliseconds. */
+    /**
+     * All-reduces until something fails; prints a line for each slow all-reduce. Argument: time-out in milliseconds.
+     */
     private static void launchedWork(long timeoutMillis) {
         CommunicatorConfig config =
                 LocalRanks.config().timeout(Duration.ofMillis(timeoutMillis)).build();
@@ -384,7 +390,7 @@ public final class RankMain {
         return (System.nanoTime() - beginNanos) / 1_000_000;
     }
 
-    /** Calls operations with another root than the others on rank 1. Arguments: the transport and the algorithm. */
+    /** Calls operations with another root on rank 1 than on the others. Arguments: transport, algorithm. */
     private static void roots(UniqueId id, int rank, int size, List<String> rest) {
         CommunicatorConfig config = LocalRanks.config()
                 .transport(TransportKind.parse(rest.get(0)))
@@ -396,7 +402,7 @@ public final class RankMain {
         print("RESULT ok");
     }
 
-    /** Initialises the communicator and sums up a number. */
+    /** Initialises a communicator and all-reduces a number. */
     private static void join(UniqueId id, int rank, int size) {
         print("JOINS");
         try (Communicator comm =
@@ -411,10 +417,10 @@ public final class RankMain {
     }
 
     /**
-     * The last rank comes late to the second operation; the others print how much processor time their wait used from its
-     * second second on: it begins with loading classes.
+     * The last rank enters the second operation late. The others print the CPU time of their wait after its first
+     * second, in which classes are loaded.
      *
-     * <p>Arguments: how many milliseconds late, and the transport.
+     * <p>Arguments: delay in milliseconds, transport.
      */
     private static void late(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
         CommunicatorConfig config =
@@ -440,9 +446,9 @@ public final class RankMain {
     }
 
     /**
-     * Splits off communicators again and again, and prints whether anything of them is left.
+     * Splits off communicators and closes them, again and again, and requires that they leave nothing behind.
      *
-     * <p>Arguments: how many, and the transport.
+     * <p>Arguments: number of communicators, transport.
      */
     private static void cycles(UniqueId id, int rank, int size, List<String> rest) {
         System.setProperty("jccl.leak.cycles", rest.get(0));
@@ -460,7 +466,7 @@ public final class RankMain {
         }
     }
 
-    /** Runs a scenario as one of two ranks; where there is only one process, as both. */
+    /** Runs a scenario as one of two ranks, or as both ranks if there is only one process. */
     private static void hostBuffers(UniqueId id, int rank, int size, HostBufferScenarios scenario) {
         CommunicatorConfig config = LocalRanks.config().build();
         if (size == 1) {
@@ -476,10 +482,10 @@ public final class RankMain {
     }
 
     /**
-     * Every collective on device memory.
+     * Compares every collective on device memory with the same collective on host memory.
      *
-     * <p>Arguments: the library that emulates GPUs or {@link #OWN_LIBRARY}, JCCL_GPU_HOST_STAGING, and a host name per
-     * rank, or none.
+     * <p>Arguments: the library that emulates GPUs or {@link #OWN_LIBRARY}, a value of JCCL_GPU_HOST_STAGING, and
+     * optionally a host name for each rank.
      */
     private static void device(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest))) {
@@ -488,7 +494,9 @@ public final class RankMain {
         }
     }
 
-    /** The matrix of device operations. Arguments: the library, ranks of a process, devices, and which share of cases. */
+    /**
+     * Runs {@link DeviceMatrix}. Arguments: library that emulates GPUs, ranks of a process, devices, interval of cases.
+     */
     private static void deviceMatrix(UniqueId id, int process, int processes, List<String> rest) throws Exception {
         System.setProperty("jccl.cuda.path", rest.get(0));
         int each = Integer.parseInt(rest.get(1));
@@ -503,7 +511,11 @@ public final class RankMain {
         print("RESULT ok");
     }
 
-    /** Sums up by several communicators, and prints what memory is left. Argument: the library that emulates GPUs. */
+    /**
+     * All-reduces on several communicators, then prints the shared memory that is left.
+     *
+     * <p>Argument: the library that emulates GPUs.
+     */
     private static void deviceHandleExchange(UniqueId id, int rank, int size, List<String> rest) {
         CommunicatorConfig config = deviceConfig(rank, List.of(rest.get(0), "off"));
         try (Communicator comm = Communicator.init(id, rank, size, config)) {
@@ -517,7 +529,7 @@ public final class RankMain {
         print("LEFT " + EmulatedGpus.sharedMemory());
     }
 
-    /** Sums up twice through the switch between the GPUs. Arguments: the library and the topology. */
+    /** All-reduces twice through the switch between the GPUs. Arguments: library that emulates GPUs, topology file. */
     private static void nvls(UniqueId id, int rank, int size, List<String> rest) {
         System.setProperty("jccl.cuda.path", rest.get(0));
         CommunicatorConfig config = EmulatedGpus.config()
@@ -533,7 +545,9 @@ public final class RankMain {
         print("LEFT " + EmulatedGpus.sharedMemory());
     }
 
-    /** Arguments: what to do, the library, and for "work" the time-out in milliseconds. */
+    /**
+     * Runs a scenario of {@link RegisteredBuffers}. Arguments: its name, the library, for "work" the time-out in ms.
+     */
     private static void registeredBuffers(UniqueId id, int rank, int size, List<String> rest) {
         switch (rest.get(0)) {
             case "results" -> RegisteredBuffers.results(id, rank, size, rest.get(1));
@@ -545,7 +559,10 @@ public final class RankMain {
         }
     }
 
-    /** Before the first use of a device: the library that emulates GPUs, or {@link #OWN_LIBRARY}. */
+    /**
+     * Makes this process use a library that emulates GPUs, unless it is {@link #OWN_LIBRARY}. Must be called before the
+     * first use of a device.
+     */
     static void useLibrary(String library) {
         if (!library.equals(OWN_LIBRARY)) {
             System.setProperty("jccl.cuda.path", library);
@@ -561,7 +578,7 @@ public final class RankMain {
                 : config.hostId(rest.get(2 + rank)).build();
     }
 
-    /** Argument: the library that emulates GPUs. */
+    /** Returns the configuration of a rank with a GPU. Argument: library that emulates GPUs. */
     private static CommunicatorConfig collNetConfig(List<String> rest) {
         useLibrary(rest.get(0));
         return LocalRanks.config()
@@ -570,7 +587,7 @@ public final class RankMain {
                 .build();
     }
 
-    /** Every collective between hosts of two ranks. Arguments: the library that emulates GPUs, and the topology. */
+    /** Compares every collective between hosts of two ranks. Arguments: library that emulates GPUs, topology file. */
     private static void forwarding(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, forwardingConfig(rank, rest))) {
             DeviceCollectives.compareEach(comm, rank % 2, size, type -> !type.isFloating());

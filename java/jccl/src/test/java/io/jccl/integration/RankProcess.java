@@ -17,33 +17,34 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The process of one rank. Most ranks run in a JVM that has run others before ({@link RankServer}). A rank has a JVM of its own
- * if it changes what lasts as long as a process, if it measures its process, or if another command than {@code env} starts it.
+ * The process of one rank. Most ranks run in a JVM that has run other ranks before ({@link RankServer}). A rank gets
+ * its own JVM if it changes something that lasts as long as the process, if it measures its process, or if a command
+ * other than {@code env} starts it.
  */
 final class RankProcess {
 
-    /** Scenarios that bind the process to processors, measure what it uses, or wait for its end. */
+    /** Scenarios that bind the process to processors, measure its resources, or wait for its end. */
     private static final Set<String> ALONE = Set.of("bound", "late", "cycles", "stop-in-place");
 
-    /** Variables that are read for each communicator. Others are read once, when a process or a library in it begins. */
+    /** Environment variables that each communicator reads. Others are read once, when a process or library starts. */
     private static final String READ_AGAIN = "(JCCL|NCCL)_(?!EMULATED_|CUDA_|TEST_PLUGIN_).*";
 
     private static final int MAX_IDLE = 8;
 
-    /** JVMs that wait for a scenario; the one that was used last is the last. */
+    /** JVMs that wait for a scenario, the most recently used one last. */
     private static final Deque<Server> IDLE = new ArrayDeque<>();
 
     /**
      * A JVM for scenarios.
      *
-     * @param kind what cannot change while it runs: variables of its environment, and a word if it has GPUs
-     * @param log the file that gets what the JVM itself prints
+     * @param kind properties that cannot change while it runs: environment variables, and a word if it uses GPUs
+     * @param log file with the output of the JVM itself
      */
     private record Server(List<String> kind, WorkerProcess process, Path log) {}
 
-    private final Process own; // null: in a server
-    private final Server server; // null: a JVM of its own
-    private final long logBegin; // what the server's log had before
+    private final Process own; // null if the rank runs in a server
+    private final Server server; // null if the rank has its own JVM
+    private final long logBegin; // bytes in the server's log before the rank started
 
     private RankProcess(Process own, Server server, long logBegin) {
         this.own = own;
@@ -54,9 +55,9 @@ final class RankProcess {
     /**
      * Starts a rank.
      *
-     * @param inside the command that runs the one that follows it; empty for none
-     * @param output the file that gets what the rank prints
-     * @param arguments of {@link RankMain}
+     * @param inside the prefix of its command, such as {@code env NAME=value}; empty for none
+     * @param output the file for what the rank prints
+     * @param arguments the arguments of {@link RankMain}
      */
     static RankProcess start(List<String> inside, Path output, List<String> arguments) throws IOException {
         boolean isPlain =
@@ -125,7 +126,7 @@ final class RankProcess {
         return server.process().reports().stream().anyMatch(one -> one.text().startsWith(RankServer.END));
     }
 
-    /** Waits until the rank has ended; returns false if it has not within the limit. */
+    /** Waits until the rank has ended; returns false if it still runs after {@code limit}. */
     boolean await(Duration limit) throws InterruptedException {
         return own != null
                 ? own.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)
@@ -133,7 +134,9 @@ final class RankProcess {
                         || server.process().hasEnded();
     }
 
-    /** The status of a rank that has ended: its scenario's, or its process's if that has ended. */
+    /**
+     * Returns the status of a rank that has ended: that of its scenario, or of its process if the process has ended.
+     */
     int status() {
         if (own != null) {
             return own.exitValue();
@@ -155,7 +158,7 @@ final class RankProcess {
         }
     }
 
-    /** Returns the JVM's own output, such as the stacks of its threads, where it is not part of the rank's output. */
+    /** Returns output of the JVM itself, such as stacks of its threads, unless it is part of the rank's output. */
     String furtherOutput() {
         if (own != null) {
             return "";
@@ -169,7 +172,7 @@ final class RankProcess {
         return new String(all, (int) logBegin, (int) (all.length - logBegin), StandardCharsets.UTF_8);
     }
 
-    /** Gives a JVM whose scenario went well to ranks to come, and ends any other. */
+    /** Keeps a JVM whose scenario succeeded for later ranks, and ends any other. */
     void release() throws InterruptedException {
         if (own != null) {
             own.destroyForcibly();

@@ -19,12 +19,15 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * A JVM that runs scenarios of {@link RankMain} one after another: starting a JVM takes longer than most scenarios. Each line
- * of standard input is a scenario, as {@link #command} writes it. The process ends with its input.
+ * A JVM that runs scenarios of {@link RankMain} one after another, because starting a JVM takes longer than most
+ * scenarios. Each line of standard input is a scenario in the format of {@link #command}. The process ends with its
+ * input.
  */
 final class RankServer {
 
-    /** A report: the scenario has ended; its status follows, as {@link RankMain} as a process would have ended. */
+    /**
+     * Prefix of the report that a scenario has ended, before the status with which {@link RankMain} would have exited.
+     */
     static final String END = "end ";
 
     private static final String SEPARATOR = "\t";
@@ -39,13 +42,14 @@ final class RankServer {
         try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 List<String> command = List.of(line.split(SEPARATOR, -1));
-                new Thread(() -> server.serve(command), "rank").start(); // this thread notices the end of the input
+                // This thread continues to read, so that it notices the end of the input.
+                new Thread(() -> server.serve(command), "rank").start();
             }
         }
         System.exit(0);
     }
 
-    /** Options and the class of a JVM that serves. */
+    /** Returns the command of such a JVM: options and main class. */
     static List<String> java() {
         List<String> java = new ArrayList<>(List.of(
                 "-Xmx256m",
@@ -60,11 +64,11 @@ final class RankServer {
     }
 
     /**
-     * Writes a scenario as a line.
+     * Returns the input line of a scenario.
      *
-     * @param output the file that gets what the scenario prints
-     * @param variables of the environment, as NAME=VALUE, which the scenario sees in addition
-     * @param arguments of {@link RankMain}
+     * @param output the file for what the scenario prints
+     * @param variables additional environment variables of the scenario, as NAME=VALUE
+     * @param arguments the arguments of {@link RankMain}
      */
     static String command(Path output, List<String> variables, List<String> arguments) {
         return String.join(SEPARATOR, output.toString(), Integer.toString(variables.size()))
@@ -87,7 +91,7 @@ final class RankServer {
             try {
                 for (String variable : variables) {
                     String name = variable.substring(0, variable.indexOf('='));
-                    if (!before.containsKey(name)) { // a name may come twice, and null is a value here
+                    if (!before.containsKey(name)) { // a name may occur twice, and null is a value here
                         before.put(name, System.getenv(name));
                     }
                     setVariable(name, variable.substring(name.length() + 1));
@@ -95,7 +99,7 @@ final class RankServer {
                 RankMain.main(command.subList(first, command.size()).toArray(String[]::new));
                 status = 0;
             } catch (Throwable e) {
-                e.printStackTrace(out); // as the JVM does with what main throws
+                e.printStackTrace(out); // as a JVM prints what main throws
             }
             before.forEach(RankServer::setVariable);
         } catch (IOException e) {
@@ -109,7 +113,7 @@ final class RankServer {
         reports.flush();
     }
 
-    /** Sets a variable of this process's environment, for Java and for native code; null removes it. */
+    /** Sets an environment variable of this process, for Java and for native code; a null value removes it. */
     private static void setVariable(String name, String value) {
         if (value == null) {
             variablesOfJava().remove(name);
@@ -130,7 +134,7 @@ final class RankServer {
         return ByteBuffer.allocateDirect(bytes.length).put(0, bytes);
     }
 
-    /** The map behind {@link System#getenv()}, which can be written. */
+    /** Returns the modifiable map behind {@link System#getenv()}. */
     @SuppressWarnings("unchecked")
     private static Map<String, String> variablesOfJava() {
         try {

@@ -13,7 +13,7 @@ import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
-/** An application that a container loads in a class loader of its own; {@link ReloadingMain} is the container. */
+/** An application that a container loads in its own class loader. {@link ReloadingMain} is the container. */
 public final class ReloadedApplication {
 
     private static final int SIZE = 2;
@@ -24,8 +24,8 @@ public final class ReloadedApplication {
     /**
      * Runs two ranks and returns when both have ended.
      *
-     * @param mode words joined by {@code +}; what they do is in {@link ReloadingTest}
-     * @param threads of the container, which live on
+     * @param mode words joined by {@code +}, which {@link ReloadingTest} explains
+     * @param threads the container's threads, which outlive the application
      */
     public static void run(String mode, Executor threads) {
         UniqueId id = UniqueId.create();
@@ -66,7 +66,7 @@ public final class ReloadedApplication {
                 communicator.barrier().await();
                 throw new AssertionError("a barrier passed after an abort");
             } catch (JcclException expected) {
-                // The failure is the point; close() follows.
+                // The failure is expected; close() follows.
             }
         }
         if (!mode.contains("open")) {

@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A container that loads {@link ReloadedApplication}, with JCCL and all else, again and again, and prints what remains of it.
- * Arguments: the mode, how often.
+ * A container that repeatedly loads {@link ReloadedApplication} with JCCL and all other classes, and prints what
+ * remains of it. Arguments: the mode, the number of reloads.
  */
 final class ReloadingMain {
 
@@ -29,9 +29,9 @@ final class ReloadingMain {
         String mode = arguments[0];
         int rounds = Integer.parseInt(arguments[1]);
         ThreadPoolExecutor threads = (ThreadPoolExecutor) Executors.newFixedThreadPool(2);
-        threads.prestartAllCoreThreads(); // started by an application, they would keep its class loader
+        threads.prestartAllCoreThreads(); // threads that an application starts would keep its class loader
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
-        loaders.add(round(mode, threads)); // what the JDK opens once is open after that
+        loaders.add(round(mode, threads)); // the JDK opens some descriptors once and keeps them
         Remains before = awaitNothing(loaders, -1);
         for (int i = 0; i < rounds; i++) {
             loaders.add(round(mode, threads));
@@ -39,7 +39,7 @@ final class ReloadingMain {
         }
         Remains after = awaitNothing(loaders, before.descriptors());
         System.out.println(after + " before=" + before.descriptors());
-        System.exit(0); // with the hooks, which must not fail; forgotten communicators have threads of theirs
+        System.exit(0); // runs the hooks, which must not fail, and ends threads of forgotten communicators
     }
 
     private static WeakReference<ClassLoader> round(String mode, Executor threads) throws Exception {
@@ -47,7 +47,7 @@ final class ReloadingMain {
         run(loader, mode, threads);
         if (mode.contains("two")) {
             try (URLClassLoader second = open()) {
-                run(second, mode, threads); // beside the first one
+                run(second, mode, threads); // while the first loader exists
             }
         }
         if (mode.contains("shut")) {
@@ -75,7 +75,7 @@ final class ReloadingMain {
         }
     }
 
-    /** Returns what is left although nothing should be, or the last state when the time is over. */
+    /** Waits until nothing remains or the time is over, and returns what remains. */
     private static Remains awaitNothing(List<WeakReference<ClassLoader>> loaders, int descriptors) throws Exception {
         long deadline = System.nanoTime() + Long.getLong("jccl.test.gone.nanos", GONE_WITHIN_NANOS);
         while (true) {
@@ -84,7 +84,7 @@ final class ReloadingMain {
             if (remains.areNone(descriptors) || System.nanoTime() - deadline > 0) {
                 return remains;
             }
-            Thread.sleep(20); // the JVM unloads a library on a thread of its own
+            Thread.sleep(20); // the JVM unloads libraries on its own thread
         }
     }
 

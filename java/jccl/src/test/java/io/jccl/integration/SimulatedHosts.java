@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Simulated hosts: the network namespaces of {@code scripts/simulated-hosts --serve}. They end when this is closed, and
- * when this process ends in any way.
+ * Simulated hosts: network namespaces of {@code scripts/simulated-hosts --serve}. They end when this object is closed,
+ * and when this process ends in any way.
  */
 public final class SimulatedHosts implements AutoCloseable {
 
@@ -35,7 +35,7 @@ public final class SimulatedHosts implements AutoCloseable {
         this.requests = new BufferedWriter(new OutputStreamWriter(server.getOutputStream(), UTF_8));
     }
 
-    /** Why simulated hosts do not work here; empty if they do. */
+    /** Returns the reason why simulated hosts do not work here; empty if they do. */
     public static Optional<String> reasonUnavailable() {
         if (!ROOT_USER.equals(System.getProperty("user.name"))) {
             return Optional.of("network namespaces need root");
@@ -52,7 +52,7 @@ public final class SimulatedHosts implements AutoCloseable {
         }
     }
 
-    /** Starts hosts; the options are those of the script. */
+    /** Starts simulated hosts with the script's options. */
     public static SimulatedHosts start(String... options) {
         List<String> command = new ArrayList<>(List.of(script().orElseThrow().toString(), "--serve"));
         command.addAll(List.of(options));
@@ -97,7 +97,7 @@ public final class SimulatedHosts implements AutoCloseable {
         return line;
     }
 
-    /** A command that runs a rank's command line on a host, in a launcher's environment. */
+    /** Returns a command prefix that runs a rank on a host, in a launcher's environment. */
     public List<String> inside(int host, int rank, int size, String... environment) {
         List<String> command = nsenter(host);
         command.add("env");
@@ -109,12 +109,12 @@ public final class SimulatedHosts implements AutoCloseable {
         return command;
     }
 
-    /** The setting of a rendezvous address on host 0, of its first interface. */
+    /** Returns the setting of a rendezvous at an address of host 0's first interface. */
     static String rendezvousAt(String address) {
         return "JCCL_RENDEZVOUS=" + address + ":" + RENDEZVOUS_PORT + "/0123456789abcdef0123456789abcdef";
     }
 
-    /** How many bytes an interface of a host has sent. */
+    /** Returns the number of bytes that an interface of a host has sent. */
     long sentBytes(int host, String interfaceName) throws IOException {
         return Long.parseLong(run(host, "cat", "/sys/class/net/" + interfaceName + "/statistics/tx_bytes")
                 .trim());
@@ -148,7 +148,7 @@ public final class SimulatedHosts implements AutoCloseable {
         request("up " + host);
     }
 
-    /** Drops all that a host receives; it can still send. */
+    /** Drops everything that a host receives; the host can still send. */
     public void dropIngress(int host) {
         request("drop-ingress " + host);
     }

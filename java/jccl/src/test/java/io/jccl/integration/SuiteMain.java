@@ -22,9 +22,10 @@ import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 
 /**
- * Runs test classes without Maven, for users and in class loaders that Maven knows nothing of; {@code scripts/check-field}
- * starts it. Arguments: names of classes or {@code CLASS#METHOD}, and {@code --in-child-loader} before them to load everything, JUnit included, in a
- * class loader below the platform's. The exit status is 0 if some tests ran and none failed.
+ * Runs test classes without Maven, as other users and in other class loaders. {@code scripts/check-field} starts it.
+ * Arguments: names of classes or {@code CLASS#METHOD}. {@code --in-child-loader} before them loads everything,
+ * including JUnit, in a class loader whose parent is the platform's. The exit status is 0 if some tests ran and none
+ * failed.
  */
 public final class SuiteMain {
 
@@ -85,7 +86,7 @@ public final class SuiteMain {
         request.selectors(selectMethod(type, method));
     }
 
-    /** Prints a line for each class, and each test that was skipped for a reason of its own. */
+    /** Prints a line for each class, and for each test that was skipped on its own. */
     private static final class ClassTimes implements TestExecutionListener {
 
         private long startNanos;

@@ -6,7 +6,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
 import java.nio.file.Path;
 
-/** The network plug-ins of the tests' own ({@code native/test/plugin/socket_plugin.cc}), one for each version. */
+/** Network plug-ins for tests ({@code native/test/plugin/socket_plugin.cc}), one for each version of the interface. */
 final class TestPlugins {
 
     static final int OLDEST = 6;
@@ -15,19 +15,19 @@ final class TestPlugins {
 
     private TestPlugins() {}
 
-    /** The library of a version; skips the test where there is none, as in checks of packaged jars. */
+    /** Returns the library of a version; skips the test if none was built, as in checks of packaged jars. */
     static String library(int version) {
         String folder = System.getProperty("jccl.test.plugins");
         assumeTrue(folder != null, "-Djccl.test.plugins does not say where the tests' plug-ins are");
         return Path.of(folder, "libjccl_test_plugin_v" + version + ".so").toString();
     }
 
-    /** The setting with a version, as an environment has it. */
+    /** Returns the setting for a version as an environment variable. */
     static String environment(int version) {
         return SETTING + "=" + library(version);
     }
 
-    /** Settings for a transport; a plug-in is of a version that depends on {@code draw}. */
+    /** Returns a configuration for a transport; {@code draw} selects the version of a plug-in. */
     static CommunicatorConfig.Builder config(TransportKind transport, int draw) {
         CommunicatorConfig.Builder config = LocalRanks.config().transport(transport);
         return transport == TransportKind.PLUGIN

@@ -9,10 +9,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** The processor time of each thread of this process, native threads too, as the kernel accounts for it. */
+/** CPU time of each thread of this process, including native threads, as the kernel counts it. */
 final class ThreadTimes {
 
-    /** Of the threads that compile; how much they do depends on what ran before, not on what runs now. */
+    /** Names of the JIT compiler's threads, whose work depends on what ran before, not on what runs now. */
     private static final List<String> COMPILERS = List.of("C1 CompilerThre", "C2 CompilerThre", "Sweeper thread");
 
     private record Spent(String name, long nanos) {}
@@ -38,16 +38,18 @@ final class ThreadTimes {
             String nanos = Files.readString(thread.resolve("schedstat")).split(" ", 2)[0];
             byThread.put(thread.getFileName().toString(), new Spent(name, Long.parseLong(nanos)));
         } catch (IOException e) {
-            // ended since the folder was listed
+            // the thread has ended since the folder was listed
         }
     }
 
-    /** The milliseconds between the two. */
+    /** Returns the milliseconds between two measurements. */
     long millisAfter(ThreadTimes before) {
         return (takenNanos - before.takenNanos) / 1_000_000;
     }
 
-    /** The milliseconds that each thread has used since, by name, without those that compile; less than one is left out. */
+    /**
+     * Returns the CPU time in ms used since {@code before}, by thread name, without JIT threads and times below 1 ms.
+     */
     Map<String, Long> millisSince(ThreadTimes before) {
         Map<String, Long> nanos = new TreeMap<>();
         byThread.forEach((thread, spent) -> {

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.function.Supplier;
 
 /**
- * Tries what needs the native library, and one thing that does not, each in a line. The argument, if there is one, is a
- * file that is mapped first, as the C library of another host would be.
+ * Calls functions that need the native library, and one that does not; prints a line for each. The optional argument is
+ * a file to map first, as another host would map its C library.
  */
 final class UnsupportedHostMain {
 
@@ -25,7 +25,7 @@ final class UnsupportedHostMain {
         attempt("direct", () -> DataBuffer.of(ByteBuffer.allocateDirect(16)));
         attempt("array", () -> DataBuffer.of(new float[3]));
         if (mapped != null) {
-            mapped.get(0); // it is mapped until here
+            mapped.get(0); // keeps the file mapped until here
         }
     }
 

@@ -17,27 +17,27 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Variants of collectives that {@link CollectiveCase} does not have: blocks of different sizes, lists of buffers, reductions of
- * the application, objects, numbers. Every result is checked exactly.
+ * Variants of collectives that {@link CollectiveCase} does not cover: v-forms, lists of buffers, user-defined
+ * reductions, objects, single numbers. Every result must be exact.
  */
 public final class VariantCases {
 
     private static final int[] COUNTS = {0, 1, 5, 1003, 40_009};
 
-    /** Elements of a 2 x 2 matrix. */
+    /** Number of elements of a 2 x 2 matrix. */
     static final int MATRIX = 4;
 
-    /** Multiplies matrices of integers, row by row: associative, and not commutative. */
+    /** Multiplies 2 x 2 matrices of integers, stored by rows: associative, but not commutative. */
     static final Reduction PRODUCT =
             Reduction.of("matrix-product", VariantCases::multiply).unit(MATRIX);
 
-    /** Keeps the pair with the larger first element, the one with the smaller second among equals. */
+    /** Keeps the pair with the larger first element, or, if these are equal, with the smaller second element. */
     static final Reduction LARGEST =
             Reduction.of("largest", VariantCases::largest).unit(2).commutative();
 
     private VariantCases() {}
 
-    /** Executes all of them on this rank, and checks the results. */
+    /** Executes all variants on this rank, and checks their results. */
     public static void check(Communicator comm) {
         for (int count : COUNTS) {
             for (DataBuffer.Memory memory :
@@ -54,7 +54,7 @@ public final class VariantCases {
         assertThat(comm.allReduce(1L << comm.rank(), ReduceOp.BOR)).isEqualTo((1L << comm.size()) - 1);
     }
 
-    /** Buffers of integers in one kind of memory. */
+    /** Allocates buffers of integers in one kind of memory. */
     private static final class Numbers implements AutoCloseable {
 
         private final DataBuffer.Memory memory;
@@ -199,14 +199,14 @@ public final class VariantCases {
                 .isEqualTo(expected);
     }
 
-    /** What a rank contributes to reductions. */
+    /** Returns the elements that a rank contributes to a reduction. */
     static long[] elements(int rank, int count) {
         long[] values = new long[count];
         Arrays.setAll(values, i -> (i * 31L + rank * 17L + 5) % 23 - 7);
         return values;
     }
 
-    /** What all ranks' elements combine to, in rank order. */
+    /** Returns the reduction of all ranks' elements, in rank order. */
     static long[] folded(int ranks, Reduction reduction, int count) {
         ByteBuffer accumulator = bytes(elements(0, count));
         for (int rank = 1; rank < ranks; rank++) {
@@ -245,7 +245,7 @@ public final class VariantCases {
         }
     }
 
-    /** Buffers of several types and kinds of memory, small and large, in one all-reduce. */
+    /** All-reduces lists of buffers that differ in type, kind of memory and size. */
     private static void lists(Communicator comm) {
         int rank = comm.rank();
         long ranks = comm.size();

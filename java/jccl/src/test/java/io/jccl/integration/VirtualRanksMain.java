@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Ranks as virtual threads: the life of a communicator, from init to close, with the number of ranks as the argument. Prints
- * DONE, or what went wrong and what the threads do. The JDK must have virtual threads.
+ * Runs ranks as virtual threads through the life of a communicator, from init to close. The argument is the number of
+ * ranks. Prints DONE, or what went wrong and the stacks of all threads. Needs a JDK with virtual threads.
  */
 final class VirtualRanksMain {
 
@@ -33,7 +33,7 @@ final class VirtualRanksMain {
 
     private VirtualRanksMain() {}
 
-    /** A thread's part; may throw. */
+    /** The work of a thread. */
     @FunctionalInterface
     private interface Part {
         void run() throws Exception;
@@ -93,7 +93,7 @@ final class VirtualRanksMain {
         }
     }
 
-    /** The others stay away: the wait ends with the interrupt, and names this rank. */
+    /** Interrupts a wait for ranks that stay away. The wait must end, and the interrupt flag must be set again. */
     private static void interruptWait(Communicator comm) throws Exception {
         Work work = comm.barrier();
         CompletableFuture<Thread> waits = new CompletableFuture<>();
