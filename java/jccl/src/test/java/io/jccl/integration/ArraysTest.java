@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The operations over arrays, by ranks as threads of a program. */
+/** Operations on arrays. The ranks are threads of this JVM. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ArraysTest {
 
@@ -59,7 +59,7 @@ class ArraysTest {
     }
 
     @Test
-    void blocksWithoutGapsNeedCountsOnly() {
+    void allToAllVNeedsOnlyCountsForBlocksWithoutGaps() {
         LocalRanks.run(2, comm -> {
             long[] counts = comm.rank() == 0 ? new long[] {1, 2} : new long[] {2, 1};
             int[] sent = {comm.rank() * 10, comm.rank() * 10 + 1, comm.rank() * 10 + 2};

@@ -36,13 +36,13 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** An exception shows the line of the program that called, and the first cause as its own. */
+/** An exception has the stack of the caller, and the communicator's first failure among its causes. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CallerStackTest {
 
     private static final Duration SHORT = Duration.ofMillis(300L * LocalRanks.SLOWNESS);
 
-    /** How a communicator of two ranks fails, in an operation that rank 0 has issued. */
+    /** A way in which a communicator of two ranks fails during an operation that rank 0 has issued. */
     private enum Reason {
         ABORTED(AbortedException.class) {
             @Override
@@ -95,7 +95,7 @@ class CallerStackTest {
         abstract Work fail(LocalRanks ranks);
     }
 
-    /** A call that throws once the communicator has failed. */
+    /** A call that throws after the communicator has failed. */
     private enum Call {
         AWAIT {
             @Override
@@ -222,7 +222,7 @@ class CallerStackTest {
     }
 
     @Test
-    void aCloseThatFindsADifferenceThrowsWithItsOwnStack() {
+    void closeThatFindsAMismatchThrowsWithItsOwnStack() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> comm.broadcast(ints(1), comm.rank()));
             List<Throwable> thrown = ranks.call(comm -> catchThrowable(comm::close));
@@ -238,7 +238,6 @@ class CallerStackTest {
     private static final CommunicatorConfig IMPATIENT =
             CommunicatorConfig.builder().initTimeout(SHORT).build();
 
-    /** A way to initialise that fails. */
     private interface Init {
         void run() throws Exception;
     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks of two hosts whose network reduces (CollNet): processes, and one that simulates the switch. */
+/** CollNet between two simulated hosts. Each rank is a process; another process simulates the switch that reduces. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CollNetTest {
 
@@ -52,7 +52,7 @@ class CollNetTest {
         networkSwitch.destroyForcibly().waitFor();
     }
 
-    /** The command before each of four ranks, half of them on each host. */
+    /** Returns the command prefix of each of four ranks, two on each host. */
     private IntFunction<List<String>> with(int version, String... settings) {
         return rank -> {
             List<String> command = new ArrayList<>(List.of(
@@ -104,7 +104,7 @@ class CollNetTest {
     }
 
     @Test
-    void groupsHaveADeviceAndALeaderEach() throws Exception {
+    void eachGroupHasItsOwnDeviceAndLeaders() throws Exception {
         try (ProcessRanks ranks =
                 used(with(12, "JCCL_ALGO=collnetdirect", "JCCL_TEST_COLLNET_DEVICES=2", "JCCL_MIN_NCHANNELS=2"))) {
             assertThat(ranks.output(0)).contains(USED + " by groups=2 of leaders=[0, 2]");
@@ -112,7 +112,7 @@ class CollNetTest {
     }
 
     @Test
-    void oldPluginsReduceOnly() throws Exception {
+    void pluginOfVersion6OnlyReduces() throws Exception {
         try (ProcessRanks ranks = used(with(6, "JCCL_ALGO=all_reduce:collnetdirect"))) {
             assertThat(ranks.output(0)).contains("groups=1 of leaders=[0, 2]").doesNotContain("it gathers");
             assertThat(ranks.output(3)).contains("USED all_reduce=collnet_direct");
@@ -121,7 +121,7 @@ class CollNetTest {
     }
 
     @Test
-    void withoutTheSettingNothingChanges() throws Exception {
+    void collNetIsNotUsedUnlessItsSettingIsOn() throws Exception {
         try (ProcessRanks ranks = used(with(12, "JCCL_COLLNET_ENABLE=0"))) {
             assertThat(ranks.allOutput()).doesNotContain("=collnet_").doesNotContain("collnet: ");
         }
@@ -133,7 +133,7 @@ class CollNetTest {
         "none, 'devices=0, expected 1 to 16'",
         "refuses, connect returned 2 (system error)"
     })
-    void whereOneRankHasNoneNobodyUsesIt(String fault, String why) throws Exception {
+    void noRankUsesCollNetIfOneRankCannot(String fault, String why) throws Exception {
         IntFunction<List<String>> faulty = with(12, "JCCL_ALGO=collnet", "JCCL_TEST_COLLNET_FAULT=" + fault);
         IntFunction<List<String>> good = with(12, "JCCL_ALGO=collnet");
         boolean connects = fault.equals("refuses");
@@ -146,7 +146,7 @@ class CollNetTest {
     }
 
     @Test
-    void aRankWithoutAPluginIsNamed() throws Exception {
+    void logNamesTheRankWithoutAPlugin() throws Exception {
         IntFunction<List<String>> none = with(12, "JCCL_NET_PLUGIN=none");
         IntFunction<List<String>> good = with(12);
         try (ProcessRanks ranks = used(rank -> rank == 3 ? none.apply(rank) : good.apply(rank))) {
@@ -156,7 +156,7 @@ class CollNetTest {
 
     @ParameterizedTest
     @ValueSource(ints = {6, 12})
-    void memoryOfGpusGoesByChains(int version) throws Exception {
+    void collectivesOfGpuMemoryUseCollNetChain(int version) throws Exception {
         String parts = version < 8 ? "ring" : "collnet";
         String algorithms = "all_reduce:collnetchain;all_gather:" + parts + ";reduce_scatter:" + parts;
         IntFunction<List<String>> command = with(version, "JCCL_ALGO=" + algorithms, "JCCL_TRANSPORT=auto");
@@ -174,9 +174,12 @@ class CollNetTest {
         }
     }
 
-    /** A leader with two ranks below it; all-gathers are not for hosts of different sizes. */
+    /**
+     * Host 1 has three ranks, so its leader has two below it. CollNet does not all-gather if hosts have different
+     * numbers of ranks.
+     */
     @Test
-    void memoryOfGpusGoesByTrees() throws Exception {
+    void allReduceOfGpuMemoryUsesCollNetDirect() throws Exception {
         String algorithms = "JCCL_ALGO=all_reduce:collnetdirect";
         IntFunction<List<String>> command = rank ->
                 with(12, algorithms, "JCCL_HOST_ID=host" + Math.min(rank, 1)).apply(rank);
@@ -215,7 +218,7 @@ class CollNetTest {
         return ranks;
     }
 
-    /** Rank 0 leads its host, and rank 1 does not. */
+    /** Ranks 0 and 2 lead their hosts; rank 1 leads none. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
     void aKilledRankIsNamedWithinSeconds(int victim) throws Exception {
@@ -245,7 +248,7 @@ class CollNetTest {
     }
 
     @Test
-    void oneThatNeverEndsTimesOutOnAllRanks() throws Exception {
+    void reductionThatNeverEndsTimesOutOnAllRanks() throws Exception {
         IntFunction<List<String>> stuck = with(12, "JCCL_ALGO=collnetdirect", "JCCL_TEST_COLLNET_FAULT=stuck");
         try (ProcessRanks ranks =
                 ProcessRanks.start(UniqueId.create(), folder, 4, stuck, "work", "2000", "-1", "none")) {

@@ -14,8 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Collectives over ranks × transport × algorithm × protocol, ranks as threads. Within each of these, cases of type,
- * operation, count, root, memory and alignment are drawn at random with a fixed seed.
+ * Tests every collective for many combinations of number of ranks, transport, algorithm and protocol; ranks are
+ * threads. In each combination, type, operation, count, root, memory and alignment are drawn at random with a fixed
+ * seed.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CollectiveMatrixTest {
@@ -23,10 +24,10 @@ class CollectiveMatrixTest {
     private static final int[] RANKS = {1, 2, 3, 4, 5, 8};
     private static final int CASES = 60;
 
-    /** How the communicator is set up; null leaves the choice to JCCL. */
+    /** The setup of a communicator. If {@code algorithm} and {@code protocol} are null, JCCL chooses them. */
     record Setup(int ranks, TransportKind transport, Algorithm algorithm, Protocol protocol) {
 
-        /** Different for setups that draw different cases, and the same on every run. */
+        /** Returns a seed that depends only on the setup, so that every run draws the same cases. */
         long seed() {
             int how = algorithm == null ? 9 : 3 * algorithm.ordinal() + protocol.ordinal();
             return (ranks * 10L + transport.ordinal()) * 10L + how;
@@ -40,7 +41,7 @@ class CollectiveMatrixTest {
                 setups.add(new Setup(ranks, transport, null, null));
                 for (Algorithm algorithm : HostCosts.ALGORITHMS) {
                     for (Protocol protocol : Protocol.values()) {
-                        // Every pair of values meets somewhere; every third combination keeps the time in bounds.
+                        // Every third combination keeps the test short; every pair of values still occurs.
                         boolean chosen =
                                 (ranks + transport.ordinal() + algorithm.ordinal() + protocol.ordinal()) % 3 == 0;
                         if (chosen || ranks == 3 && transport == TransportKind.P2P) {
@@ -53,10 +54,12 @@ class CollectiveMatrixTest {
         return setups.stream().filter(CollectiveMatrixTest::exists);
     }
 
-    /** One rank has nobody to choose a transport for. */
+    /**
+     * Returns true if the setup is worth a test here. A single rank needs no transport, so it is tested with P2P only.
+     */
     private static boolean exists(Setup setup) {
         if (setup.transport() == TransportKind.IB) {
-            return false; // needs adapters; scripts/check-rdma runs its matrix where there are some
+            return false; // needs adapters; scripts/check-rdma runs its own matrix over them
         }
         return setup.ranks() > 1 || setup.transport() == TransportKind.P2P;
     }

@@ -37,7 +37,7 @@ class CommunicatorNamesTest {
     }
 
     @Test
-    void communicatorsWithoutANameAreWorldAndSplit() {
+    void unnamedCommunicatorsAreCalledWorldAndSplit() {
         LocalRanks.run(2, comm -> {
             assertThat(comm.name()).isEqualTo("world");
             assertThat(comm.id()).matches("[0-9a-f]{8}");
@@ -48,7 +48,7 @@ class CommunicatorNamesTest {
     }
 
     @Test
-    void splitGivesANameOfItsOwnOrNone() {
+    void splitCommunicatorDoesNotInheritTheName() {
         LocalRanks.run(4, named("grid"), comm -> {
             try (Communicator row = comm.split(comm.rank() / 2, comm.rank(), "row" + comm.rank() / 2)
                             .orElseThrow();
@@ -87,7 +87,7 @@ class CommunicatorNamesTest {
     }
 
     @Test
-    void namesThatCannotStandInFileNamesAndTagsAreRefused() {
+    void namesUnfitForFileNamesAndTagsAreRefused() {
         for (String name : List.of("a b", "a/b", "é", "x".repeat(33))) {
             assertThatThrownBy(() -> named(name))
                     .isInstanceOf(IllegalArgumentException.class)

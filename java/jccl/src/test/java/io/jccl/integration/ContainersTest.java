@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks of one host, some of them in a container: a user namespace of its own, where they are another user. */
+/** Ranks of one host, half of them in a container: a user namespace in which they run as another user. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ContainersTest {
 
@@ -23,8 +23,8 @@ class ContainersTest {
     Path folder;
 
     @Test
-    void containersThatCannotShareMemoryAreHostsWithSocketsBetweenThem() throws Exception {
-        assumeTrue(containersWork(), "the kernel gives no user namespaces here");
+    void containersThatCannotShareMemoryArePlannedAsHostsWithSockets() throws Exception {
+        assumeTrue(containersWork(), "the kernel permits no user namespaces");
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(), folder, 4, rank -> rank % 2 == 0 ? List.of() : CONTAINER, "containers")) {
             for (int rank = 0; rank < 4; rank++) {
@@ -51,7 +51,7 @@ class ContainersTest {
                             .waitFor()
                     == 0;
         } catch (IOException e) {
-            return false; // no such command
+            return false; // unshare is not installed
         }
     }
 }

@@ -19,12 +19,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A process that can open no more descriptors gets exceptions that say so. */
+/** A process that has used up its file descriptors gets exceptions that name the cause. */
 @Timeout(60)
 class DescriptorExhaustionTest {
 
     @Test
-    void anExceptionSaysThatThereAreNoDescriptors() throws Exception {
+    void exceptionsNameTheDescriptorLimitThatIsExhausted() throws Exception {
         Process process = new ProcessBuilder(
                         "prlimit",
                         "--nofile=64:64",
@@ -51,10 +51,13 @@ class DescriptorExhaustionTest {
                 .contains("SOCKETS 1");
     }
 
-    /** Uses up all descriptors, then tries what needs one. What is needed for that is loaded before. */
+    /**
+     * Uses up all descriptors, then calls functions that need one. Calls each function once before, because loading its
+     * code needs descriptors, too.
+     */
     public static void main(String[] arguments) throws IOException {
         attempt("LOADS", () -> HostBuffer.allocate(4096).close());
-        attempt("LOADS", UniqueId::create); // keeps a socket
+        attempt("LOADS", UniqueId::create); // its server keeps a socket
         attempt("LOADS", () -> {
             throw new BootstrapException("");
         });
@@ -68,12 +71,13 @@ class DescriptorExhaustionTest {
             attempt("MEMORY", () -> HostBuffer.allocate(4096).close());
         }
         boolean started = false;
-        for (Closeable one : all) { // whichever descriptor it is that cannot be had
+        // Frees one descriptor at a time, so that each open in UniqueId.create fails once.
+        for (Closeable one : all) {
             started = started || attempt("RENDEZVOUS", UniqueId::create);
             one.close();
         }
         System.out.println("SOCKETS " + (sockets() - before));
-        System.exit(0); // a rendezvous server is here
+        System.exit(0); // a rendezvous server still runs
     }
 
     private static long sockets() throws IOException {
@@ -86,7 +90,7 @@ class DescriptorExhaustionTest {
         try {
             return Files.readSymbolicLink(descriptor).toString().startsWith("socket:");
         } catch (IOException e) {
-            return false; // that of the list itself, which is closed
+            return false; // the listing's own descriptor, which is closed by now
         }
     }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.Logger;
 
-/** Ranks with few file descriptors (ulimit -n) work, or each of them names the limit at once. */
+/** Ranks with few file descriptors ({@code ulimit -n}) either work, or every rank names the limit at once. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DescriptorLimitTest {
 
@@ -33,7 +33,7 @@ class DescriptorLimitTest {
     @TempDir
     static Path folder;
 
-    /** One jar, because each class in a folder takes a descriptor while it is loaded. */
+    /** The class path contains jars only, because each class in a folder takes a descriptor while it is loaded. */
     private static String classPath;
 
     @BeforeAll
@@ -67,8 +67,9 @@ class DescriptorLimitTest {
     }
 
     /**
-     * With JDK 17 the first that lacks a descriptor is, in this order, the host's identity, rank 0's connection to itself, the
-     * coordinator's accept, the native engine, a segment of shared memory, and a listener of the engine.
+     * With JDK 17, the first open that fails is, in the order of the first six limits: the host's identity, rank 0's
+     * connection to itself, the coordinator's accept, the native engine, a segment of shared memory, a listener of the
+     * engine.
      */
     @ParameterizedTest
     @CsvSource({"24, shm", "26, shm", "28, shm", "30, shm", "32, shm", "31, socket", "64, socket"})
@@ -96,7 +97,7 @@ class DescriptorLimitTest {
         }
     }
 
-    /** Returns what a rank prints until it is over. */
+    /** Returns the output of a rank before its line {@link LimitedRank#OVER}. */
     private static String output(Process rank) throws IOException {
         StringBuilder text = new StringBuilder();
         BufferedReader reader = rank.inputReader();
@@ -129,7 +130,7 @@ class DescriptorLimitTest {
         builder.environment().put("JCCL_SIZE", Integer.toString(RANKS));
         builder.environment().put("JCCL_RENDEZVOUS", "127.0.0.1:" + port + "/descriptors");
         builder.environment().put("JCCL_TRANSPORT", transport);
-        builder.environment().put("JCCL_INIT_TIMEOUT", "200s"); // what is found only then is too late
+        builder.environment().put("JCCL_INIT_TIMEOUT", "200s"); // errors must appear long before
         return builder.start();
     }
 }

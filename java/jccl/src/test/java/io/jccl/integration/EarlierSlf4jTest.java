@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The library with SLF4J 1.7 on the class path, as applications have it that Spark or Hadoop start. */
+/** The library with SLF4J 1.7 on the class path, as in applications that Spark or Hadoop start. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EarlierSlf4jTest {
 
@@ -52,7 +52,7 @@ class EarlierSlf4jTest {
     }
 
     @Test
-    void ranksWorkWithoutAProviderOfLoggers() throws Exception {
+    void ranksWorkWithoutALoggerProvider() throws Exception {
         Path output = folder.resolve("output");
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -70,7 +70,7 @@ class EarlierSlf4jTest {
         Process process = builder.start();
         try {
             assertThat(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS))
-                    .as("it ends")
+                    .as("the process ends")
                     .isTrue();
         } finally {
             process.destroyForcibly();
@@ -78,13 +78,13 @@ class EarlierSlf4jTest {
         assertThat(Files.readString(output))
                 .contains("sum=3.0")
                 .contains("jccl: warning: JCCL_BUFSIZE")
-                .contains("Failed to load class \"org.slf4j.impl.StaticLoggerBinder\"") // it is 1.7 indeed
+                .contains("Failed to load class \"org.slf4j.impl.StaticLoggerBinder\"") // only SLF4J 1.7 prints this
                 .doesNotContain("Exception", "NoSuchMethodError", "NoClassDefFoundError");
         assertThat(process.exitValue()).isZero();
     }
 
     @Test
-    void everyMethodOfSlf4jThatIsCalledIsIn17() throws Exception {
+    void everySlf4jMethodThatTheLibraryCallsIsInVersion17() throws Exception {
         JavaClasses library = new ClassFileImporter()
                 .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
                 .importPackages("io.jccl");

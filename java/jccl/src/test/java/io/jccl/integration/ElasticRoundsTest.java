@@ -9,7 +9,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A few rounds of what {@code scripts/check-elastic} does a hundred times. */
+/** A few rounds of {@link ElasticRounds}; {@code scripts/check-elastic} runs a hundred. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticRoundsTest {
 
@@ -18,7 +18,7 @@ class ElasticRoundsTest {
     @TempDir
     Path folder;
 
-    /** Rank 0 is killed in the first, and the rank that leads beside another in the fifth. */
+    /** Rank 0 is killed in the first round; in the fifth, the leading rank is killed after another one. */
     @ParameterizedTest
     @CsvSource({"3, SHM, 5", "3, SOCKET, 2"})
     void killedRanksAreReplaced(int size, String transport, int count) throws Exception {
@@ -28,7 +28,7 @@ class ElasticRoundsTest {
                 assertThat(times.victims()).hasSize(i % 5 == 0 ? 2 : 1);
                 assertThat(times.generation()).isGreaterThanOrEqualTo(2 * i);
                 assertThat(times.descriptors())
-                        .as("nothing stays of generations before")
+                        .as("descriptors of earlier generations are closed")
                         .isLessThan(MAX_DESCRIPTORS);
             }
             rounds.end();

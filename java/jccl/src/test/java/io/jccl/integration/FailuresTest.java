@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the survivors report when a rank dies, is missing, or does something else. Ranks that die are processes. */
+/** What the survivors report when a rank dies, is absent, or calls another operation. Ranks that die are processes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FailuresTest {
 
@@ -100,7 +100,7 @@ class FailuresTest {
                 ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
             }
             Thread.sleep(1000L * LocalRanks.SLOWNESS);
-            ranks.stop(0); // until after the others have run into their time-out and waited a while
+            ranks.stop(0); // until the others have timed out and waited a while longer
             Thread.sleep(5000);
             ranks.resume(0);
             ranks.awaitOutput(2, text -> text.contains("CLOSED"), LIMIT);
@@ -126,7 +126,7 @@ class FailuresTest {
     }
 
     @Test
-    void anotherCountIsShownWithARowPerRank() throws Exception {
+    void mismatchOfCountsHasARowPerRank() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(30000), "1", "count")) {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
@@ -144,7 +144,7 @@ class FailuresTest {
 
     @ParameterizedTest
     @CsvSource({"4, 8, float32", "262144, 8, float32", "4, 4, int32"})
-    void aGroupWhoseEndsDifferIsAMismatchOnBothRanks(int sent, int received, String receivedType) {
+    void groupsWhoseSendAndReceiveDifferAreAMismatchOnBothRanks(int sent, int received, String receivedType) {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             DataType type = DataType.valueOf(receivedType.toUpperCase(Locale.ROOT));
             ranks.run(comm -> {
@@ -157,7 +157,7 @@ class FailuresTest {
                 assertThatThrownBy(() -> {
                             comm.group(group -> group.send(peer, out).recv(peer, in))
                                     .await();
-                            comm.barrier().await(); // rank 0 has its data, and gets the error here
+                            comm.barrier().await(); // rank 0 has received its data, and fails only here
                         })
                         .isInstanceOf(MismatchedCollectiveException.class)
                         .hasMessageContaining("rank 1 reports: send_recv(transfers=2 send(peer=0 type=float32 count=1) "
@@ -193,10 +193,10 @@ class FailuresTest {
         }
     }
 
-    /** Nothing moves for longer than a lost host may be silent. */
+    /** Nothing moves for longer than the heartbeat time-out, after which a silent host counts as lost. */
     @Test
     void aRankThatReceivesLateKeepsItsConnection() throws Exception {
-        int bytes = 64 << 20; // more than the sockets hold
+        int bytes = 64 << 20; // more than socket buffers hold
         CommunicatorConfig config = LocalRanks.config()
                 .setting("JCCL_TRANSPORT", "socket")
                 .setting("JCCL_HEARTBEAT_TIMEOUT", "2s")
@@ -218,7 +218,7 @@ class FailuresTest {
         }
     }
 
-    /** A transfer has no number that the ranks could compare; that its peer has left ends it. */
+    /** A transfer has no sequence number that ranks could compare. It ends when its peer has left. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void closeEndsATransferWhosePeerHasClosed(int leaves) throws Exception {
@@ -241,7 +241,7 @@ class FailuresTest {
         }
     }
 
-    /** A time-out of operations. */
+    /** Returns a time-out of operations in milliseconds; on slow machines it is longer than {@code elsewhere}. */
     private static String millis(int elsewhere) {
         return Integer.toString(elsewhere * LocalRanks.SLOWNESS);
     }

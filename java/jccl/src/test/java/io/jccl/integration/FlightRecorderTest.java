@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What ranks write to {@code JCCL_DUMP_DIR}; the command's tests read it. */
+/** The dumps that ranks write to {@code JCCL_DUMP_DIR}. The tests of {@code jccl trace} read dumps. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FlightRecorderTest {
 
@@ -41,7 +41,7 @@ class FlightRecorderTest {
     }
 
     @Test
-    void everyRankOfAHangWritesWhereItStood() throws Exception {
+    void everyRankOfAHangDumpsItsPosition() throws Exception {
         Path dumps = folder.resolve("not/there/yet");
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(),
@@ -91,7 +91,7 @@ class FlightRecorderTest {
     }
 
     @Test
-    void whatWaitedInTheQueueHasTheTimeOfItsIssue() throws Exception {
+    void queuedOperationsAreDumpedWithTheTimeOfTheirIssue() throws Exception {
         System.setProperty(DUMP_DIR, folder.toString());
         CountDownLatch issuedByRank0 = new CountDownLatch(1);
         long before = System.nanoTime();
@@ -144,7 +144,7 @@ class FlightRecorderTest {
     }
 
     @Test
-    void theBytesOfFormsWithCountsAreThoseOfTheRank() throws Exception {
+    void bytesOfVFormsAreThoseOfTheRank() throws Exception {
         System.setProperty(DUMP_DIR, folder.toString());
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
@@ -174,7 +174,7 @@ class FlightRecorderTest {
     }
 
     @Test
-    void aFolderThatCannotBeHadDisturbsNothing() throws Exception {
+    void folderThatCannotBeCreatedDisturbsNothing() throws Exception {
         Path file = Files.writeString(folder.resolve("file"), "no folder");
         System.setProperty(DUMP_DIR, file.toString());
         try (InitLog log = new InitLog("io.jccl.runtime.FlightRecorder");
@@ -199,7 +199,7 @@ class FlightRecorderTest {
         assertThat(dumps(folder)).isEmpty();
     }
 
-    /** All that ranks write, which appears as whole files. */
+    /** Waits until there are {@code count} dumps, and returns them. Dumps appear as complete files. */
     static List<String> awaitDumps(Path dumps, int count) throws Exception {
         long end = System.nanoTime() + LIMIT.toNanos();
         while (dumps(dumps).size() < count) {
@@ -225,7 +225,7 @@ class FlightRecorderTest {
         }
     }
 
-    /** The numbers of a name, in their order. */
+    /** Returns the values of all fields with a name, in the order of the text. */
     private static List<Long> values(String text, String name) {
         Matcher matcher = Pattern.compile("\"" + name + "\":(\\d+)").matcher(text);
         List<Long> values = new ArrayList<>();

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A full heap in one rank's process: the job continues right, or all ranks fail with the reason. */
+/** A full heap in one rank's process: either all results are right, or all ranks fail and name the OutOfMemoryError. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FullHeapTest {
 

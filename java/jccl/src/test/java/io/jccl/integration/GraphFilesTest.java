@@ -13,7 +13,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks take the channels of a file, write those that they have, and agree on both. */
+/**
+ * Ranks use the channels of {@code JCCL_GRAPH_FILE}, which must be equal on all ranks, and write theirs to
+ * {@code JCCL_GRAPH_DUMP_FILE}.
+ */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GraphFilesTest {
 
@@ -25,7 +28,7 @@ class GraphFilesTest {
     private Path first;
     private Path second;
 
-    /** Two hosts of four GPUs. */
+    /** Writes the topology files of two hosts with four GPUs each. */
     @BeforeEach
     void describe() throws IOException {
         String host = DescribedHosts.text("/io/jccl/search/two-sockets");
@@ -36,7 +39,11 @@ class GraphFilesTest {
         second = Files.writeString(folder.resolve("second.xml"), host);
     }
 
-    /** @param graphs by rank, empty for none */
+    /**
+     * Starts ranks on both hosts.
+     *
+     * @param graphs returns a rank's graph file; empty for none
+     */
     private LocalRanks start(java.util.function.IntFunction<String> graphs, Path dump) {
         return LocalRanks.start(RANKS, rank -> LocalRanks.config()
                 .setting("JCCL_HOST_ID", rank < 4 ? "first" : "second")
@@ -47,7 +54,7 @@ class GraphFilesTest {
     }
 
     @Test
-    void ranksTakeTheChannelsThatTheyWroteAndOthersThatAreGiven() throws Exception {
+    void ranksUseTheChannelsOfTheirOwnDumpAndOfAGivenFile() throws Exception {
         Path found = folder.resolve("found.xml");
         Path again = folder.resolve("again.xml");
         start(rank -> "", found).close();
@@ -88,7 +95,7 @@ class GraphFilesTest {
     }
 
     @Test
-    void differentFilesAreRefusedByName() throws Exception {
+    void filesWithDifferentContentsAreRefused() throws Exception {
         Path one = Files.writeString(folder.resolve("one.xml"), "<graphs version='1'/>");
         Path other = Files.writeString(folder.resolve("other.xml"), "<graphs version='1' />");
         assertThatThrownBy(() -> start(rank -> (rank == 5 ? other : one).toString(), folder.resolve("not.xml"))
@@ -101,7 +108,7 @@ class GraphFilesTest {
     }
 
     @Test
-    void whatIsNoGraphEndsInitializationOnAllRanks() throws Exception {
+    void invalidFileFailsInitialisationOnAllRanks() throws Exception {
         Path bad = Files.writeString(
                 folder.resolve("bad.xml"),
                 "<graphs version='1'><graph id='0' pattern='4' nchannels='1'><channel><gpu dev='9'/></channel></graph></graphs>");

@@ -10,7 +10,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Buffers that are closed or collected while they are used: each scenario in JVMs of its own, which may crash. */
+/**
+ * Buffers that are closed or collected while they are in use. Scenarios run in separate JVMs, because a fault crashes
+ * the JVM.
+ */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HostBufferLifetimeTest {
 
@@ -21,13 +24,13 @@ class HostBufferLifetimeTest {
 
     @ParameterizedTest
     @EnumSource
-    void buffersEndWellBetweenThreads(HostBufferScenarios scenario) throws Exception {
+    void buffersThatEndWhileThreadsUseThemAreReleased(HostBufferScenarios scenario) throws Exception {
         check(1, scenario);
     }
 
     @ParameterizedTest
     @EnumSource
-    void buffersEndWellBetweenProcesses(HostBufferScenarios scenario) throws Exception {
+    void buffersThatEndWhileProcessesUseThemAreReleased(HostBufferScenarios scenario) throws Exception {
         check(2, scenario);
     }
 

@@ -15,13 +15,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Ordinary memory of the host that ranks register: each scenario in JVMs of its own, which may crash. */
+/** Registration of ordinary host memory. Scenarios run in separate JVMs, because a fault crashes the JVM. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HostRegistrationTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(120);
 
-    /** So that a buffer has its pages for itself, whatever the JVM has freed before. */
+    /** Makes malloc map large buffers separately, so that they share no page with memory that the JVM has freed. */
     private static final List<String> OWN_PAGES = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
 
     @TempDir
@@ -29,7 +29,7 @@ class HostRegistrationTest {
 
     @ParameterizedTest
     @EnumSource
-    void registeredMemoryIsUsedInPlaceAndEndsWell(HostRegistrations scenario) throws Exception {
+    void registeredMemoryIsUsedInPlace(HostRegistrations scenario) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(), folder, 2, rank -> OWN_PAGES, "host-registrations", scenario.name())) {
             for (int rank = 0; rank < 2; rank++) {
@@ -39,9 +39,9 @@ class HostRegistrationTest {
         }
     }
 
-    /** Over verbs a registered buffer is registered with the adapters once, and others for each operation. */
+    /** Over verbs, a registered buffer gets memory regions once; other buffers get them for each operation. */
     @Test
-    void adaptersKeepWhatIsRegistered() throws Exception {
+    void adaptersKeepTheRegionsOfRegisteredBuffers() throws Exception {
         Path log = folder.resolve("regions");
         List<String> environment = new ArrayList<>(OWN_PAGES);
         environment.add("FAKE_VERBS_LOG=" + log);

@@ -11,7 +11,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Operations in place that fail, in JVMs of their own, which may crash: nobody touches the buffers afterwards. */
+/**
+ * Zero-copy operations that fail: nothing accesses their buffers afterwards. They run in separate JVMs, because a fault
+ * crashes the JVM.
+ */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InPlaceFailureTest {
 
@@ -23,14 +26,14 @@ class InPlaceFailureTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void afterAnAbortABufferIsRefilledOrClosedAndNobodyWritesIntoIt(int processes) throws Exception {
+    void nothingWritesIntoABufferThatIsRefilledOrClosedAfterAnAbort(int processes) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, processes, "abort-in-place")) {
             requireFine(ranks, processes);
         }
     }
 
     @Test
-    void aProcessThatWasStoppedInsideOfAnOperationStoresNothingOnceItGoesOn() throws Exception {
+    void processStoppedInsideAnOperationStoresNothingAfterItResumes() throws Exception {
         String timeout = Long.toString(OPERATION_TIMEOUT.toMillis());
         try (ProcessRanks ranks = ProcessRanks.start(folder, 2, "stop-in-place", timeout)) {
             ranks.awaitOutput(1, text -> text.contains("READY"), LIMIT);

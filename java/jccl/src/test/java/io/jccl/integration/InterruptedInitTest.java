@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An interrupt soon ends a wait for other ranks in init, split, shrink and close; the others get an error at once. */
+/**
+ * An interrupt quickly ends a wait for other ranks in init, split, shrink and close. The others get an error at once.
+ */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InterruptedInitTest {
 
@@ -34,10 +36,10 @@ class InterruptedInitTest {
     private static final Duration INTERRUPTED_WITHIN = Duration.ofMillis(250L * LocalRanks.SLOWNESS);
     private static final Duration PEERS_WITHIN = Duration.ofSeconds(2L * LocalRanks.SLOWNESS);
 
-    /** A call on a thread of its own. */
+    /** A call on its own thread. */
     private static final class Call extends Thread {
         private final Callable<?> call;
-        private final CompletableFuture<Throwable> outcome = new CompletableFuture<>(); // null: it returned
+        private final CompletableFuture<Throwable> outcome = new CompletableFuture<>(); // null if it returned
         private volatile boolean flagged;
 
         Call(Callable<?> call) {
@@ -67,11 +69,11 @@ class InterruptedInitTest {
             assertThat(outcomeOfInterrupt()).isInstanceOf(InterruptedCommunicationException.class);
         }
 
-        /** Lets it wait, checks that it does so without work, and interrupts it. */
+        /** Checks that the call waits and uses little CPU time, then interrupts it. Returns what it threw, or null. */
         Throwable outcomeOfInterrupt() throws Exception {
             long before = THREADS.getThreadCpuTime(getId());
             assertThatThrownBy(() -> outcome.get(WAIT_MILLIS, TimeUnit.MILLISECONDS))
-                    .as("it waits")
+                    .as("the call waits")
                     .isInstanceOf(java.util.concurrent.TimeoutException.class);
             long cpuMillis = (THREADS.getThreadCpuTime(getId()) - before) / 1_000_000;
             interrupt();
@@ -95,7 +97,7 @@ class InterruptedInitTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void atTheRendezvous(int victim) throws Exception {
+    void interruptAtTheRendezvousEndsInitOnAllRanks(int victim) throws Exception {
         UniqueId id = UniqueId.create();
         List<Call> calls = List.of(init(id, 0, 3), init(id, 1, 3));
         calls.get(victim).interruptInWait();
@@ -108,7 +110,7 @@ class InterruptedInitTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void inTheStepsAfterTheRendezvous(int victim) throws Exception {
+    void interruptAfterTheRendezvousEndsInitOnAllRanks(int victim) throws Exception {
         UniqueId id = UniqueId.create();
         Call call = init(id, victim, 2);
         BootstrapOptions options = BootstrapOptions.defaults("build " + NativeLoader.buildId());
@@ -116,7 +118,8 @@ class InterruptedInitTest {
             call.interruptInWait();
             Call waiting = new Call(() -> {
                 while (true) {
-                    peer.outOfBand().allGather(new byte[0], LocalRanks.TIMEOUT); // the first may have been joined
+                    // The victim may have taken part in the first all-gather.
+                    peer.outOfBand().allGather(new byte[0], LocalRanks.TIMEOUT);
                 }
             });
             PeerFailedException seen = waiting.failure(PeerFailedException.class);
@@ -127,7 +130,7 @@ class InterruptedInitTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void inSplitFailsTheCommunicatorForAll(int victim) throws Exception {
+    void interruptInSplitFailsTheCommunicatorOnAllRanks(int victim) throws Exception {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             List<Call> calls = List.of(new Call(() -> ranks.get(0).split(0, 0)), new Call(() -> ranks.get(1)
                     .split(0, 0)));
@@ -139,7 +142,7 @@ class InterruptedInitTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void inShrinkIsNamedToThoseThatWait(int victim) throws Exception {
+    void interruptInShrinkIsReportedToRanksThatWait(int victim) throws Exception {
         try (LocalRanks ranks = LocalRanks.start(4)) {
             List<Call> calls = List.of(new Call(() -> ranks.get(0).shrink(List.of(3))), new Call(() -> ranks.get(1)
                     .shrink(List.of(3))));
@@ -150,7 +153,7 @@ class InterruptedInitTest {
     }
 
     @Test
-    void inShrinkIsNamedToALeaderThatComesLater() throws Exception {
+    void interruptInShrinkIsReportedToALeaderThatCallsLater() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             new Call(() -> ranks.get(1).shrink(List.of())).interruptInWait();
             Call leader = new Call(() -> ranks.get(0).shrink(List.of()));
@@ -162,7 +165,7 @@ class InterruptedInitTest {
 
     /** Rank 0 waits for the others to close. */
     @Test
-    void inCloseBreaksOffTheWaitForTheOthers() throws Exception {
+    void interruptInCloseEndsTheWaitForTheOthers() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             Call closing = new Call(() -> {
                 ranks.get(0).close();

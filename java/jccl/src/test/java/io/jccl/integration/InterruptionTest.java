@@ -22,15 +22,18 @@ import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Interrupts of threads that wait inside of an operation: it has begun, so the communicator fails, on every rank. */
+/**
+ * Interrupts of threads that wait inside an operation. Because the operation has begun, the communicator fails on every
+ * rank.
+ */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InterruptionTest {
 
     private static final int COUNT = 1000;
-    private static final int ROUNDS = 30; // until one is prompt: others may use the processors
+    private static final int ROUNDS = 30; // attempts until one is prompt: others may use the CPUs
 
     @Test
-    void aThreadThatRunsAnOperationLeavesItAndTheOthersLearnWhy() {
+    void interruptOfAThreadThatRunsAnOperationIsReportedToAllRanks() {
         interruptUntilPrompt(
                 LocalRanks.config().build(),
                 "NativeEngine.run",
@@ -38,7 +41,7 @@ class InterruptionTest {
     }
 
     @Test
-    void aThreadThatRunsAGroupLeavesItAndTheOthersLearnWhy() {
+    void interruptOfAThreadThatRunsAGroupIsReportedToAllRanks() {
         interruptUntilPrompt(
                 LocalRanks.config().build(),
                 "NativeEngine.run",
@@ -49,7 +52,7 @@ class InterruptionTest {
     }
 
     @Test
-    void aThreadThatWaitsForAnOperationOnADeviceLeavesItAndTheOthersLearnWhy() {
+    void interruptOfAThreadThatAwaitsADeviceIsReportedToAllRanks() {
         EmulatedGpus.use();
         try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
             interruptUntilPrompt(EmulatedGpus.config().build(), "KernelBackend.await", comm -> comm.on(memory.stream())
@@ -58,7 +61,7 @@ class InterruptionTest {
     }
 
     @Test
-    void aThreadThatRunsAStagedOperationLeavesItAndTheOthersLearnWhy() {
+    void interruptOfAThreadThatRunsAStagedOperationIsReportedToAllRanks() {
         EmulatedGpus.use();
         try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
             interruptUntilPrompt(
@@ -81,7 +84,10 @@ class InterruptionTest {
         throw new AssertionError("milliseconds from the interrupt to the end of the wait: " + millis);
     }
 
-    /** Ranks 1 and 2 stay away. Returns milliseconds, or nothing where the communicator's own thread was first to run it. */
+    /**
+     * Interrupts rank 0's wait for ranks 1 and 2. Returns the ms until the wait ended, or nothing if the communicator's
+     * own thread ran the operation.
+     */
     private static OptionalLong interruptOne(
             CommunicatorConfig config, String method, Function<Communicator, Work> operation) {
         try (LocalRanks ranks = LocalRanks.start(3, config)) {
@@ -110,7 +116,7 @@ class InterruptionTest {
                     .failsWithin(LocalRanks.TIMEOUT)
                     .withThrowableThat()
                     .withCauseInstanceOf(AbortedException.class);
-            // Not a collective, which would differ from that of rank 0.
+            // Receives, since a collective would be a mismatch with rank 0's.
             assertThatThrownBy(() ->
                             ranks.get(1).recv(2, DataBuffer.of(new long[1])).await())
                     .isInstanceOf(AbortedException.class)
@@ -121,7 +127,7 @@ class InterruptionTest {
     }
 
     @Test
-    void anInterruptedSplitLeavesAndTheOthersLearnWhy() throws Exception {
+    void interruptOfASplitIsReportedToAllRanks() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.get(0).allReduce(DataBuffer.of(new float[COUNT]), ReduceOp.SUM);
             Waiter waiter = Waiter.in(
@@ -129,7 +135,7 @@ class InterruptionTest {
                     .interrupt();
             assertThat(waiter.end()).isInstanceOf(InterruptedCommunicationException.class);
             assertThat(waiter.interruptedAtEnd()).isTrue();
-            // Not a collective, which would differ from that of rank 0.
+            // Receives, since a collective would be a mismatch with rank 0's.
             assertThatThrownBy(() ->
                             ranks.get(1).recv(0, DataBuffer.of(new long[1])).await())
                     .isInstanceOf(AbortedException.class)

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The events that JDK Flight Recorder gets. */
+/** The library's events in JDK Flight Recorder (JFR). */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JfrEventsTest {
 
@@ -109,7 +109,7 @@ class JfrEventsTest {
     }
 
     @Test
-    void lifeAndFailuresAreRecordedByDefaultAndOperationsAreNot() throws Exception {
+    void initCloseAndFailuresAreRecordedByDefaultButNotOperations() throws Exception {
         Path file = folder.resolve("life.jfr");
         String id;
         try (Recording recording = new Recording()) {

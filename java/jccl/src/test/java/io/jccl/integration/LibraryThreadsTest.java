@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Every thread of the library is a {@link ServiceThread}, so that what it throws ends in one place. */
+/** Every thread of the library is a {@link ServiceThread}, so that one place handles what threads throw. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LibraryThreadsTest {
 
@@ -42,7 +42,8 @@ class LibraryThreadsTest {
             alone.join().close();
         }
         assertThat(callers)
-                .filteredOn(thread -> thread != Thread.currentThread()) // the future may have been complete
+                // The callback runs on this thread if the future is already complete.
+                .filteredOn(thread -> thread != Thread.currentThread())
                 .isNotEmpty()
                 .allSatisfy(thread -> assertThat(thread).isInstanceOf(ServiceThread.class));
     }

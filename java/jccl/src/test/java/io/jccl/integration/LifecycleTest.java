@@ -29,7 +29,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Initialisation in the background, listeners of a failure, and operations that are cancelled or have a time-out of their own. */
+/** Initialisation in the background, listeners of failures, and operations that are cancelled or have a time-out. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LifecycleTest {
 
@@ -110,7 +110,7 @@ class LifecycleTest {
         requireNoInitThread();
     }
 
-    /** Whenever a rank gives up, the other gets an exception, or a communicator that fails by itself. */
+    /** At whatever time a rank gives up, the other gets an exception, or a communicator that then fails. */
     @Test
     void aRankThatGivesUpAtAnyTimeIsNotWaitedFor() throws InterruptedException, TimeoutException {
         Random random = new Random(20);
@@ -136,7 +136,7 @@ class LifecycleTest {
     }
 
     @Test
-    void everyRankHearsOfAFailureAndCanLookItUp() throws InterruptedException {
+    void everyRanksListenerGetsTheFailure() throws InterruptedException {
         BlockingQueue<JcclException> heard = new LinkedBlockingQueue<>();
         try (LocalRanks ranks = LocalRanks.start(3)) {
             for (int rank = 0; rank < 3; rank++) {
@@ -152,7 +152,7 @@ class LifecycleTest {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.get(rank).failure()).get().isInstanceOf(AbortedException.class);
             }
-            ranks.get(2).onFailure(heard::add); // has failed before
+            ranks.get(2).onFailure(heard::add); // the communicator has already failed
             assertThat(heard.poll(SOON.toMillis(), TimeUnit.MILLISECONDS))
                     .isSameAs(ranks.get(2).failure().orElseThrow());
         }
@@ -178,7 +178,7 @@ class LifecycleTest {
     }
 
     @Test
-    void nobodyHearsOfACommunicatorThatIsClosedWithoutAFailure() throws InterruptedException {
+    void noListenerIsCalledIfTheCommunicatorClosesWithoutAFailure() throws InterruptedException {
         BlockingQueue<JcclException> heard = new LinkedBlockingQueue<>();
         Communicator comm;
         try (LocalRanks ranks = LocalRanks.start(2)) {
@@ -202,7 +202,7 @@ class LifecycleTest {
                     .isInstanceOf(AbortedException.class)
                     .hasMessageContaining("rank=0 cancelled all_reduce(");
             assertThat(future).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(AbortedException.class);
-            // Not a collective, which would differ from that of rank 0.
+            // Receives, since a collective would be a mismatch with rank 0's.
             assertThatThrownBy(() -> ranks.get(1).recv(0, floats()).await())
                     .isInstanceOf(AbortedException.class)
                     .hasMessageContaining("rank=0 cancelled all_reduce(");
@@ -210,7 +210,7 @@ class LifecycleTest {
     }
 
     @Test
-    void anOperationThatIsOverIsNotCancelled() {
+    void operationThatHasEndedCannotBeCancelled() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             List<Boolean> cancelled = ranks.call(comm -> {
                 Work work = comm.allReduce(floats(), ReduceOp.SUM);
@@ -223,7 +223,7 @@ class LifecycleTest {
     }
 
     @Test
-    void anOperationThatNobodyWaitsForEndsByItsOwnTimeOut() throws InterruptedException {
+    void operationThatNobodyAwaitsFailsByItsOwnTimeOut() throws InterruptedException {
         BlockingQueue<JcclException> heard = new LinkedBlockingQueue<>();
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.get(1).onFailure(heard::add);
@@ -235,7 +235,7 @@ class LifecycleTest {
     }
 
     @Test
-    void ofTwoTimeOutsTheShorterCounts() {
+    void shorterOfTwoTimeOutsApplies() {
         for (boolean waitsShortly : List.of(true, false)) {
             try (LocalRanks ranks = LocalRanks.start(2)) {
                 Work work = ranks.get(0)
@@ -250,7 +250,7 @@ class LifecycleTest {
     }
 
     @Test
-    void aTimeOutThatIsLongEnoughChangesNothing() {
+    void timeOutThatIsLongEnoughHasNoEffect() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 Work work = comm.within(LocalRanks.TIMEOUT).allReduce(floats(), ReduceOp.SUM);

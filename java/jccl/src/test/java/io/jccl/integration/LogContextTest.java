@@ -20,12 +20,12 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 import org.slf4j.MDC;
 
-/** The rank and the communicator in log records. */
+/** Rank and communicator in the mapped diagnostic context (MDC) of log records. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@SuppressWarnings("try") // contexts are there to be current
+@SuppressWarnings("try") // contexts are only opened and closed
 class LogContextTest {
 
-    /** Keeps what a logger gets until it is closed, and what the mapped diagnostic context was. */
+    /** Collects the records of a logger, each with its MDC, until it is closed. */
     private static final class Contexts extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
         private final Logger logger;
@@ -39,7 +39,7 @@ class LogContextTest {
 
         @Override
         protected void append(ILoggingEvent event) {
-            event.getMDCPropertyMap(); // of the thread that logs
+            event.getMDCPropertyMap(); // stores the MDC of the thread that logs
             events.add(event);
         }
 
@@ -48,7 +48,7 @@ class LogContextTest {
             logger.detachAppender(this);
         }
 
-        /** Takes events until one has this text. */
+        /** Takes records until one contains {@code text}, and returns that one. */
         ILoggingEvent next(String text) throws InterruptedException {
             while (true) {
                 ILoggingEvent event = events.poll(LocalRanks.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
@@ -61,7 +61,7 @@ class LogContextTest {
     }
 
     @Test
-    void recordsOfInitialisationHaveRankAndCommunicatorAndTheCallersContextStays() throws Exception {
+    void recordsOfInitHaveRankAndCommunicatorAndKeepTheCallersContext() throws Exception {
         Contexts contexts = new Contexts("io.jccl.init");
         MDC.put(LogContext.RANK, "the caller's");
         MDC.put("request", "7");
@@ -93,7 +93,7 @@ class LogContextTest {
     }
 
     @Test
-    void recordsOfNativeCodeHaveThem() throws Exception {
+    void recordsOfNativeCodeHaveRankAndCommunicator() throws Exception {
         String library = "libibverbs-that-nobody-has.so";
         CommunicatorConfig config =
                 LocalRanks.config().setting("JCCL_IB_LIBRARY", library).build();
@@ -116,13 +116,13 @@ class LogContextTest {
                         .thenApply(done -> MDC.get(LogContext.RANK) + " " + MDC.get(LogContext.COMMUNICATOR))
                         .get(30, TimeUnit.SECONDS);
                 String thread = comm.rank() + " " + comm.id();
-                assertThat(seen).isIn(thread, "null null"); // this thread's, if the future was complete before
+                assertThat(seen).isIn(thread, "null null"); // this thread's, if the future was already complete
             });
         }
     }
 
     @Test
-    void nestedContextsComeBackOneByOne() {
+    void nestedContextsAreRestoredOneByOne() {
         try (LogContext outer = LogContext.of(3, "one")) {
             try (LogContext inner = LogContext.of(0)) {
                 assertThat(MDC.get(LogContext.RANK)).isEqualTo("0");

@@ -12,13 +12,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Many simulated hosts, a rank each, as threads of this JVM: everything up to the first operation; {@code
- * -Djccl.scale.hosts=8,64} for other numbers than that of every build. docs/scale.md has a table of what this prints.
+ * Initialisation, up to the first operation, over many simulated hosts with a rank each. Ranks are threads of this JVM.
+ * {@code -Djccl.scale.hosts=8,64} sets other numbers of hosts. docs/scale.md has a table of what this test prints.
  */
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ManyHostsTest {
 
-    /** Of a computer with other work; docs/scale.md says what an idle one needs. */
+    /** Time limit for a computer that has other work; docs/scale.md has the times of an idle one. */
     private static final Duration LIMIT = Duration.ofSeconds(25);
 
     @Test

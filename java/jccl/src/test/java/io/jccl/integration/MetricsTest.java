@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a communicator counts. */
+/** The metrics of a communicator. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class MetricsTest {
 
@@ -70,7 +70,7 @@ class MetricsTest {
         assertThat(after.transports()).containsOnlyKeys(TransportKind.values());
         OfTransport used = after.transports().get(transport);
         assertThat(sums.inPlace()).isBetween(0L, transport.isNetwork() ? 0L : 3L);
-        long throughSlots = 3 - sums.inPlace() + 1; // and the message
+        long throughSlots = 3 - sums.inPlace() + 1; // all-reduces through slots, and one message
         assertThat(used.sentBytes()).isBetween(throughSlots * 8000, throughSlots * 8000 * 4);
         assertThat(used.longWaits()).isPositive();
         assertThat(used.waited()).isGreaterThan(Duration.ofMillis(50));
@@ -78,9 +78,9 @@ class MetricsTest {
         assertThat(closed.collectives()).isEqualTo(after.collectives());
     }
 
-    /** Of the larger buffer of each rank. */
+    /** The metrics of a rank count the bytes of the larger of its two buffers. */
     @Test
-    void bytesOfExchangesAreCounted() {
+    void bytesOfEachRanksLargerBufferAreCounted() {
         List<CommunicatorMetrics> all;
         try (LocalRanks ranks = LocalRanks.start(3)) {
             all = ranks.call(comm -> {

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Errors that a caller gets for misuse. None of it harms the communicator. */
+/** Errors for misuse of the API. The communicator still works afterwards. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MisuseTest {
@@ -223,7 +223,7 @@ class MisuseTest {
     }
 
     @Test
-    void pinsAreUndoneOnce() {
+    void unpinOfABufferThatIsNotPinnedIsRefused() {
         HostBuffer buffer = HostBuffer.allocate(64);
         DataBuffer values = buffer.as(DataType.INT64);
         values.pin();
@@ -235,7 +235,7 @@ class MisuseTest {
     }
 
     @Test
-    void whatIsRefusedPinsNothing() {
+    void refusedOperationsLeaveNothingPinned() {
         HostBuffer buffer = HostBuffer.allocate(64);
         DataBuffer kept = buffer.as(DataType.INT64);
         for (Misused misused : List.<Misused>of(
@@ -254,7 +254,7 @@ class MisuseTest {
         buffer.close();
     }
 
-    /** What goes wrong because its second buffer is closed before the group is issued. */
+    /** Issues operations on a buffer that is closed before the group is issued. */
     @FunctionalInterface
     private interface Misused {
         void issue(Group group, DataBuffer closed);
@@ -267,7 +267,7 @@ class MisuseTest {
     }
 
     @Test
-    void aGroupIsForItsBodyAlone() throws Exception {
+    void groupIsValidOnlyWithinItsBody() throws Exception {
         List<Group> kept = new ArrayList<>();
         comm.group(kept::add).await();
         assertThatIllegalStateException()
@@ -298,7 +298,7 @@ class MisuseTest {
     }
 
     @Test
-    void whatARankSendsToItselfItMustReceive() {
+    void sendToSelfNeedsAMatchingReceive() {
         refused(
                 () -> comm.group(group -> group.send(0, buffer(2)).recv(0, buffer(1))),
                 "rank=0 sendBytes=[8] recvBytes=[4]: what a rank sends to itself it must receive in the same group, in the"
@@ -365,7 +365,7 @@ class MisuseTest {
                 .close();
     }
 
-    /** Either rank may find it first; the other one then gets the error. */
+    /** Either rank may find the error first; the other one then receives it. */
     @Test
     void aForcedTransportThatCannotReachAPeerSaysWhy() {
         Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()

@@ -21,7 +21,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.Logger;
 
-/** An application that is a module and requires {@code io.jccl}: from the module path, and linked into an image of its own. */
+/**
+ * An application module that requires {@code io.jccl} runs from the module path, and from an image that jlink has made.
+ */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ModulePathTest {
 
@@ -81,7 +83,7 @@ class ModulePathTest {
                 .toString();
     }
 
-    /** What the compiler says of an application. */
+    /** Compiles the application and returns the compiler's messages. */
     private String compile(String source) throws Exception {
         Path sources = Files.createDirectories(folder.resolve("sources"));
         Path descriptor = Files.writeString(sources.resolve("module-info.java"), DESCRIPTOR);
@@ -113,7 +115,7 @@ class ModulePathTest {
                 .start();
         try {
             assertThat(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS))
-                    .as("it ends")
+                    .as("the process ends")
                     .isTrue();
         } finally {
             process.destroyForcibly();
@@ -123,12 +125,12 @@ class ModulePathTest {
     }
 
     @Test
-    void runsFromTheModulePath() throws Exception {
+    void applicationRunsFromTheModulePath() throws Exception {
         requireSum(Path.of(System.getProperty("java.home"), "bin", "java"), "--module-path", modulePath);
     }
 
     @Test
-    void runsFromAnImageThatJlinkMade() throws Exception {
+    void applicationRunsFromAnImageThatJlinkMade() throws Exception {
         Path image = folder.resolve("image");
         assertThat(run("jlink", "--module-path", modulePath, "--add-modules", "application", "--output", "" + image))
                 .isEmpty();
@@ -136,7 +138,7 @@ class ModulePathTest {
     }
 
     @Test
-    void seesNothingButTheApi() throws Exception {
+    void applicationSeesOnlyTheApi() throws Exception {
         assertThat(compile(APPLICATION.replace("import io.jccl.UniqueId;", "import io.jccl.runtime.*;")))
                 .contains("package io.jccl.runtime is not visible");
     }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which signals reach the native library's threads: faults and profilers' timers do, the application's own do not. */
+/** Only faults and profilers' timers reach the native library's threads; the application's other signals do not. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class NativeThreadSignalsTest {
 
@@ -25,7 +25,7 @@ class NativeThreadSignalsTest {
 
     private static final String READY = "ranks in use";
 
-    /** Their numbers on Linux, for x86-64 and AArch64. */
+    /** Signals with their numbers on Linux for x86-64 and AArch64. */
     private static final Map<String, Integer> DELIVERED =
             Map.of("SIGILL", 4, "SIGTRAP", 5, "SIGABRT", 6, "SIGBUS", 7, "SIGFPE", 8, "SIGSEGV", 11, "SIGPROF", 27);
 
@@ -35,7 +35,7 @@ class NativeThreadSignalsTest {
     Path folder;
 
     @Test
-    void onlyFaultsAndTimersReachThem() throws Exception {
+    void onlyFaultsAndTimersReachNativeThreads() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(
                 2, LocalRanks.config().transport(TransportKind.SOCKET).build())) {
             ranks.run(Cycles::use);
@@ -48,11 +48,11 @@ class NativeThreadSignalsTest {
     }
 
     /**
-     * Linux prefers the thread that kill names, as long as it does not block the signal. A thread that is being created
-     * blocks every signal, so the ranks have to be in use first.
+     * Linux delivers a signal preferably to the thread that {@code kill} names, unless that thread blocks it. A thread
+     * that is being created blocks every signal, so the ranks must be in use first.
      */
     @Test
-    void aFaultInOneLeavesAnErrorReportOfTheJvm() throws Exception {
+    void faultInANativeThreadLeavesAnErrorReportOfTheJvm() throws Exception {
         Path report = folder.resolve("hs_err.log");
         Path output = folder.resolve("output");
         Process process = new ProcessBuilder(
@@ -121,7 +121,7 @@ class NativeThreadSignalsTest {
         return (mask >>> (signal - 1) & 1) != 0;
     }
 
-    /** Two ranks that a network joins, until the process is killed. */
+    /** Two ranks with socket connections; they live until the process is killed. */
     static final class Main {
         private Main() {}
 

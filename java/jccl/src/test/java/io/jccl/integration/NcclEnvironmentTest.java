@@ -25,7 +25,7 @@ class NcclEnvironmentTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(100);
 
-    /** A dump of the GPUs of another host, with ranks of the job that wrote it, as clouds publish them. */
+    /** A topology file of another host's GPUs, with the ranks of the job that wrote it. Clouds publish such files. */
     private static final String DUMP =
             """
             <system version="1"><cpu numaid="0" affinity="ffffffff" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="1">
@@ -139,7 +139,7 @@ class NcclEnvironmentTest {
     }
 
     @Test
-    void aFileOfGraphsThatOnlySomeRanksHaveIsIgnored() throws Exception {
+    void graphFileThatOnlySomeRanksHaveIsIgnored() throws Exception {
         String file = Files.writeString(folder.resolve("graphs.xml"), "<graphs version=\"1\"/>")
                 .toString();
 

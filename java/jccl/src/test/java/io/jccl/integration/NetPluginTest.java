@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks whose hosts a network plug-in for NCCL joins. */
+/** Ranks of several hosts that communicate through a network plug-in for NCCL. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class NetPluginTest {
 
@@ -36,7 +36,7 @@ class NetPluginTest {
     @TempDir
     Path folder;
 
-    /** Two hosts with half of the ranks each, on threads of this JVM. */
+    /** Places half of the ranks on each of two simulated hosts. */
     private static IntFunction<CommunicatorConfig> onTwoHosts(int size, IntFunction<String> plugin) {
         return rank -> LocalRanks.config()
                 .hostId("host" + rank * 2 / size)
@@ -76,10 +76,10 @@ class NetPluginTest {
         }
     }
 
-    /** The card is beside the GPU of the second rank of each host, which sends for the first. */
+    /** On each host, the adapter is near the GPU of the second rank, which forwards the first rank's data. */
     @ParameterizedTest
     @CsvSource({"6,cuda", "12,cuda", "12,dmabuf", "12,none"})
-    void dataOfGpusBypassesTheHostWhereThePluginReachesThem(int version, String way) throws Exception {
+    void gpuDataBypassesTheHostIfThePluginReachesGpus(int version, String way) throws Exception {
         List<String> environment = List.of(
                 "env",
                 "JCCL_EMULATED_SHARING=descriptors",
@@ -132,7 +132,7 @@ class NetPluginTest {
     }
 
     @Test
-    void simulatedHostsUseItOverTheirNetwork() throws Exception {
+    void simulatedHostsUseThePluginOverTheirNetwork() throws Exception {
         Optional<String> reasonUnavailable = SimulatedHosts.reasonUnavailable();
         assumeTrue(reasonUnavailable.isEmpty(), reasonUnavailable.orElse(""));
         try (SimulatedHosts hosts = SimulatedHosts.start("--machines", "2");
@@ -156,7 +156,7 @@ class NetPluginTest {
     }
 
     @Test
-    void itsNameVersionAndDevicesAreLoggedOncePerHost() {
+    void nameVersionAndDevicesOfAPluginAreLoggedOncePerHost() {
         try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(4, onTwoHosts(4, rank -> TestPlugins.library(10)))) {
             requireSums(ranks);
@@ -170,7 +170,7 @@ class NetPluginTest {
         }
     }
 
-    /** Only the interface may differ: both ends speak as the plug-in does. */
+    /** Only the version of the interface differs; both ends run the same plug-in. */
     @Test
     void versionsOfOnePluginWorkTogether() {
         try (LocalRanks ranks = LocalRanks.start(2, onTwoHosts(2, rank -> TestPlugins.library(rank == 0 ? 6 : 12)))) {
@@ -180,7 +180,7 @@ class NetPluginTest {
     }
 
     @Test
-    void theFirstOfSeveralThatCanBeUsedIs() {
+    void firstUsablePluginOfAListIsUsed() {
         String list = "nonesuch, " + TestPlugins.library(7) + ",other";
         try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(2, onTwoHosts(2, rank -> list))) {
@@ -191,7 +191,7 @@ class NetPluginTest {
     }
 
     @Test
-    void oneThatCannotBeUsedIsOneLineAndTheNextNetworkIsTaken() throws Exception {
+    void unusablePluginIsLoggedOnceAndTheNextNetworkIsUsed() throws Exception {
         Path noPlugin = Files.writeString(folder.resolve("libnothing.so"), "text");
         String noTable = System.getProperty("jccl.test.functions");
         for (String wrong : List.of("nonesuch", noPlugin.toString(), noTable)) {
@@ -201,7 +201,7 @@ class NetPluginTest {
                 assertThat(kinds(ranks)).doesNotContain(TransportKind.PLUGIN);
                 assertThat(log.lines())
                         .filteredOn(line -> line.startsWith("net plug-in \"" + wrong + "\": "))
-                        .hasSize(2) // each host
+                        .hasSize(2) // once per host
                         .allMatch(
                                 line -> line.endsWith("; it is not used: correct JCCL_NET_PLUGIN, or set it to none"));
             }
@@ -210,7 +210,7 @@ class NetPluginTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"fails=init", "properties=nodevices"})
-    void oneThatDoesNotBeginOrHasNoDeviceIsNotUsed(String fault) throws Exception {
+    void pluginThatFailsToInitialiseOrHasNoDeviceIsNotUsed(String fault) throws Exception {
         List<String> environment =
                 List.of("env", TestPlugins.environment(9), "JCCL_TEST_PLUGIN_FAULT=" + fault, "JCCL_IB_DISABLE=1");
         try (ProcessRanks ranks =
@@ -222,10 +222,10 @@ class NetPluginTest {
         }
     }
 
-    /** The JVM gets signals in its own work, for example where a reference is null. */
+    /** The JVM needs its signal handlers: for example, a null reference raises SIGSEGV. */
     @ParameterizedTest
     @ValueSource(strings = {"load", "init"})
-    void handlersOfSignalsThatItReplacesAreBack(String call) throws Exception {
+    void signalHandlersThatThePluginReplacesAreRestored(String call) throws Exception {
         List<String> environment = List.of(
                 "env", TestPlugins.environment(12), "JCCL_TEST_PLUGIN_FAULT=handlers=" + call, "JCCL_IB_DISABLE=1");
         try (ProcessRanks ranks =
@@ -240,9 +240,9 @@ class NetPluginTest {
         }
     }
 
-    /** The process ends, and its report says whose code it was in; the other names the rank. */
+    /** The process ends with a report that names the plug-in's library. The other rank names the rank that failed. */
     @Test
-    void aCrashInOneNamesItInTheReportOfTheJvm() throws Exception {
+    void crashInAPluginIsNamedInTheReportOfTheJvm() throws Exception {
         Path report = folder.resolve("hs_err.log");
         IntFunction<List<String>> environment = rank -> List.of(
                 "env",
@@ -264,7 +264,7 @@ class NetPluginTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "none", "NONE"})
-    void withoutOneNothingIsSaid(String setting) {
+    void nothingIsLoggedWithoutAPlugin(String setting) {
         try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(2, onTwoHosts(2, rank -> setting))) {
             assertThat(kinds(ranks)).doesNotContain(TransportKind.PLUGIN);
@@ -274,7 +274,7 @@ class NetPluginTest {
     }
 
     @Test
-    void whereNotAllRanksHaveItNoneUsesIt() {
+    void noRankUsesAPluginThatAnotherRankLacks() {
         try (InitLog log = new InitLog();
                 LocalRanks ranks =
                         LocalRanks.start(4, onTwoHosts(4, rank -> rank < 2 ? TestPlugins.library(12) : "none"))) {
@@ -287,9 +287,9 @@ class NetPluginTest {
         }
     }
 
-    /** Rank 0 reports it, or that rank 1 has. */
+    /** Rank 0 reports the error, or that rank 1 has reported it. */
     @Test
-    void aTransportThatIsAskedForAndMissingIsAnError() {
+    void forcedPluginTransportWithoutAPluginIsAnError() {
         assertThatThrownBy(() -> LocalRanks.start(
                         2,
                         LocalRanks.config()
@@ -303,7 +303,7 @@ class NetPluginTest {
     }
 
     @Test
-    void aCommunicatorThatIsSplitUsesItToo() {
+    void splitCommunicatorUsesThePluginToo() {
         try (LocalRanks ranks = LocalRanks.start(4, onTwoHosts(4, rank -> TestPlugins.library(12)))) {
             ranks.run(comm -> {
                 try (var half = comm.split(comm.rank() % 2, comm.rank()).orElseThrow()) {

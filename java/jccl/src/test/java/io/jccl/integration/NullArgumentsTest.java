@@ -47,11 +47,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 
-/** Null for every argument of the API, one at a time: it means something, or the error names the argument. */
+/** Passes null for each argument of the API in turn: either null has a meaning, or the error names the argument. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class NullArgumentsTest {
 
-    /** What it is, and what was expected. */
+    /** Pattern of a message that names the null argument and says what was expected. */
     private static final String NAMED = "(?s)([\\w.=]+ )*[\\w.]+=null\\b.*: .{8,}";
 
     private static final Map<Class<?>, Object> SAMPLES = samples();
@@ -115,7 +115,7 @@ class NullArgumentsTest {
         }
     }
 
-    /** An argument that fits the others: buffers lie apart, and the elements of an array or a buffer have few types. */
+    /** Returns an argument that fits the others: buffers do not overlap, and the type suits the array or buffer. */
     private static Object sample(Class<?> type, Class<?> first) {
         if (type == DataBuffer.class) {
             return DataBuffer.of(new float[4]);
@@ -158,7 +158,7 @@ class NullArgumentsTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> valuesOfTheApi() {
+    Stream<DynamicTest> nullArgumentsOfOtherMethodsAreNamed() {
         return Stream.of(
                         tests(Communicator.class, null),
                         tests(UniqueId.class, SAMPLES.get(UniqueId.class)),
@@ -179,7 +179,7 @@ class NullArgumentsTest {
     }
 
     @Test
-    void operations() throws Exception {
+    void nullArgumentsOfOperationsAreNamed() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(1)) {
             Communicator comm = ranks.get(0);
             Work work = comm.barrier();
@@ -200,7 +200,7 @@ class NullArgumentsTest {
     }
 
     @Test
-    void whatIsExpectedIsSaid() throws Exception {
+    void errorsSayWhatWasExpected() throws Exception {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Communicator.init(null, 0, 1))
                 .withMessage("id=null: expected what UniqueId.create() returned on one rank; move it to every rank");

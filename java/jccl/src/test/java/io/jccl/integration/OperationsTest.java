@@ -45,7 +45,7 @@ class OperationsTest {
     }
 
     @Test
-    void whatNobodyAwaitsIsExecutedAllTheSame() {
+    void operationThatNobodyAwaitsIsExecuted() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 LongBuffer values = longs(3);
@@ -59,7 +59,7 @@ class OperationsTest {
     }
 
     @Test
-    void whatNobodyAwaitsStartsAtOnceAfterAPause() throws Exception {
+    void operationThatNobodyAwaitsStartsAtOnceAfterAPause() throws Exception {
         int rounds = 40;
         long[] micros = new long[rounds];
         try (LocalRanks ranks = LocalRanks.start(1)) {
@@ -83,7 +83,7 @@ class OperationsTest {
     }
 
     @Test
-    void whoAwaitsWhatAnotherThreadExecutesIsWokenAtItsEnd() {
+    void threadThatAwaitsAnOperationOfAnotherThreadIsWokenAtItsEnd() {
         int rounds = 9;
         long[] micros = new long[rounds];
         try (LocalRanks ranks = LocalRanks.start(2)) {
@@ -95,13 +95,13 @@ class OperationsTest {
                         continue;
                     }
                     Work work = comm.barrier();
-                    CompletableFuture<Long> beside = CompletableFuture.supplyAsync(() -> {
+                    CompletableFuture<Long> otherThread = CompletableFuture.supplyAsync(() -> {
                         work.await();
                         return System.nanoTime();
                     });
                     work.await();
                     long end = System.nanoTime();
-                    micros[round] = Math.abs(beside.get(60, TimeUnit.SECONDS) - end) / 1000;
+                    micros[round] = Math.abs(otherThread.get(60, TimeUnit.SECONDS) - end) / 1000;
                 }
             });
         }
@@ -128,7 +128,7 @@ class OperationsTest {
     }
 
     @Test
-    void executionReportsWhatWasUsed() {
+    void executionReportsAlgorithmProtocolAndChannels() {
         var config = LocalRanks.config()
                 .algorithm(Algorithm.RING)
                 .protocol(Protocol.LL128)
@@ -147,7 +147,7 @@ class OperationsTest {
                 transfers.await();
                 assertThat(received.get(0)).isEqualTo(1 - comm.rank());
                 assertThat(transfers.execution())
-                        .isEqualTo(new Execution(Algorithm.DIRECT, Protocol.LL, 1)); // they are small
+                        .isEqualTo(new Execution(Algorithm.DIRECT, Protocol.LL, 1)); // small messages use LL
             });
         }
     }
@@ -158,7 +158,7 @@ class OperationsTest {
             ranks.run(comm -> {
                 int next = (comm.rank() + 1) % 3;
                 int previous = (comm.rank() + 2) % 3;
-                int count = 200_000; // more than slots hold: one after the other would wait for ever
+                int count = 200_000; // more than slots hold: one after the other would wait forever
                 LongBuffer out = longs(new long[count]);
                 out.put(count - 1, comm.rank());
                 LongBuffer in = longs(new long[count]);
@@ -216,7 +216,7 @@ class OperationsTest {
     }
 
     @Test
-    void sendMatchesRecvBetweenTwoRanksWhileOthersAreElsewhere() {
+    void sendMatchesRecvWhileOtherRanksDoNotTakePart() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 LongBuffer value = longs(comm.rank() == 0 ? 77 : 0);
@@ -306,7 +306,7 @@ class OperationsTest {
     }
 
     @Test
-    void theQuestionsHaveAnswers() {
+    void idTransportsAndMemoryUsageAreReported() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 comm.allReduce(DataBuffer.of(new float[1000]), ReduceOp.SUM).await();

@@ -33,7 +33,7 @@ class ProcessesTest {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final Pattern WAITED = Pattern.compile("WAITED (\\d+) ms, processor (\\d+) ms.*");
 
-    /** Of one core, by all threads of a rank together; about 1 is used. */
+    /** Limit of the CPU time of all threads of a rank that waits, in percent of one core; about 1 is measured. */
     private static final int MAX_PERCENT = 5;
 
     @TempDir
@@ -58,7 +58,7 @@ class ProcessesTest {
     }
 
     @Test
-    void aProcessIsBoundAsTheSettingSays() throws Exception {
+    void settingBindsAProcessToProcessors() throws Exception {
         BigInteger open = ProcessorGroups.ofThisHost().open();
         int first = open.getLowestSetBit();
         int last = open.bitLength() - 1;
@@ -94,7 +94,7 @@ class ProcessesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"shm", "socket"})
-    void ranksThatWaitForALateOneAreNearIdle(String transport) throws Exception {
+    void ranksThatWaitForALateRankAreNearlyIdle(String transport) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "late", "3000", transport)) {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
@@ -124,7 +124,7 @@ class ProcessesTest {
         unauthenticated.get(60, TimeUnit.SECONDS);
     }
 
-    /** Connects and sends random bytes, sometimes none, sometimes staying a while. */
+    /** Connects repeatedly and sends random bytes, sometimes none. */
     private static void sendGarbage(InetSocketAddress address, int times) {
         Random random = new Random(times);
         for (int i = 0; i < times; i++) {

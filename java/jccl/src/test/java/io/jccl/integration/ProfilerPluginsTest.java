@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Profiler plug-ins get what JDK Flight Recorder gets. */
+/** Profiler plug-ins get an event for each operation, as JDK Flight Recorder does. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ProfilerPluginsTest {
 
@@ -113,7 +113,7 @@ class ProfilerPluginsTest {
                         .isEqualTo(1);
             }
         }
-        // Five operations, one of them with two members.
+        // Each of the two ranks executes five operations, one of which is a group with two members.
         assertThat(count(events, line -> line.endsWith(" group"))).isEqualTo(10);
         assertThat(count(events, line -> line.contains(" group_api "))).isEqualTo(version >= 5 ? 10 : 0);
         assertThat(count(events, line -> line.contains("group_api depth=1"))).isEqualTo(version >= 5 ? 4 : 0);
@@ -121,7 +121,7 @@ class ProfilerPluginsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {4, 7})
-    void processesHaveEachTheirOwn(int version) throws Exception {
+    void eachProcessHasItsOwnEvents(int version) throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v" + version, "");
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(),
@@ -161,7 +161,7 @@ class ProfilerPluginsTest {
     }
 
     @Test
-    void operationsThatNobodyAwaitsAndVirtualOnesHaveEventsAndFailuresEndThem() throws Exception {
+    void operationsThatNobodyAwaitsHaveEventsWhichFailuresEnd() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v7", "");
         try (LocalRanks ranks = LocalRanks.start(
                 2,
@@ -179,7 +179,7 @@ class ProfilerPluginsTest {
                     try {
                         comm.allReduce(values, ReduceOp.SUM).await();
                     } catch (JcclException e) {
-                        return; // the other rank does not come
+                        return; // the other rank does not take part
                     }
                 }
             });
@@ -190,7 +190,7 @@ class ProfilerPluginsTest {
     }
 
     @Test
-    void getsOnlyWhatItAsksFor() throws Exception {
+    void pluginGetsOnlyTheEventsThatItAsksFor() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v5", "0");
         try (LocalRanks ranks = LocalRanks.start(2, config(plugin).build())) {
             ranks.run(ProfilerPluginsTest::work);
@@ -201,7 +201,7 @@ class ProfilerPluginsTest {
 
     @ParameterizedTest
     @CsvSource({"init, init returned 2 (system error)", "hangs, init has not returned in "})
-    void ranksWorkWithoutOneThatDoesNotInitialise(String wanted, String problem) throws Exception {
+    void ranksWorkWithoutAPluginThatDoesNotInitialise(String wanted, String problem) throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v5", wanted);
         try (InitLog log = new InitLog()) {
             try (LocalRanks ranks = LocalRanks.start(
@@ -220,7 +220,7 @@ class ProfilerPluginsTest {
     }
 
     @Test
-    void oneThatDoesNotEndIsLeftAlone() throws Exception {
+    void pluginThatDoesNotReturnIsLeftBehind() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v7", "stays");
         try (InitLog log = new InitLog("io.jccl.runtime")) {
             try (LocalRanks ranks = LocalRanks.start(2, config(plugin).build())) {
@@ -235,7 +235,7 @@ class ProfilerPluginsTest {
     }
 
     @Test
-    void failuresOfEventsChangeNothing() throws Exception {
+    void eventsThatFailHaveNoEffect() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v6", "fails");
         try (LocalRanks ranks = LocalRanks.start(2, config(plugin).build())) {
             ranks.run(ProfilerPluginsTest::work);
@@ -244,7 +244,7 @@ class ProfilerPluginsTest {
     }
 
     @Test
-    void noneIsLookedForUnlessItIsNamed() throws Exception {
+    void noPluginIsLoadedUnlessOneIsNamed() throws Exception {
         try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(ProfilerPluginsTest::work);

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Ranks leave and processes join; here they are threads. {@link ElasticRoundsTest} kills processes. */
+/** Reform: ranks leave and processes join. Here both are threads; {@link ElasticRoundsTest} kills processes. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReformTest {
 
@@ -81,7 +81,7 @@ class ReformTest {
         return ranks;
     }
 
-    /** Rank 0, which waits for the others, comes last. */
+    /** Closes rank 0 last, because it waits for the others. */
     private static void close(List<Communicator> group) {
         for (int rank = group.size() - 1; rank >= 0; rank--) {
             group.get(rank).close();
@@ -94,7 +94,7 @@ class ReformTest {
         return comm.rank() + "/" + comm.size() + " generation=" + comm.generation() + " sum=" + value[0];
     }
 
-    /** Runs one task on the threads of old ranks and of new ones. */
+    /** All-reduces on all communicators at the same time, those of old ranks and of new ones. Returns the sums. */
     private List<String> together(List<Communicator> all) throws Exception {
         List<Future<String>> running = new ArrayList<>();
         for (Communicator comm : all) {
@@ -109,7 +109,7 @@ class ReformTest {
     }
 
     @Test
-    void replacedRanksMakeRoomForAsManyProcesses() throws Exception {
+    void asManyProcessesJoinAsRanksAreReplaced() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             Future<Communicator> joining = joining(ranks, ranks.get(0).memberAddresses());
             Future<Communicator> zero = ranks.submit(0, comm -> comm.replace(Set.of(1)));
@@ -122,7 +122,7 @@ class ReformTest {
     }
 
     @Test
-    void replacedRanksAreRanksOfTheCommunicator() {
+    void replacementOfTheCallerOrOfAnUnknownRankIsRefused() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             assertThatThrownBy(() -> ranks.get(0).replace(Set.of(2)))
                     .isInstanceOf(IllegalArgumentException.class)
@@ -151,7 +151,7 @@ class ReformTest {
         }
     }
 
-    /** Rank 0 leaves as planned; the coordinator moves, twice in a row. */
+    /** Rank 0 leaves as planned in both rounds, so the coordinator moves each time. */
     @Test
     void ranksThatLeaveAreReplacedTwiceInARow() throws Exception {
         LocalRanks ranks = LocalRanks.start(3);
@@ -174,9 +174,9 @@ class ReformTest {
         close(group);
     }
 
-    /** A rank that does not lead is asked, and names the one that does. */
+    /** The process asks a rank that does not lead, which names the leader. */
     @Test
-    void aProcessFindsTheLeaderByAnyMember() throws Exception {
+    void processFindsTheLeaderThroughAnyMember() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             List<String> last = List.of(ranks.get(0).memberAddresses().get(2));
             Future<Communicator> joining = joining(ranks, last);
@@ -188,7 +188,7 @@ class ReformTest {
     }
 
     @Test
-    void processesAreRankedByWhatTheyPrefer() throws Exception {
+    void processesThatJoinAreOrderedByThePreferredRank() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(1)) {
             List<String> members = ranks.get(0).memberAddresses();
             Future<Communicator> seven = joining(
@@ -209,7 +209,7 @@ class ReformTest {
     }
 
     @Test
-    void ranksNameHowManyProcessesCame() throws Exception {
+    void timeOutOfAReformSaysHowManyProcessesCame() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2, within(SHORT))) {
             Future<Communicator> joining =
                     joining(ranks, ranks.get(0).memberAddresses(), within(SHORT.multipliedBy(3)));
@@ -252,7 +252,7 @@ class ReformTest {
         }
     }
 
-    /** Of two processes for one place one is taken; the other waits and is taken by the next reform. */
+    /** Of two processes that ask for one place, one joins. The other waits and joins in the next reform. */
     @Test
     void processesWithoutAPlaceWaitForTheNextReform() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2)) {
@@ -275,14 +275,14 @@ class ReformTest {
         }
     }
 
-    /** One that leaves before all have come makes its place free. */
+    /** A process that leaves before all have come frees its place. */
     @Test
     void aProcessThatLeavesWhileItWaitsIsReplaced() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             List<String> members = ranks.get(0).memberAddresses();
             Future<Communicator> leaves = joining(ranks, members);
             Future<Communicator> early = ranks.submit(0, comm -> comm.reform(all(comm), 1));
-            Thread.sleep(300); // it waits at rank 0 then, or soon
+            Thread.sleep(300); // time to register at rank 0
             assertThat(leaves.cancel(true)).isTrue();
             Future<Communicator> joining = joining(ranks, members);
             Thread.sleep(100);
@@ -311,7 +311,7 @@ class ReformTest {
     }
 
     @Test
-    void anInterruptedRankEndsTheReformOnAll() throws Exception {
+    void interruptOfARankEndsTheReformOnAllRanks() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             Thread[] thread = new Thread[2];
             List<Future<String>> reforming = new ArrayList<>();
@@ -336,7 +336,7 @@ class ReformTest {
     }
 
     @Test
-    void ranksThatAwaitOtherNumbersOfProcessesGetAnError() {
+    void ranksThatAwaitDifferentNumbersOfProcessesGetAnError() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> assertThatThrownBy(() -> comm.reform(all(comm), comm.rank()))
                     .isInstanceOf(BootstrapException.class)
@@ -364,9 +364,9 @@ class ReformTest {
         }
     }
 
-    /** As a launcher of a cluster does it: it knows the ports before the ranks start. */
+    /** A launcher of a cluster knows the ports before the ranks start. */
     @Test
-    void aPortThatIsKnownInAdvanceServes() throws Exception {
+    void processJoinsThroughAPortThatIsKnownInAdvance() throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
@@ -391,7 +391,7 @@ class ReformTest {
     }
 
     @Test
-    void aFileOfAnyRankServes() throws Exception {
+    void processJoinsThroughTheFileOfAnyRank() throws Exception {
         CommunicatorConfig config = LocalRanks.config()
                 .setting("JCCL_MEMBER_FILE", folder.resolve("member-0").toString())
                 .build();
@@ -400,7 +400,7 @@ class ReformTest {
         UniqueId id = UniqueId.create();
         Communicator first = Communicator.init(id, 0, 1, config);
         try (Communicator part = first.split(0, 0).orElseThrow()) {
-            assertThat(part.generation()).isZero(); // it has not replaced the file
+            assertThat(part.generation()).isZero(); // a split does not replace the file
             Future<Communicator> joining = threads.submit(() -> Communicator.fromEnvironment(joins));
             List<Communicator> next = List.of(first.reform(List.of(0), 1), get(joining));
             assertThat(together(next)).contains("1/2 generation=1 sum=3");

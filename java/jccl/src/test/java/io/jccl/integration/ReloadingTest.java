@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Containers as Tomcat, Flink and Spark load an application again: with JCCL in the application's class loader. */
+/** Containers such as Tomcat, Flink and Spark reload an application with JCCL in the application's class loader. */
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReloadingTest {
 
@@ -24,9 +24,10 @@ class ReloadingTest {
     Path folder;
 
     /**
-     * Words of a mode: {@code socket} is the transport; {@code split} makes a second communicator; {@code fail} aborts and
-     * closes; {@code host} uses a HostBuffer and {@code forget} never closes it; {@code shut} closes the class loader;
-     * {@code two} has a second loader beside the first; {@code open} never closes the communicators.
+     * Words of a mode: {@code socket} sets the transport; {@code split} makes a second communicator; {@code fail}
+     * aborts the communicator before it is closed; {@code host} uses a HostBuffer, which {@code forget} never closes;
+     * {@code shut} closes the class loader; {@code two} uses a second loader while the first exists; {@code open} never
+     * closes the communicators.
      */
     @ParameterizedTest
     @ValueSource(
@@ -40,7 +41,7 @@ class ReloadingTest {
     }
 
     @Test
-    void aLibraryThatIsNamedIsLoadedByTwoLoadersAtOnce() throws Exception {
+    void libraryNamedByAPropertyIsLoadedByTwoLoadersAtOnce() throws Exception {
         Path library = folder.resolve("libjccl.so");
         try (var embedded = getClass().getResourceAsStream("/META-INF/native/linux-x86_64/libjccl.so")) {
             Files.copy(embedded, library);

@@ -18,9 +18,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Communicators come and go and leave nothing behind: no descriptor, thread, shared memory, memory or object of verbs; {@code
- * -Djccl.leak.cycles=1000} for more of them, {@code JCCL_TRANSPORT=ib} for one transport only. An idle one costs no
- * processor time.
+ * Communicators that are closed leave nothing behind: no descriptor, thread, shared memory, memory or verbs object. An
+ * idle communicator uses almost no CPU time. {@code -Djccl.leak.cycles=1000} tests with more communicators,
+ * {@code JCCL_TRANSPORT=ib} with one transport only.
  */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ResourcesTest {
@@ -31,7 +31,10 @@ class ResourcesTest {
     @TempDir
     Path folder;
 
-    /** InfiniBand verbs need an adapter; scripts/rdma-vm has some. */
+    /**
+     * Skips the test if JCCL_TRANSPORT names another transport, or if the transport needs an adapter for InfiniBand
+     * verbs and this host has none. The virtual machine of scripts/rdma-vm has some.
+     */
     private static void assumeUsable(TransportKind transport) {
         String only = System.getenv().getOrDefault("JCCL_TRANSPORT", transport.label());
         assumeTrue(only.equals(transport.label()), "JCCL_TRANSPORT=" + only);
@@ -78,7 +81,7 @@ class ResourcesTest {
 
     @ParameterizedTest
     @EnumSource
-    void idleCommunicatorsLeaveTheProcessorAlone(TransportKind transport) throws Exception {
+    void idleCommunicatorsUseAlmostNoProcessorTime(TransportKind transport) throws Exception {
         assumeUsable(transport);
         CommunicatorConfig config =
                 TestPlugins.config(transport, RANKS).channels(2).build();
@@ -86,7 +89,7 @@ class ResourcesTest {
             ranks.run(Cycles::use);
             TimeUnit.MILLISECONDS.sleep(200); // until the last worker has gone to sleep
             ThreadTimes before = ThreadTimes.now();
-            TimeUnit.NANOSECONDS.sleep(IDLE.toNanos()); // the span that is measured
+            TimeUnit.NANOSECONDS.sleep(IDLE.toNanos()); // the measured interval
             Map<String, Long> used = ThreadTimes.now().millisSince(before);
             long millis = used.entrySet().stream()
                     .filter(row ->
@@ -95,7 +98,7 @@ class ResourcesTest {
                     .sum();
             System.out.println(
                     transport.label() + ": processor ms of " + RANKS + " idle ranks in " + IDLE + ": " + used);
-            // Heartbeats twice a second of three ranks and their coordinator: 5 % of one core would be 100 ms.
+            // Three ranks and their coordinator send heartbeats twice a second. The limit of 100 ms is 5 % of one core.
             assertThat(millis).as(used.toString()).isLessThan(100);
         }
     }

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What results promise beyond being right: determinism, counts per rank, all kinds of memory, any size. */
+/** Properties of results: determinism, counts per rank, all kinds of memory, any size. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ResultsTest {
 
@@ -50,7 +50,7 @@ class ResultsTest {
         return values;
     }
 
-    /** Sums of these depend on the order of the additions. */
+    /** Returns values whose sum depends on the order of the additions. */
     private static float[] inexact(Communicator comm, int count) {
         Random random = new Random(comm.rank() + 17);
         float[] values = new float[count];
@@ -63,7 +63,7 @@ class ResultsTest {
     @ParameterizedTest
     @EnumSource(
             value = Algorithm.class,
-            names = {"RING", "TREE", "DIRECT"}) // what every communicator on the host has
+            names = {"RING", "TREE", "DIRECT"}) // every communicator on host memory has these
     void inexactSumsAreTheSameOnAllRanksAndOnEveryRun(Algorithm algorithm) {
         for (Protocol protocol : Protocol.values()) {
             CommunicatorConfig config =

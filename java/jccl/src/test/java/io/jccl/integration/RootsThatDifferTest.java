@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Three ranks call operations with roots 0, 1 and 0: each of them gets an error, at the latest when it closes. */
+/** Three ranks call operations with roots 0, 1 and 0. Each of them gets an error, at the latest when it closes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RootsThatDifferTest {
 
@@ -40,7 +40,7 @@ class RootsThatDifferTest {
 
     @ParameterizedTest
     @CsvSource({"p2p, direct", "p2p, ring", "p2p, tree", "socket, direct", "socket, ring"})
-    void everyThreadHearsOfIt(String transport, String algorithm) {
+    void everyRankThatIsAThreadGetsTheError(String transport, String algorithm) {
         try (LocalRanks ranks = start(transport, algorithm)) {
             ranks.run(RootsThatDifferTest::everyCase);
         }
@@ -48,7 +48,7 @@ class RootsThatDifferTest {
 
     @ParameterizedTest
     @CsvSource({"shm, direct", "shm, ring", "socket, direct"})
-    void everyProcessHearsOfIt(String transport, String algorithm) throws Exception {
+    void everyRankThatIsAProcessGetsTheError(String transport, String algorithm) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "roots", transport, algorithm)) {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
@@ -57,12 +57,12 @@ class RootsThatDifferTest {
         }
     }
 
-    /** What a rank has done wrong is found although it then does as the others do. */
+    /** The wrong root of a rank is found although its next operation is the same as the others'. */
     @ParameterizedTest
     @EnumSource(
             value = Collective.class,
             names = {"BARRIER", "ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL"})
-    void noOperationThatHearsOfAllRanksEndsWellAfterwards(Collective collective) {
+    void nextOperationThatDependsOnAllRanksFails(Collective collective) {
         try (LocalRanks ranks = start("p2p", "ring")) {
             ranks.run(base -> {
                 for (int count : COUNTS) {
@@ -81,7 +81,7 @@ class RootsThatDifferTest {
     }
 
     @Test
-    void theFirstOfEightBroadcastsInARowIsNamed() {
+    void firstMismatchOfEightBroadcastsIsNamed() {
         try (LocalRanks ranks = start("p2p", "direct")) {
             ranks.run(base -> {
                 Communicator comm = base.split(0, base.rank()).orElseThrow();
@@ -97,9 +97,9 @@ class RootsThatDifferTest {
         }
     }
 
-    /** A rank waits in the next operation for one that is still in the one before: neither has entered the other's. */
+    /** A rank waits in the second operation for a rank that still waits in the first one. */
     @Test
-    void whatWaitsInALaterOperationHearsOfTheFirstThatDiffered() {
+    void rankThatWaitsInALaterOperationGetsTheFirstMismatch() {
         try (LocalRanks ranks = start("p2p", "direct")) {
             ranks.run(base -> {
                 Communicator comm = base.split(0, base.rank()).orElseThrow();
@@ -122,7 +122,7 @@ class RootsThatDifferTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"p2p", "socket"})
-    void ranksThatCallNothingMoreHearOfItSoon(String transport) {
+    void ranksThatCallNoFurtherOperationSoonGetTheError(String transport) {
         try (LocalRanks ranks = start(transport, "direct")) {
             ranks.run(base -> {
                 Communicator comm = base.split(0, base.rank()).orElseThrow();
@@ -131,7 +131,7 @@ class RootsThatDifferTest {
                 long end = System.nanoTime() + LIMIT.toNanos() / 4;
                 while (failure == null && System.nanoTime() < end) {
                     LockSupport.parkNanos(10_000_000);
-                    // It sends nothing: it throws only a failure that it has received.
+                    // An empty group sends nothing, so it throws only a failure that this rank has received.
                     failure = catchThrowableOfType(
                             JcclException.class, () -> comm.group(group -> {}).await());
                 }
@@ -150,7 +150,7 @@ class RootsThatDifferTest {
                         .build());
     }
 
-    /** Every collective with a root and every size, each on a communicator of its own. */
+    /** Runs every collective that has a root with every size, each on its own communicator. */
     static void everyCase(Communicator base) {
         for (Collective collective : WITH_ROOT) {
             for (int count : COUNTS) {
@@ -165,13 +165,13 @@ class RootsThatDifferTest {
         }
     }
 
-    /** What calls are ended by, or the communicator's end after them. */
+    /** Runs calls, then closes the communicator. Returns the exception of the calls, else that of close(). */
     private static JcclException failure(Communicator base, Communicator comm, Runnable calls) {
         JcclException failed = catchThrowableOfType(JcclException.class, calls::run);
-        base.barrier().await(); // close() waits for late ranks, but not for ever
+        base.barrier().await(); // close() waits for late ranks, but not forever
         JcclException closed = catchThrowableOfType(JcclException.class, comm::close);
         assertThat(failed == null || closed == null)
-                .as("what is known before does not make close() throw")
+                .as("close() does not throw after the calls have thrown")
                 .isTrue();
         return failed == null ? closed : failed;
     }
@@ -184,7 +184,7 @@ class RootsThatDifferTest {
                 .filteredOn(RankOperation::entered)
                 .hasSizeGreaterThan(1)
                 .allSatisfy(row -> assertThat(row.root()).isEqualTo(row.rank() == 1 ? 1 : 0));
-        boolean allEntered = rows.stream().allMatch(RankOperation::entered); // a busy host may delay one
+        boolean allEntered = rows.stream().allMatch(RankOperation::entered); // on a busy host a rank may be late
         assertThat(failure.getMessage())
                 .startsWith(allEntered ? "rank 1 called root=1, ranks 0 and 2 root=0 in " : "rank ")
                 .contains(

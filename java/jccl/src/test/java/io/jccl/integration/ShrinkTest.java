@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Going on without ranks that failed. Ranks that die are processes. */
+/** Shrinking a communicator to the ranks that remain. Ranks that die are processes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ShrinkTest {
 
@@ -42,9 +42,12 @@ class ShrinkTest {
         }
     }
 
-    /** A second rank that dies unnoticed is found by its port; rank 0, the coordinator, is one of them. */
+    /**
+     * Rank 0, the coordinator, is one of the two. The death of the other goes unnoticed until ranks connect to its
+     * port.
+     */
     @Test
-    void twoKilledAtOnceAreBothLeftOut() throws Exception {
+    void twoRanksKilledAtOnceAreBothLeftOut() throws Exception {
         Set<Integer> victims = Set.of(0, 2);
         try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "shrink", "2", "20000")) {
             killWhenReady(ranks, 4, Set.of(), victims);
@@ -53,9 +56,9 @@ class ShrinkTest {
         }
     }
 
-    /** The coordinator and the first two that would lead the others are among them. */
+    /** Among the victims are rank 0, which coordinates, and rank 1, which would lead the shrink. */
     @Test
-    void threeOfFiveKilledAtOnceAreLeftOutWithinSeconds() throws Exception {
+    void threeOfFiveRanksKilledAtOnceAreLeftOutWithinSeconds() throws Exception {
         Set<Integer> victims = Set.of(0, 1, 3);
         try (ProcessRanks ranks = ProcessRanks.start(folder, 5, "shrink", "2", "120000")) {
             killWhenReady(ranks, 5, Set.of(), victims);
@@ -68,7 +71,10 @@ class ShrinkTest {
         }
     }
 
-    /** The rank sees the first failure and dies before it shrinks; or, if it leads, while the others search for it. */
+    /**
+     * The second victim sees the first failure and dies before it calls shrink. If it is the leader, the others search
+     * for it meanwhile.
+     */
     @ParameterizedTest
     @ValueSource(ints = {1, 3})
     void aRankThatDiesWhileTheOthersShrinkIsLeftOutWithinSeconds(int second) throws Exception {
@@ -80,7 +86,7 @@ class ShrinkTest {
                     ranks.awaitOutput(rank, text -> text.contains("WITHOUT [0]"), LIMIT);
                 }
             }
-            TimeUnit.MILLISECONDS.sleep(500); // the others wait by now
+            TimeUnit.MILLISECONDS.sleep(500); // the others wait in shrink by now
             long killed = System.nanoTime();
             ranks.kill(second);
             for (int rank = 1; rank < 4; rank++) {
@@ -95,7 +101,7 @@ class ShrinkTest {
 
     /** Ranks 1 and 2 would each lead a group, and wait for others. */
     @Test
-    void ranksWithDifferentLeadersGetTheErrorThatTheyExcludeDifferentOnes() {
+    void ranksWithDifferentLeadersLearnThatTheyExcludeDifferentRanks() {
         try (LocalRanks ranks = LocalRanks.start(4)) {
             ranks.run(comm -> {
                 if (comm.rank() > 0) {
@@ -113,7 +119,7 @@ class ShrinkTest {
     }
 
     @Test
-    void whatIsLeftCanBeShrunkAgainDownToOneRank() throws Exception {
+    void shrunkCommunicatorCanBeShrunkAgainDownToOneRank() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "shrink", "1", "30000")) {
             killWhenReady(ranks, 3, Set.of(), Set.of(0));
             killWhenReady(ranks, 2, Set.of(0), Set.of(2));
@@ -122,7 +128,7 @@ class ShrinkTest {
     }
 
     @Test
-    void aHealthyCommunicatorStaysUsable() {
+    void healthyCommunicatorStaysUsableAfterAShrink() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 if (comm.rank() != 1) {
@@ -137,7 +143,7 @@ class ShrinkTest {
         }
     }
 
-    /** What is left of the first shrink at the late rank must not answer for the second. */
+    /** State of the first shrink at the late rank must not answer requests of the second. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void aRankThatIsLateForTheNextShrinkIsWaitedFor(int late) {
@@ -156,9 +162,11 @@ class ShrinkTest {
         }
     }
 
-    /** The others have gone on without it and closed what it still has: that is no proof that they have ended. */
+    /**
+     * The others have gone on without rank 0 and closed the old communicator. That is no proof that they have ended.
+     */
     @Test
-    void aRankThatComesLateDoesNotGoOnAlone() throws Exception {
+    void lateRankDoesNotGoOnAlone() throws Exception {
         CountDownLatch others = new CountDownLatch(2);
         CountDownLatch late = new CountDownLatch(1);
         try (LocalRanks ranks = LocalRanks.start(3)) {
@@ -182,9 +190,9 @@ class ShrinkTest {
         }
     }
 
-    /** The generation of a communicator is in the keys of its connections: what is left of another one fits none of them. */
+    /** The keys of connections contain the generation, so connections of different communicators do not match. */
     @Test
-    void everyShrinkGivesACommunicatorOfItsOwn() {
+    void everyShrinkMakesASeparateCommunicator() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             List<String> ids = ranks.call(comm -> {
                 try (Communicator once = comm.shrink(List.of());
@@ -213,9 +221,9 @@ class ShrinkTest {
     }
 
     @Test
-    void ranksThatExcludeDifferentOnesGetAnError() {
+    void ranksThatExcludeDifferentRanksGetAnError() {
         try (LocalRanks ranks = LocalRanks.start(4)) {
-            // Ranks 0, 1 and 3 meet as three, while rank 0 expects 2 where 1 comes.
+            // Ranks 0, 1 and 3 meet as a group of three, but rank 0 expects rank 2 in place of rank 1.
             ranks.run(comm -> {
                 if (comm.rank() != 2) {
                     List<Integer> excluded = List.of(comm.rank() == 0 ? 1 : 2);
@@ -230,9 +238,9 @@ class ShrinkTest {
         }
     }
 
-    /** The group of two is initialised when the third searches for it, and the old communicators are open. */
+    /** Ranks 1 and 2 initialise a group of two, while rank 0 searches for all three. The old communicators are open. */
     @Test
-    void aRankThatTheOthersHaveLeftOutGetsAnError() {
+    void rankThatTheOthersExcludeGetsAnError() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 if (comm.rank() == 0) {
@@ -247,10 +255,10 @@ class ShrinkTest {
         }
     }
 
-    /** The others find it silent, go on and close; then it comes back, and must not go on alone. */
+    /** The others find the rank silent, shrink without it and close. Then it resumes, and must not go on alone. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
-    void aRankThatWasStoppedLearnsThatTheOthersWentOnAndDoesNotGoOnAlone(int victim) throws Exception {
+    void stoppedRankLearnsThatTheOthersWentOnAndDoesNotGoOnAlone(int victim) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "shrink-stopped", "2")) {
             for (int rank = 0; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY 3"), LIMIT);
@@ -276,7 +284,7 @@ class ShrinkTest {
 
     /** Ranks 1 and 2 are stopped, not dead: rank 0 alone is a minority. */
     @Test
-    void aMinorityBesideRanksThatMayLiveIsRefusedUnlessAskedFor() throws Exception {
+    void minorityIsRefusedWhileOtherRanksMayLiveUnlessRequested() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "shrink-stopped", "2")) {
             for (int rank = 0; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY 3"), LIMIT);

@@ -21,14 +21,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Simulated hosts, each a network namespace: slow and lossy networks, and hosts that the others lose. */
+/** Ranks on simulated hosts, each a network namespace: slow and lossy networks, and hosts that are lost. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SimulatedHostsTest {
 
     private static final int HOSTS = 4;
     private static final int RANKS = 2 * HOSTS;
     private static final Duration LIMIT = Duration.ofSeconds(120);
-    // Longer than a partition of 3 s and the pause before TCP tries again, which older kernels double up to 6.4 s.
+    // Longer than a partition of 3 s and the pause before TCP retransmits, which older kernels double up to 6.4 s.
     private static final long TIMEOUT_MILLIS = 10_000;
 
     @TempDir
@@ -94,11 +94,12 @@ class SimulatedHostsTest {
     }
 
     /**
-     * Connections are given up after 12 s. By default a kernel sends again 6.2 and 12.6 s after the first time, which
-     * is too late. One that does so every second has three more tries than it needs, for slow hosts.
+     * A silent connection fails after 12 s. By default a kernel retransmits 6.2 and 12.6 s after the first
+     * transmission, which is too late. A kernel that retransmits every second has three more attempts than it needs,
+     * for slow hosts.
      */
     @Test
-    void aPartitionOfHalfTheHeartbeatsTimeoutHeals() throws Exception {
+    void partitionOfHalfTheHeartbeatTimeOutHeals() throws Exception {
         try (SocketChannel any = SocketChannel.open()) {
             assumeTrue(NativeSockets.boundRepetitions(any), "this kernel has no TCP_RTO_MAX_MS");
         }
@@ -116,7 +117,7 @@ class SimulatedHostsTest {
             hosts.linkDown(1);
             pause(8000);
             hosts.linkUp(1);
-            pause(6000); // by now a silent connection has been given up
+            pause(6000); // by now a connection that stayed silent has failed
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, output -> output.contains("WENT ON after "), LIMIT);
                 assertThat(ranks.output(rank)).doesNotContain("FAILED").doesNotContain("WRONG");
@@ -145,7 +146,9 @@ class SimulatedHostsTest {
         }
     }
 
-    /** The survivors name both ranks of the lost host, and no rank takes much longer than the time-out. */
+    /**
+     * Requires that survivors name both ranks of the lost host, and that no rank takes much longer than the time-out.
+     */
     private static void requireFailure(String output, boolean survivor) {
         var failure = Pattern.compile("FAILED after (\\d+) ms (\\w+)(.*)").matcher(output);
         assertThat(failure.find()).as(output).isTrue();
@@ -157,7 +160,7 @@ class SimulatedHostsTest {
     }
 
     @Test
-    void aHostWithoutIpv4JoinsThoseThatPreferItByIpv6() throws Exception {
+    void hostWithoutIpv4UsesIpv6ToJoinHostsThatPreferIpv4() throws Exception {
         try (SimulatedHosts hosts = start(3, "")) {
             hosts.run(2, "ip", "-4", "address", "flush", "dev", "eth0");
             String[] addresses = {"10.88.0.1", "10.88.0.1", "[fd88:0::1]"};
@@ -175,7 +178,7 @@ class SimulatedHostsTest {
     }
 
     @Test
-    void twoInterfacesWithIpv6AloneShareTheStreamsOfAConnection() throws Exception {
+    void twoInterfacesWithOnlyIpv6ShareTheStreamsOfAConnection() throws Exception {
         try (SimulatedHosts hosts = start(2, "--interfaces 2 --family 6");
                 ProcessRanks ranks = ProcessRanks.startLaunched(
                         folder,
@@ -198,9 +201,9 @@ class SimulatedHostsTest {
         }
     }
 
-    /** The hosts' descriptions have one device, which is not the first interface, and number it differently. */
+    /** Each host's topology file has one device, which is not the first interface. The files number it differently. */
     @Test
-    void dataGoesByTheDeviceThatThePlanNames() throws Exception {
+    void dataUsesTheDeviceThatThePlanNames() throws Exception {
         List<Path> descriptions = List.of(describeHost("one.xml", 0, 0), describeHost("other.xml", 1, 5));
         try (SimulatedHosts hosts = start(2, "--interfaces 2");
                 ProcessRanks ranks = ProcessRanks.startLaunched(
@@ -219,13 +222,13 @@ class SimulatedHostsTest {
                 requireEnd(ranks, rank, "RESULT ok");
             }
             assertThat(hosts.sentBytes(1, "eth1")).isGreaterThan(400_000);
-            assertThat(hosts.sentBytes(1, "eth0")).as("control alone").isLessThan(200_000);
+            assertThat(hosts.sentBytes(1, "eth0")).as("control messages only").isLessThan(200_000);
         }
     }
 
-    /** Debian's default: a host takes its own name for a loopback address, and other hosts know better. */
+    /** By default on Debian, a host resolves its own name to a loopback address; other hosts resolve it correctly. */
     @Test
-    void aNameThatIsLoopbackOnItsOwnHostServesTheOthers() throws Exception {
+    void rendezvousNameThatIsLoopbackOnItsOwnHostWorksForTheOthers() throws Exception {
         List<Path> names = List.of(
                 Files.writeString(folder.resolve("names0"), "127.0.1.1 nodea\n"),
                 Files.writeString(folder.resolve("names1"), "10.88.0.1 nodea\n"));

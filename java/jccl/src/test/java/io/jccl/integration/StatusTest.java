@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who may look into a process, and who may not. */
+/** Access to the status server of a process: who gets an answer and who is refused. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StatusTest {
 
@@ -117,7 +117,7 @@ class StatusTest {
     }
 
     @Test
-    void theUserSeesBothRanksAndNothingIsLeftAfterwards() throws Exception {
+    void userSeesBothRanksAndNothingIsLeftAfterwards() throws Exception {
         start(config().build());
         List<RankSnapshot> ranks = answer().processes().get(0).ranks();
         assertThat(ranks).hasSize(2).allSatisfy(rank -> {
@@ -134,7 +134,7 @@ class StatusTest {
     }
 
     @Test
-    void whoKnowsTheSecretSeesTheJobFromAnotherHost() throws Exception {
+    void clientWithTheSecretSeesTheJobThroughThePort() throws Exception {
         start(config().build());
         StatusClient.Result result = ask(port(), JobIdentity.of(id).key());
         assertThat(result.answer()).as(result.toString()).isPresent();
@@ -148,7 +148,7 @@ class StatusTest {
                 ask(port(), JobIdentity.ofSecret("another secret").key());
         assertThat(result.answer()).isEmpty();
         assertThat(result.reason()).contains(Absentee.Reason.REFUSED);
-        answer(); // and it goes on
+        answer(); // the server still answers
     }
 
     @Test
@@ -168,7 +168,7 @@ class StatusTest {
     }
 
     @Test
-    void connectionsThatSayNothingAreDroppedAndKeepNobodyOut() throws Exception {
+    void silentConnectionsAreDroppedAndKeepNoClientOut() throws Exception {
         start(config().build());
         InetSocketAddress port = port();
         int before = Resources.now().descriptors();
@@ -179,7 +179,7 @@ class StatusTest {
             }
             assertThat(ask(port, JobIdentity.of(id).key()).answer()).isPresent();
             silent.get(199).setSoTimeout((int) LIMIT.toMillis());
-            assertThat(silent.get(199).getInputStream().read()).isEqualTo(-1); // after the time to ask
+            assertThat(silent.get(199).getInputStream().read()).isEqualTo(-1); // after the time limit of a request
         } finally {
             for (Socket socket : silent) {
                 socket.close();
@@ -194,7 +194,7 @@ class StatusTest {
         Path directory = Files.createDirectory(folder.resolve("status"));
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         try (InitLog log = new InitLog("io.jccl.status.ProcessStatus")) {
-            start(config().build()); // which is not hindered
+            start(config().build()); // which succeeds nevertheless
             assertThat(log.lines()).anySatisfy(line -> assertThat(line).contains("mode=rwxrwxrwx"));
         }
         assertThat(directory).isEmptyDirectory();
@@ -240,7 +240,7 @@ class StatusTest {
     }
 
     @Test
-    void whoTurnsItOffIsNotSeen() throws Exception {
+    void processThatDisablesItsStatusServerIsNotSeen() throws Exception {
         start(config().setting("JCCL_STATUS", "0").build());
         assertThat(folder.resolve("status")).doesNotExist();
         assertThat(Thread.getAllStackTraces().keySet())

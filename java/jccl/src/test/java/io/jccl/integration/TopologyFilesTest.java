@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The topology that ranks write to a file is the one that they read from it. */
+/** Ranks that write their topology to a file read the same topology from it. */
 @Timeout(120)
 class TopologyFilesTest {
 
@@ -19,7 +19,7 @@ class TopologyFilesTest {
     Path folder;
 
     @Test
-    void ranksWriteWhatTheyFoundAndReadItAgain() throws Exception {
+    void ranksWriteTheirTopologyAndReadTheSame() throws Exception {
         Path found = folder.resolve("found.xml");
         try (LocalRanks ranks = LocalRanks.start(
                 2,

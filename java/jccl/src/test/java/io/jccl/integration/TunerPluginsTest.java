@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tuner plug-ins change how operations are executed, on all ranks alike. */
+/** Tuner plug-ins change how operations are executed, in the same way on all ranks. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TunerPluginsTest {
 
@@ -32,7 +32,7 @@ class TunerPluginsTest {
         return LocalRanks.config().channels(2).setting("JCCL_TUNER_PLUGIN", plugin);
     }
 
-    /** What each of so many ranks of this process executes. */
+    /** Returns how each of {@code size} ranks of this process executes operations. */
     private static List<List<String>> executions(int size, CommunicatorConfig config) throws Exception {
         try (LocalRanks ranks = LocalRanks.start(size, config)) {
             return ranks.call(PluginScenarios::executions);
@@ -45,8 +45,8 @@ class TunerPluginsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5, 6, 7})
-    void allRanksExecuteWhatItPrefers(int version) throws Exception {
-        // ring with LL128 over two channels, from 768 bytes, where a bucket of the table begins, up to 40000
+    void allRanksExecuteWhatTheTunerPrefers(int version) throws Exception {
+        // Prefers ring with LL128 over two channels from 768 bytes, where a bucket of the table begins, to 40000.
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v" + version, "1 1 2 768 40000");
         List<List<String>> executed;
         List<String> changes;
@@ -75,7 +75,7 @@ class TunerPluginsTest {
     }
 
     @Test
-    void aTunerThatChangesItsMindIsFollowedAlike() throws Exception {
+    void allRanksFollowATunerThatChangesItsChoices() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v5", "flip");
         List<List<String>> executed =
                 executions(4, config(plugin.library().toString()).build());
@@ -96,7 +96,7 @@ class TunerPluginsTest {
         "fails, getCollInfo returned 3 (internal error)",
         "init, init returned 2 (system error)"
     })
-    void garbageIsReportedOnceACollectiveAndJcclChooses(String wanted, String problem) throws Exception {
+    void invalidChoicesAreReportedOncePerCollectiveAndJcclChooses(String wanted, String problem) throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v5", wanted);
         List<String> problems;
         List<List<String>> executed;
@@ -106,12 +106,13 @@ class TunerPluginsTest {
                     log.lines().stream().filter(line -> line.contains(problem)).toList();
         }
         assertThat(executed).isEqualTo(withoutPlugin(2));
-        // What "nothing" leaves beside its entries is the direct algorithm, which has none.
+        // With "nothing" the plug-in excludes every entry of the cost table. Only the direct algorithm, which has no
+        // entry, may remain.
         assertThat(problems).hasSize(wanted.equals("init") ? 1 : wanted.equals("nothing") ? problems.size() : 5);
     }
 
     @Test
-    void aTunerThatDoesNotReturnIsLeftAlone() throws Exception {
+    void tunerThatDoesNotReturnIsNotUsed() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v5", "hangs");
         CommunicatorConfig config = config(plugin.library().toString())
                 .initTimeout(Duration.ofSeconds(4L * LocalRanks.SLOWNESS))
@@ -125,7 +126,7 @@ class TunerPluginsTest {
     }
 
     @Test
-    void aPluginThatIsNotThereIsReportedAndNoneIsLookedForWhereThereIsToBeNone() throws Exception {
+    void missingPluginIsReportedAndSettingNoneLooksForNone() throws Exception {
         try (InitLog log = new InitLog()) {
             executions(2, config("no-such").build());
             assertThat(log.lines()).anySatisfy(line -> assertThat(line)
@@ -139,9 +140,9 @@ class TunerPluginsTest {
         }
     }
 
-    /** As NCCL does. */
+    /** NCCL does the same. */
     @Test
-    void theLibraryOfTheNetworkPluginIsLookedIntoLast() throws Exception {
+    void libraryOfTheNetworkPluginIsSearchedLast() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_plugins", "1 0 2");
         CommunicatorConfig.Builder config = LocalRanks.config()
                 .channels(2)
@@ -164,7 +165,7 @@ class TunerPluginsTest {
     }
 
     @Test
-    void settingsCountMoreThanTheTuner() throws Exception {
+    void settingsOverrideTheTuner() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v5", "1 1 2");
         List<List<String>> executed = executions(
                 2,
@@ -173,7 +174,7 @@ class TunerPluginsTest {
     }
 
     @Test
-    void partsOfACommunicatorAreTunedEachForItself() throws Exception {
+    void splitCommunicatorsAreTunedSeparately() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v7", "1 0 2");
         try (LocalRanks ranks =
                 LocalRanks.start(4, config(plugin.library().toString()).build())) {
@@ -189,7 +190,7 @@ class TunerPluginsTest {
                 .hasSize(2);
     }
 
-    /** Each rank's tuner prefers something else: rank 0's counts. */
+    /** Each rank's tuner prefers something else; all ranks follow rank 0's. */
     @ParameterizedTest
     @ValueSource(ints = {2, 7})
     void processesFollowTheTunerOfRank0(int version) throws Exception {

@@ -16,7 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What an application is shown on hosts that the native library does not run on: JVMs that take this host for another.
+ * Errors on hosts that the native library does not support. System properties and a mapped file make JVMs take this
+ * host for one of these.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class UnsupportedHostTest {
@@ -85,7 +86,7 @@ class UnsupportedHostTest {
     }
 
     @Test
-    void aLibraryThatIsNamedIsTriedOnAnyProcessor() throws Exception {
+    void libraryNamedByAPropertyIsTriedOnAnyProcessor() throws Exception {
         Path library = Files.writeString(folder.resolve("libjccl.so"), "none");
         List<String> lines = run(List.of("-Dos.arch=riscv64", "-Djccl.native.path=" + library));
         assertThat(lines.get(0)).contains("NativeLoadException: the library of -Djccl.native.path=", "expected an ELF");

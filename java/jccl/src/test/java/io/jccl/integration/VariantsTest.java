@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@link VariantCases} between threads, over each transport, and what goes wrong with user-defined reductions. */
+/** {@link VariantCases} between threads, over several transports, and errors of user-defined reductions. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class VariantsTest {
 
@@ -47,7 +47,7 @@ class VariantsTest {
     }
 
     @Test
-    void variantsMayBeIssuedWithoutWaitingAndSharePlacesInTheSequence() {
+    void variantsCanBeIssuedTogetherWithoutWaiting() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 List<Work> issued = new ArrayList<>();
@@ -68,7 +68,7 @@ class VariantsTest {
     }
 
     @Test
-    void chunksDivideLargeBuffersBetweenUnits() {
+    void chunksOfLargeBuffersEndBetweenUnits() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 int count = 300_000 * VariantCases.MATRIX;
@@ -81,7 +81,7 @@ class VariantsTest {
     }
 
     @Test
-    void aNativeFunctionFolds() {
+    void nativeFunctionReduces() {
         String library = System.getProperty(NativeFunctions.LIBRARY);
         assumeTrue(library != null && Files.exists(Path.of(library)), "the native tests are not built");
         System.load(library);
@@ -92,7 +92,7 @@ class VariantsTest {
                     Reduction scaled = Reduction.ofNative("scaled", NativeFunctions.scaledSum(), context.address());
                     long[] values = {1, 2, 3};
                     comm.allReduce(DataBuffer.of(values), scaled).await();
-                    assertThat(values).containsExactly(2001, 4002, 6003); // x + 1000 y, twice: the first is not scaled
+                    assertThat(values).containsExactly(2001, 4002, 6003); // x + 1000 x + 1000 x: the first is unscaled
                 }
             });
         }
@@ -114,7 +114,7 @@ class VariantsTest {
     }
 
     @Test
-    void listsThatAreCutInAnotherWayAreAMismatch() {
+    void listsThatAreDividedDifferentlyAreAMismatch() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 int cut = comm.rank() == 0 ? 3 : 4;
@@ -126,7 +126,7 @@ class VariantsTest {
     }
 
     @Test
-    void whatAFunctionThrowsFailsAllRanks() {
+    void exceptionOfAReductionFailsAllRanks() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 Reduction bad = Reduction.of("bad", (accumulator, next) -> {
@@ -146,7 +146,7 @@ class VariantsTest {
     }
 
     @Test
-    void aFunctionMustNotWaitForItsCommunicator() {
+    void reductionThatWaitsForItsCommunicatorFails() {
         List<Consumer<Communicator>> waits = List.of(comm -> comm.barrier().await(), Communicator::close);
         for (Consumer<Communicator> wait : waits) {
             try (LocalRanks ranks = LocalRanks.start(2)) {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks as virtual threads, more of them than carriers, in a JVM of their own; where the JDK has virtual threads. */
+/** Ranks as virtual threads, more than carrier threads, in their own JVM. Skipped if the JDK has no virtual threads. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class VirtualThreadsTest {
 
@@ -23,7 +23,7 @@ class VirtualThreadsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 8})
-    void ranksThatShareOneCarrierLiveAndEnd(int ranks) throws Exception {
+    void ranksThatShareOneCarrierThreadFinish(int ranks) throws Exception {
         int jdk = Runtime.version().feature();
         assumeTrue(jdk >= FIRST_JDK, "JDK " + jdk + " has no virtual threads; JDK " + FIRST_JDK + " is the first");
         Path output = folder.resolve("output");
@@ -41,7 +41,7 @@ class VirtualThreadsTest {
                 .start();
         try {
             assertThat(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS))
-                    .as("it ends")
+                    .as("the process ends")
                     .isTrue();
             assertThat(Files.readString(output)).contains("DONE");
         } finally {
