@@ -44,7 +44,18 @@ abstract sealed class BufferCall implements OperationCall
     }
 
     /** The bytes of the largest buffer of any rank, by which all ranks choose the algorithm. */
-    abstract long bytes(int size);
+    @Override
+    public abstract long bytes(int size);
+
+    /** Returns true if blocks may leave gaps in a buffer, whose elements must survive. */
+    boolean leavesGaps() {
+        return false;
+    }
+
+    /** Returns true if only the two ranks of each pair know how much is sent between them. */
+    boolean isExchange() {
+        return false;
+    }
 
     @Override
     public final boolean isOnDevice() {

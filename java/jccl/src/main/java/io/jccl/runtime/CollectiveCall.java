@@ -23,13 +23,23 @@ final class CollectiveCall extends BufferCall {
     }
 
     @Override
-    long bytes(int size) {
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
+    public long bytes(int size) {
         return bytesOf(count, size);
     }
 
     /** The bytes of the largest buffer of any rank if the count were this. */
     long bytesOf(long elements, int size) {
         return Signatures.elements(collective(), elements, size) * type().bytes();
+    }
+
+    @Override
+    public StagedBackend.StagedCall staged(StagedBackend backend) {
+        return StagedCollective.of(backend, this);
     }
 
     @Override

@@ -109,6 +109,11 @@ final class FusedCall implements OperationCall {
     }
 
     @Override
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
     public boolean isOnDevice() {
         return false;
     }

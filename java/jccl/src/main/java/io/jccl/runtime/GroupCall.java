@@ -18,12 +18,6 @@ final class GroupCall implements OperationCall {
         }
     }
 
-    /** Executes one call of a group; returns as {@link Backend#execute}. */
-    @FunctionalInterface
-    interface Member {
-        long execute(OperationCall call, long timeoutNanos);
-    }
-
     private final boolean onDevice;
     private final int size;
     private List<OperationCall> members;
@@ -37,12 +31,14 @@ final class GroupCall implements OperationCall {
         this.size = members.size();
     }
 
-    List<OperationCall> members() {
+    @Override
+    public List<OperationCall> members() {
         return members;
     }
 
     /** Executes the calls one after the other, until one fails; returns the outcome of the last. */
-    long executeEach(long timeoutNanos, Member member) {
+    @Override
+    public long executeEach(long timeoutNanos, Member member) {
         long deadline = System.nanoTime() + timeoutNanos;
         long outcome = Code.OK;
         for (OperationCall call : members) {
@@ -56,6 +52,11 @@ final class GroupCall implements OperationCall {
     }
 
     @Override
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
     public boolean isOnDevice() {
         return onDevice;
     }
@@ -65,8 +66,8 @@ final class GroupCall implements OperationCall {
         return describe("");
     }
 
-    /** @param state what the call being executed does now */
-    String describe(String state) {
+    @Override
+    public String describe(String state) {
         OperationCall at = (OperationCall) CURRENT.getAcquire(this);
         return at == null ? "group(operations=" + size + ")" : at.describe() + state + " in a group";
     }

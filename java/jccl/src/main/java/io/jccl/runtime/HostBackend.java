@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /** Executes operations on memory of the host. Heap buffers are staged. */
-final class HostBackend implements Backend {
+final class HostBackend implements Backend, CallHandler {
 
     private final OperationQueue queue;
     private final NativeEngine engine;
@@ -54,27 +54,56 @@ final class HostBackend implements Backend {
 
     @Override
     public long execute(OperationWork work, long timeoutNanos) {
-        return execute(work.call(), timeoutNanos);
+        return work.call().dispatch(this, timeoutNanos);
     }
 
-    private long execute(OperationCall call, long timeoutNanos) {
-        if (call instanceof BufferCall collective) {
-            DataBuffer send = collective.send();
-            DataBuffer recv = collective.recv();
-            return MemoryHold.isNeeded(send) || MemoryHold.isNeeded(recv)
-                    ? hold(send, () -> hold(recv, () -> execute(collective, timeoutNanos)))
-                    : execute(collective, timeoutNanos);
-        }
-        if (call instanceof TransfersCall transfers) {
-            List<DataBuffer> held = transfers.held();
-            return held.isEmpty()
-                    ? execute(transfers, timeoutNanos)
-                    : hold(held, 0, () -> execute(transfers, timeoutNanos));
-        }
-        if (call instanceof FusedCall fused) {
-            return hold(fused.held(), 0, () -> execute(fused, timeoutNanos));
-        }
-        return ((GroupCall) call).executeEach(timeoutNanos, this::execute);
+    /** Runs a call whose buffers are at known addresses. Not a lambda with values of its own, which each operation would allocate. */
+    private interface Run<C extends BufferCall> {
+        long run(HostBackend backend, C call, long from, long to, long timeoutNanos);
+    }
+
+    @Override
+    public long handle(CollectiveCall call, long timeoutNanos) {
+        return execute(call, timeoutNanos, HostBackend::run);
+    }
+
+    @Override
+    public long handle(VectorCall call, long timeoutNanos) {
+        return execute(call, timeoutNanos, HostBackend::run);
+    }
+
+    @Override
+    public long handle(ReductionCall call, long timeoutNanos) {
+        return execute(call, timeoutNanos, HostBackend::run);
+    }
+
+    @Override
+    public long handle(SendReceiveCall call, long timeoutNanos) {
+        return execute(call, timeoutNanos, HostBackend::run);
+    }
+
+    @Override
+    public long handle(TransfersCall call, long timeoutNanos) {
+        List<DataBuffer> held = call.held();
+        return held.isEmpty() ? execute(call, timeoutNanos) : hold(held, 0, () -> execute(call, timeoutNanos));
+    }
+
+    @Override
+    public long handle(FusedCall call, long timeoutNanos) {
+        return hold(call.held(), 0, () -> execute(call, timeoutNanos));
+    }
+
+    @Override
+    public long handle(GroupCall call, long timeoutNanos) {
+        return call.executeEach(timeoutNanos, (member, left) -> member.dispatch(this, left));
+    }
+
+    private <C extends BufferCall> long execute(C call, long timeoutNanos, Run<C> run) {
+        DataBuffer send = call.send();
+        DataBuffer recv = call.recv();
+        return MemoryHold.isNeeded(send) || MemoryHold.isNeeded(recv)
+                ? hold(send, () -> hold(recv, () -> place(call, timeoutNanos, run)))
+                : place(call, timeoutNanos, run);
     }
 
     private static long hold(DataBuffer buffer, LongSupplier operation) {
@@ -88,25 +117,24 @@ final class HostBackend implements Backend {
                 : MemoryHold.run(buffers.get(from), () -> hold(buffers, from + 1, operation));
     }
 
-    private long execute(BufferCall call, long timeoutNanos) {
+    private <C extends BufferCall> long place(C call, long timeoutNanos, Run<C> run) {
         DataBuffer send = call.send();
         DataBuffer recv = call.recv();
         if (HeapStaging.isNeeded(send, recv)) {
-            return executeStaged(call, timeoutNanos);
+            return stage(call, timeoutNanos, run);
         }
         long from = send == null ? 0 : send.pinnedAddress();
-        long outcome = run(call, from, recv == null ? 0 : recv.pinnedAddress(), timeoutNanos);
+        long outcome = run.run(this, call, from, recv == null ? 0 : recv.pinnedAddress(), timeoutNanos);
         Reference.reachabilityFence(send);
         Reference.reachabilityFence(recv);
         return outcome;
     }
 
-    private long executeStaged(BufferCall call, long timeoutNanos) {
+    private <C extends BufferCall> long stage(C call, long timeoutNanos, Run<C> run) {
         DataBuffer send = call.send();
         DataBuffer recv = call.recv();
-        // With counts per rank the blocks may leave gaps, whose elements must survive.
-        long[] places = call instanceof VectorCall ? staging.stageKeepingGaps(send, recv) : staging.stage(send, recv);
-        long outcome = run(call, places[0], places[1], timeoutNanos);
+        long[] places = call.leavesGaps() ? staging.stageKeepingGaps(send, recv) : staging.stage(send, recv);
+        long outcome = run.run(this, call, places[0], places[1], timeoutNanos);
         if (outcome >= Code.OK) {
             staging.unstage(recv, places[1]);
         }
@@ -115,29 +143,33 @@ final class HostBackend implements Backend {
         return outcome;
     }
 
-    private long run(BufferCall call, long from, long to, long timeoutNanos) {
-        if (call instanceof SendReceiveCall message) {
-            return engine.sendReceive(
-                    from,
-                    message.sendCount(),
-                    message.sendType(),
-                    message.to(),
-                    to,
-                    message.recvCount(),
-                    message.recvType(),
-                    message.from(),
-                    timeoutNanos);
-        }
-        int signature = call.signature();
-        long choice = choices.choose(call.collective(), call.bytes(size));
-        if (call instanceof CollectiveCall one) {
-            return engine.run(signature, choice, from, to, one.count(), one.root(), timeoutNanos);
-        }
-        if (call instanceof ReductionCall reduction) {
-            return userReductions.execute(reduction, choice, from, to, timeoutNanos);
-        }
-        VectorCall vector = (VectorCall) call;
-        return engine.runV(signature, choice, from, to, vector.counts(), vector.root(), timeoutNanos);
+    private long choice(BufferCall call) {
+        return choices.choose(call.collective(), call.bytes(size));
+    }
+
+    private long run(CollectiveCall call, long from, long to, long timeoutNanos) {
+        return engine.run(call.signature(), choice(call), from, to, call.count(), call.root(), timeoutNanos);
+    }
+
+    private long run(VectorCall call, long from, long to, long timeoutNanos) {
+        return engine.runV(call.signature(), choice(call), from, to, call.counts(), call.root(), timeoutNanos);
+    }
+
+    private long run(ReductionCall call, long from, long to, long timeoutNanos) {
+        return userReductions.execute(call, choice(call), from, to, timeoutNanos);
+    }
+
+    private long run(SendReceiveCall call, long from, long to, long timeoutNanos) {
+        return engine.sendReceive(
+                from,
+                call.sendCount(),
+                call.sendType(),
+                call.to(),
+                to,
+                call.recvCount(),
+                call.recvType(),
+                call.from(),
+                timeoutNanos);
     }
 
     private long execute(FusedCall call, long timeoutNanos) {

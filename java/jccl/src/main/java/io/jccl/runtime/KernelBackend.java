@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Executes operations on device memory by kernels. They do not wait in the queue: an operation is put on a stream when it is
  * issued, and over when the device says so. The deadline of its waits is the device's, and counts from when it begins there.
  */
-final class KernelBackend implements Backend {
+final class KernelBackend implements Backend, CallHandler {
 
     private static final long END_NANOS = 2_000_000_000L; // from a failure until kernels that still wait are given up
     private static final int SPINS = 2_000;
@@ -29,6 +29,7 @@ final class KernelBackend implements Backend {
     private final int size;
     private Choices choices; // these are touched by the thread that issues
     private int registrations;
+    private long stream; // of the operation that is issued now
     private KernelWork last;
 
     private static final class KernelWork extends OperationWork {
@@ -89,37 +90,54 @@ final class KernelBackend implements Backend {
 
     @Override
     public long execute(OperationWork work, long timeout) {
-        return launch(work.call(), timeout, ((KernelWork) work).stream);
+        stream = ((KernelWork) work).stream;
+        return work.call().dispatch(this, timeout);
     }
 
-    private long launch(OperationCall call, long timeout, long stream) {
-        if (call instanceof BufferCall collective) {
-            return launch(collective, timeout, stream);
-        }
-        if (call instanceof TransfersCall transfers) {
-            long[] tasks = transfers.tasks(transfer -> transfer.buffer().address());
-            return engine.runPointToPoint(choices.all().choose(Collective.SEND_RECV, 0), tasks, timeout, stream);
-        }
-        List<OperationCall> members = ((GroupCall) call).members();
-        return engine.runGroup(() -> launchAll(members, timeout, stream), timeout, stream);
+    @Override
+    public long handle(CollectiveCall call, long timeout) {
+        long choice = chosen(call.signature(), true, call.bytes(size));
+        return engine.run(
+                call.signature(),
+                choice,
+                address(call.send()),
+                address(call.recv()),
+                call.count(),
+                call.root(),
+                timeout,
+                stream);
     }
 
-    private long launch(BufferCall call, long timeout, long stream) {
-        int signature = call.signature();
-        long from = address(call.send());
-        long to = address(call.recv());
-        if (call instanceof CollectiveCall one) {
-            return engine.run(signature, choice(call), from, to, one.count(), one.root(), timeout, stream);
-        }
-        VectorCall vector = (VectorCall) call;
-        return engine.runV(signature, choice(call), from, to, vector.counts(), vector.root(), timeout, stream);
+    @Override
+    public long handle(VectorCall call, long timeout) {
+        long choice = chosen(call.signature(), false, call.bytes(size));
+        return engine.runV(
+                call.signature(),
+                choice,
+                address(call.send()),
+                address(call.recv()),
+                call.counts(),
+                call.root(),
+                timeout,
+                stream);
     }
 
-    /** Those that can share a launch do. Returns the number of the last, which ends after the others. */
-    private long launchAll(List<OperationCall> members, long timeout, long stream) {
+    @Override
+    public long handle(TransfersCall call, long timeout) {
+        long[] tasks = call.tasks(transfer -> transfer.buffer().address());
+        return engine.runPointToPoint(choices.all().choose(Collective.SEND_RECV, 0), tasks, timeout, stream);
+    }
+
+    /** Members that can share a launch do. Returns the number of the last member, which ends after the others. */
+    @Override
+    public long handle(GroupCall call, long timeout) {
+        return engine.runGroup(() -> launchAll(call.members(), timeout), timeout, stream);
+    }
+
+    private long launchAll(List<OperationCall> members, long timeout) {
         long outcome = Code.OK;
         for (OperationCall member : members) {
-            outcome = launch(member, timeout, stream);
+            outcome = member.dispatch(this, timeout);
             if (outcome < Code.OK) {
                 return outcome;
             }
@@ -129,10 +147,6 @@ final class KernelBackend implements Backend {
 
     private static long address(DataBuffer buffer) {
         return buffer == null ? 0 : buffer.address();
-    }
-
-    private long choice(BufferCall call) {
-        return chosen(call.signature(), call instanceof CollectiveCall, call.bytes(size));
     }
 
     private long chosen(int signature, boolean sameCounts, long bytes) {

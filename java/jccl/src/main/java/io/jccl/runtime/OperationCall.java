@@ -1,9 +1,50 @@
 package io.jccl.runtime;
 
+import java.util.List;
+
 /** What an operation does, with arguments that fit together. It refers to its buffers until the operation is over. */
 sealed interface OperationCall permits BufferCall, TransfersCall, FusedCall, GroupCall {
 
-    /** Whether it works on device memory, or is ordered by a stream. */
+    /** Passes this call to the method of {@code handler} for its kind, and returns what that returns. */
+    long dispatch(CallHandler handler, long timeoutNanos);
+
+    /** Returns the calls that this call consists of: itself, unless it is a group. */
+    default List<OperationCall> members() {
+        return List.of(this);
+    }
+
+    /** Executes one member of a call; returns as {@link Backend#execute}. */
+    @FunctionalInterface
+    interface Member {
+        long execute(OperationCall call, long timeoutNanos);
+    }
+
+    /** Executes the members one after the other, until one fails; returns the outcome of the last. */
+    default long executeEach(long timeoutNanos, Member member) {
+        return member.execute(this, timeoutNanos);
+    }
+
+    /** Returns true if the call consists of sends and receives, which have no sequence number. */
+    default boolean isTransfer() {
+        return false;
+    }
+
+    /** Returns the bytes of the largest buffer of any rank, or of all sends and receives; 0 if the call has no such number. */
+    default long bytes(int size) {
+        return 0;
+    }
+
+    /** Returns the call as {@link StagedBackend} executes it. For calls on device memory that are no group. */
+    default StagedBackend.StagedCall staged(StagedBackend backend) {
+        throw new IllegalStateException(describe() + ": expected an operation on device memory");
+    }
+
+    /** Describes the call and what it does now, for messages. */
+    default String describe(String state) {
+        return describe() + state;
+    }
+
+    /** Returns true if the call works on device memory, or is ordered by a stream. */
     boolean isOnDevice();
 
     /**

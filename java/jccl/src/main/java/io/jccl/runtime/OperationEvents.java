@@ -106,12 +106,12 @@ final class OperationEvents {
 
     private OperationSpan.Facts facts(long before, long sequence, OperationWork work) {
         OperationCall call = work.call();
-        boolean exchanges = call instanceof TransfersCall || call instanceof SendReceiveCall;
-        if (!(call instanceof GroupCall) && !exchanges && LastEntered.plain(sequence) == before + 1) {
+        boolean exchanges = call.isTransfer();
+        if (call.members().size() == 1 && !exchanges && LastEntered.plain(sequence) == before + 1) {
             Optional<RecordedOperation> recorded = status.recorded(sequence);
             if (recorded.isPresent()) {
                 RecordedOperation one = recorded.get();
-                long known = call instanceof BufferCall it ? it.bytes(size) : 0;
+                long known = call.bytes(size);
                 return facts(one, known > 0 ? known : one.bytes(size));
             }
         }
@@ -126,9 +126,7 @@ final class OperationEvents {
                 "",
                 "",
                 0,
-                call instanceof TransfersCall it
-                        ? it.bytes()
-                        : transfers.map(RecordedTransfers::bytes).orElse(0L),
+                transfers.map(RecordedTransfers::bytes).orElseGet(() -> call.bytes(size)),
                 0,
                 "",
                 "",

@@ -105,7 +105,7 @@ final class ProfiledOperations {
     }
 
     /** Writes rows of {@link NativeProfiler}. */
-    private final class Rows {
+    private final class Rows implements CallHandler {
 
         private final Backend backend;
         private long[] rows = new long[NativeProfiler.COLUMNS];
@@ -118,37 +118,60 @@ final class ProfiledOperations {
         }
 
         long[] of(OperationCall call) {
-            add(call);
+            call.dispatch(this, 0);
             return at == rows.length ? rows : Arrays.copyOf(rows, at);
         }
 
-        private void add(OperationCall call) {
-            if (call instanceof GroupCall group) {
-                group.members().forEach(this::add);
-            } else if (call instanceof TransfersCall transfers) {
-                for (Transfer one : transfers.transfers()) {
-                    addTransfer(one.receiving(), one.peer(), one.buffer());
-                }
-            } else if (call instanceof SendReceiveCall message) {
-                if (message.send() != null) {
-                    addTransfer(false, message.to(), message.send());
-                }
-                if (message.recv() != null) {
-                    addTransfer(true, message.from(), message.recv());
-                }
-            } else if (call instanceof FusedCall fused) {
-                for (FusedCall.Pack pack : fused.packs()) {
-                    DataBuffer whole =
-                            pack.buffers().size() == 1 ? pack.buffers().get(0) : null;
-                    addCollective(fused.signature(pack), true, pack.count(), pack.bytes(), 0, whole, whole);
-                }
-            } else if (call instanceof CollectiveCall one) {
-                addCollective(one, true, one.count(), one.root());
-            } else if (call instanceof VectorCall vector) {
-                addCollective(vector, false, vector.total(size), vector.root());
-            } else if (call instanceof ReductionCall reduction) {
-                addCollective(reduction, false, reduction.count(), reduction.root());
+        @Override
+        public long handle(CollectiveCall call, long timeoutNanos) {
+            addCollective(call, true, call.count(), call.root());
+            return 0;
+        }
+
+        @Override
+        public long handle(VectorCall call, long timeoutNanos) {
+            addCollective(call, false, call.total(size), call.root());
+            return 0;
+        }
+
+        @Override
+        public long handle(ReductionCall call, long timeoutNanos) {
+            addCollective(call, false, call.count(), call.root());
+            return 0;
+        }
+
+        @Override
+        public long handle(SendReceiveCall call, long timeoutNanos) {
+            if (call.send() != null) {
+                addTransfer(false, call.to(), call.send());
             }
+            if (call.recv() != null) {
+                addTransfer(true, call.from(), call.recv());
+            }
+            return 0;
+        }
+
+        @Override
+        public long handle(TransfersCall call, long timeoutNanos) {
+            for (Transfer one : call.transfers()) {
+                addTransfer(one.receiving(), one.peer(), one.buffer());
+            }
+            return 0;
+        }
+
+        @Override
+        public long handle(FusedCall call, long timeoutNanos) {
+            for (FusedCall.Pack pack : call.packs()) {
+                DataBuffer whole = pack.buffers().size() == 1 ? pack.buffers().get(0) : null;
+                addCollective(call.signature(pack), true, pack.count(), pack.bytes(), 0, whole, whole);
+            }
+            return 0;
+        }
+
+        @Override
+        public long handle(GroupCall call, long timeoutNanos) {
+            call.members().forEach(member -> member.dispatch(this, timeoutNanos));
+            return 0;
         }
 
         private void addCollective(BufferCall call, boolean sameCounts, long count, int root) {

@@ -49,7 +49,12 @@ final class ReductionCall extends BufferCall {
     }
 
     @Override
-    long bytes(int size) {
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
+    public long bytes(int size) {
         return count * type().bytes();
     }
 

@@ -59,8 +59,18 @@ final class SendReceiveCall extends BufferCall {
     }
 
     @Override
-    long bytes(int size) {
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
+    public long bytes(int size) {
         return Math.max(sendCount * sendType.bytes(), recvCount * recvType.bytes());
+    }
+
+    @Override
+    public boolean isTransfer() {
+        return true;
     }
 
     @Override

@@ -110,19 +110,12 @@ final class StagedBackend implements Backend {
 
     @Override
     public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
-        List<StagedCall> staged = call instanceof GroupCall group
-                ? group.members().stream().map(this::stage).toList()
-                : List.of(stage(call));
+        List<StagedCall> staged =
+                call.members().stream().map(one -> one.staged(this)).toList();
         StagedWork work = new StagedWork(this, call, deadline, staged);
         put(work, stream == null ? staging.ownStream() : stream.handle());
         queue.enqueue(work);
         return work;
-    }
-
-    private StagedCall stage(OperationCall call) {
-        return call instanceof BufferCall collective
-                ? new StagedCollective(this, collective)
-                : new StagedTransfers(this, (TransfersCall) call);
     }
 
     /**
@@ -153,9 +146,7 @@ final class StagedBackend implements Backend {
     public long execute(OperationWork issued, long timeoutNanos) {
         StagedWork work = (StagedWork) issued;
         Iterator<StagedCall> staged = work.staged.iterator();
-        return work.call() instanceof GroupCall group
-                ? group.executeEach(timeoutNanos, (call, left) -> staged.next().execute(work, left))
-                : staged.next().execute(work, timeoutNanos);
+        return work.call().executeEach(timeoutNanos, (call, left) -> staged.next().execute(work, left));
     }
 
     /**
@@ -189,9 +180,7 @@ final class StagedBackend implements Backend {
     @Override
     public String describe(OperationWork work) {
         String state = ((StagedWork) work).awaitsStream ? " waiting for its stream to come to it" : "";
-        return work.call() instanceof GroupCall group
-                ? group.describe(state)
-                : work.call().describe() + state;
+        return work.call().describe(state);
     }
 
     /** Of a rank whose stream has not come to the operation: the number that it would have had. */

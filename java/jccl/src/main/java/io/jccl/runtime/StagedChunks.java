@@ -1,5 +1,6 @@
 package io.jccl.runtime;
 
+import io.jccl.Collective;
 import java.util.Arrays;
 
 /**
@@ -22,7 +23,24 @@ final class StagedChunks {
         /** A block for every rank, of which this rank's own is where it receives. */
         SCATTERED,
         /** A block to every rank, and one from each. */
-        EXCHANGED
+        EXCHANGED;
+
+        static Shape of(Collective collective) {
+            return switch (collective) {
+                case ALL_GATHER, GATHER -> GATHERED;
+                case REDUCE_SCATTER, SCATTER -> SCATTERED;
+                case ALL_TO_ALL -> EXCHANGED;
+                default -> SINGLE;
+            };
+        }
+
+        boolean sendsMany() {
+            return this == SCATTERED || this == EXCHANGED;
+        }
+
+        boolean receivesMany() {
+            return this == GATHERED || this == EXCHANGED;
+        }
     }
 
     /**

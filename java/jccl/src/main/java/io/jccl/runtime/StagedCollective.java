@@ -24,7 +24,7 @@ import java.util.stream.LongStream;
  *     host            0             │ 1                     │ 2
  * </pre>
  */
-final class StagedCollective implements StagedBackend.StagedCall {
+abstract class StagedCollective implements StagedBackend.StagedCall {
 
     private static final int SLOTS = StagedDevice.SLOTS;
 
@@ -39,66 +39,84 @@ final class StagedCollective implements StagedBackend.StagedCall {
     private long firstSignal;
     private long firstWait;
 
-    StagedCollective(StagedBackend backend, BufferCall call) {
+    private StagedCollective(StagedBackend backend, BufferCall call, StagedChunks chunks, int count) {
         this.backend = backend;
         this.engine = backend.queue().engine();
         this.size = backend.size();
         this.call = call;
-        Shape shape =
-                switch (call.collective()) {
-                    case ALL_GATHER, GATHER -> Shape.GATHERED;
-                    case REDUCE_SCATTER, SCATTER -> Shape.SCATTERED;
-                    case ALL_TO_ALL -> Shape.EXCHANGED;
-                    default -> Shape.SINGLE;
-                };
-        boolean manySent = shape == Shape.SCATTERED || shape == Shape.EXCHANGED;
-        boolean manyReceived = shape == Shape.GATHERED || shape == Shape.EXCHANGED;
-        this.chunks = new StagedChunks(
-                shape,
+        this.chunks = chunks;
+        this.count = count;
+        // The root of a broadcast in place has what it sends.
+        this.copiesOut = call.collective() != Collective.BROADCAST
+                || call.send() == null
+                || !Aliasing.isSame(call.send(), call.recv());
+    }
+
+    private static StagedChunks chunks(StagedBackend backend, BufferCall call, Blocks send, Blocks recv) {
+        return new StagedChunks(
+                Shape.of(call.collective()),
                 call.type().bytes(),
                 backend.slotBytes(),
-                size,
+                backend.size(),
                 backend.rank(),
-                blocks(call.send(), manySent, 0),
-                blocks(call.recv(), manyReceived, isExchange() ? 2 : 0));
-        this.count = call instanceof VectorCall vector && !vector.isExchange()
-                ? chunks.count(Arrays.copyOf(vector.counts(), size))
-                : chunks.count();
-        this.copiesOut = !isBroadcastInPlace();
+                send,
+                recv);
+    }
+
+    /** Stages a collective with one count. */
+    static StagedCollective of(StagedBackend backend, CollectiveCall call) {
+        Shape shape = Shape.of(call.collective());
+        StagedChunks chunks = chunks(
+                backend,
+                call,
+                blocks(call.send(), shape.sendsMany() ? backend.size() : 1, call.count()),
+                blocks(call.recv(), shape.receivesMany() ? backend.size() : 1, call.count()));
+        return new StagedCollective(backend, call, chunks, chunks.count()) {
+            @Override
+            long run(Chunk chunk, boolean whole, long timeoutNanos) {
+                return run(call, chunk, whole, timeoutNanos);
+            }
+        };
+    }
+
+    /** Stages a collective with a count for each rank. */
+    static StagedCollective of(StagedBackend backend, VectorCall call) {
+        Shape shape = Shape.of(call.collective());
+        StagedChunks chunks = chunks(
+                backend,
+                call,
+                shape.sendsMany()
+                        ? blocks(call.send(), call.counts(), 0, backend.size())
+                        : blocks(call.send(), 1, call.counts()[backend.rank()]),
+                shape.receivesMany()
+                        ? blocks(call.recv(), call.counts(), call.isExchange() ? 2 : 0, backend.size())
+                        : blocks(call.recv(), 1, call.counts()[backend.rank()]));
+        int count = call.isExchange() ? chunks.count() : chunks.count(Arrays.copyOf(call.counts(), backend.size()));
+        return new StagedCollective(backend, call, chunks, count) {
+            @Override
+            long run(Chunk chunk, boolean whole, long timeoutNanos) {
+                return run(call, chunk, whole, timeoutNanos);
+            }
+        };
+    }
+
+    /** Returns equal blocks of a buffer; null without a buffer. */
+    private static Blocks blocks(DataBuffer buffer, int blocks, long count) {
+        return buffer == null ? null : Blocks.equal(buffer.address(), blocks, count);
     }
 
     /**
-     * The blocks of a buffer, null if there is none.
+     * Returns the blocks of a buffer, one for each rank; null without a buffer.
      *
-     * @param many whether it has one for each rank, otherwise for this one
-     * @param row of the counts per rank; the next row has the offsets
+     * @param row row of the counts; the next row has the offsets
      */
-    private Blocks blocks(DataBuffer buffer, boolean many, int row) {
-        if (buffer == null) {
-            return null;
-        }
-        if (call instanceof CollectiveCall one) {
-            return Blocks.equal(buffer.address(), many ? size : 1, one.count());
-        }
-        long[] rows = ((VectorCall) call).counts();
-        return many
-                ? new Blocks(
+    private static Blocks blocks(DataBuffer buffer, long[] rows, int row, int size) {
+        return buffer == null
+                ? null
+                : new Blocks(
                         buffer.address(),
                         Arrays.copyOfRange(rows, row * size, (row + 1) * size),
-                        Arrays.copyOfRange(rows, (row + 1) * size, (row + 2) * size))
-                : Blocks.equal(buffer.address(), 1, rows[backend.rank()]);
-    }
-
-    /** The root has what it sends. */
-    private boolean isBroadcastInPlace() {
-        return call.collective() == Collective.BROADCAST
-                && call.send() != null
-                && Aliasing.isSame(call.send(), call.recv());
-    }
-
-    /** Whether only the two ranks of each pair know how much goes between them. */
-    private boolean isExchange() {
-        return call instanceof VectorCall vector && vector.isExchange();
+                        Arrays.copyOfRange(rows, (row + 1) * size, (row + 2) * size));
     }
 
     @Override
@@ -165,7 +183,7 @@ final class StagedCollective implements StagedBackend.StagedCall {
      * @return the number, or a status below {@link Code#OK}
      */
     private long agreeOnCount(long timeoutNanos) {
-        if (!isExchange()) {
+        if (!call.isExchange()) {
             return count;
         }
         long place = area + SLOTS * backend.slotBytes();
@@ -198,15 +216,11 @@ final class StagedCollective implements StagedBackend.StagedCall {
     /**
      * Runs one chunk.
      *
-     * @param whole whether there is no other
+     * @param whole true if there is no other chunk
      */
-    private long run(Chunk chunk, boolean whole, long timeoutNanos) {
-        return call instanceof CollectiveCall one
-                ? run(one, chunk, whole, timeoutNanos)
-                : run((VectorCall) call, chunk, whole, timeoutNanos);
-    }
+    abstract long run(Chunk chunk, boolean whole, long timeoutNanos);
 
-    private long run(CollectiveCall one, Chunk chunk, boolean whole, long timeoutNanos) {
+    final long run(CollectiveCall one, Chunk chunk, boolean whole, long timeoutNanos) {
         int signature = one.signature();
         if (whole) {
             return engine.run(signature, choice(), chunk.from(), chunk.to(), one.count(), one.root(), timeoutNanos);
@@ -224,12 +238,12 @@ final class StagedCollective implements StagedBackend.StagedCall {
                 timeoutNanos);
     }
 
-    private long run(VectorCall vector, Chunk chunk, boolean whole, long timeoutNanos) {
+    final long run(VectorCall vector, Chunk chunk, boolean whole, long timeoutNanos) {
         int signature = vector.signature();
-        long[] cut = isExchange()
+        long[] cut = call.isExchange()
                 ? concat(rows(chunk.sendCounts()), rows(chunk.recvCounts()))
                 : rows(chunks.cut(Arrays.copyOf(vector.counts(), size), chunk.begin()));
-        if (whole || isExchange()) {
+        if (whole || call.isExchange()) {
             return engine.runV(signature, choice(), chunk.from(), chunk.to(), cut, vector.root(), timeoutNanos);
         }
         long elements = Arrays.stream(cut, 0, size).sum();

@@ -61,8 +61,14 @@ final class TransfersCall implements OperationCall {
         return transfers;
     }
 
-    /** What is sent and received together; nothing once it is released. */
-    long bytes() {
+    @Override
+    public boolean isTransfer() {
+        return true;
+    }
+
+    /** Returns the bytes of all sends and receives; 0 after {@link #release}. */
+    @Override
+    public long bytes(int size) {
         return transfers.stream()
                 .mapToLong(one -> one.buffer().count() * one.buffer().type().bytes())
                 .sum();
@@ -90,8 +96,18 @@ final class TransfersCall implements OperationCall {
     }
 
     @Override
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
     public boolean isOnDevice() {
         return onDevice;
+    }
+
+    @Override
+    public StagedBackend.StagedCall staged(StagedBackend backend) {
+        return new StagedTransfers(backend, this);
     }
 
     @Override

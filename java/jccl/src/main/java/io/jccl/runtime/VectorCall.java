@@ -26,10 +26,21 @@ final class VectorCall extends BufferCall {
 
     /** In an all-to-all sizes differ between ranks, and no rank knows those of others: there it is 0. */
     @Override
-    long bytes(int size) {
+    public long dispatch(CallHandler handler, long timeoutNanos) {
+        return handler.handle(this, timeoutNanos);
+    }
+
+    @Override
+    public long bytes(int size) {
         return isExchange() ? 0 : total(size) * type().bytes();
     }
 
+    @Override
+    boolean leavesGaps() {
+        return true;
+    }
+
+    @Override
     boolean isExchange() {
         return collective() == Collective.ALL_TO_ALL;
     }
@@ -41,6 +52,11 @@ final class VectorCall extends BufferCall {
             sum += counts[rank];
         }
         return sum;
+    }
+
+    @Override
+    public StagedBackend.StagedCall staged(StagedBackend backend) {
+        return StagedCollective.of(backend, this);
     }
 
     @Override
