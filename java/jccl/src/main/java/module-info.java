@@ -9,9 +9,4 @@ module io.jccl {
 
     exports io.jccl;
     exports io.jccl.cuda;
-
-    uses io.jccl.internal.JcclProvider;
-
-    provides io.jccl.internal.JcclProvider with
-            io.jccl.runtime.Provider;
 }

@@ -2,6 +2,7 @@ package io.jccl;
 
 import io.jccl.internal.Arguments;
 import io.jccl.runtime.CommunicatorImpl;
+import io.jccl.runtime.Implementation;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -63,7 +64,7 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
     static Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
-        return Providers.provider().init(id, rank, size, config);
+        return Implementation.get().init(id, rank, size, config);
     }
 
     /**
@@ -86,7 +87,7 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * @throws CommunicationTimeoutException if ranks do not call this in time; names them
      */
     static Communicator fromEnvironment(CommunicatorConfig config) {
-        return Providers.provider().fromEnvironment(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
+        return Implementation.get().fromEnvironment(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
     }
 
     /**
@@ -105,7 +106,7 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * @throws IllegalArgumentException at once, if an argument is wrong
      */
     static CompletableFuture<Communicator> initAsync(UniqueId id, int rank, int size, CommunicatorConfig config) {
-        return Providers.provider().initAsync(id, rank, size, config);
+        return Implementation.get().initAsync(id, rank, size, config);
     }
 
     /** Like {@link #initAsync(UniqueId, int, int, CommunicatorConfig)}, without settings. */
@@ -139,7 +140,7 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * @param config the settings
      */
     static Communicator join(UniqueId id, Collection<String> members, CommunicatorConfig config) {
-        return Providers.provider().join(id, members, config);
+        return Implementation.get().join(id, members, config);
     }
 
     /** Returns the number of this rank, 0 to {@code size() - 1}. */

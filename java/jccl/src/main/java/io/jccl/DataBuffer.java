@@ -3,6 +3,7 @@ package io.jccl;
 import io.jccl.internal.Arguments;
 import io.jccl.internal.HeapAccess;
 import io.jccl.internal.MemoryHold;
+import io.jccl.runtime.Implementation;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -363,7 +364,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         if (!buffer.isDirect()) {
             return new DataBuffer(Memory.HEAP, type, count, 0, buffer.isReadOnly(), buffer.duplicate(), null);
         }
-        long address = Providers.provider().directAddress(buffer) + (long) buffer.position() * unitBytes;
+        long address = Implementation.get().directAddress(buffer) + (long) buffer.position() * unitBytes;
         return ofAddress(address, count, type, buffer.isReadOnly(), buffer, null);
     }
 

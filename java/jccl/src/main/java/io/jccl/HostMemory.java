@@ -1,6 +1,7 @@
 package io.jccl;
 
 import io.jccl.internal.Threads;
+import io.jccl.runtime.Implementation;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
@@ -55,7 +56,7 @@ final class HostMemory implements MemoryLife {
 
     static HostMemory allocate(long bytes) {
         cleaner(); // first: it can throw, and now there is nothing to free yet
-        HostMemory memory = new HostMemory(Providers.provider().allocateShared(bytes), bytes);
+        HostMemory memory = new HostMemory(Implementation.get().allocateShared(bytes), bytes);
         ALL.put(memory.address, memory);
         return memory;
     }
@@ -152,7 +153,7 @@ final class HostMemory implements MemoryLife {
 
     /** Returns a part of the memory as a direct buffer. It and all buffers derived from it keep the addresses. */
     ByteBuffer view(long offset, int length) {
-        ByteBuffer view = Providers.provider().view(address + offset, length);
+        ByteBuffer view = Implementation.get().view(address + offset, length);
         holdOpen(view);
         return view;
     }
@@ -164,7 +165,7 @@ final class HostMemory implements MemoryLife {
             int max = MAX_PART_BYTES / elementBytes;
             for (int done = 0; done < count; done += Math.min(max, count - done)) {
                 int part = Math.min(max, count - done);
-                ByteBuffer view = Providers.provider()
+                ByteBuffer view = Implementation.get()
                         .view(address + offset + (long) done * elementBytes, part * elementBytes)
                         .order(ByteOrder.nativeOrder());
                 action.copy(view, done, part);
@@ -189,7 +190,7 @@ final class HostMemory implements MemoryLife {
     private synchronized void release() {
         released = true;
         if (holders > 0) {
-            Providers.provider().retireShared(address);
+            Implementation.get().retireShared(address);
         } else {
             free();
         }
@@ -197,6 +198,6 @@ final class HostMemory implements MemoryLife {
 
     private void free() {
         ALL.remove(address, this);
-        Providers.provider().freeShared(address);
+        Implementation.get().freeShared(address);
     }
 }

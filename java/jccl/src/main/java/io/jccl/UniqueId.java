@@ -3,6 +3,7 @@ package io.jccl;
 import io.jccl.internal.Arguments;
 import io.jccl.internal.Causes;
 import io.jccl.internal.LocatedAddress;
+import io.jccl.runtime.Implementation;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -71,7 +72,7 @@ public final class UniqueId {
      * @throws BootstrapException if no network interface is usable
      */
     public static UniqueId create(CommunicatorConfig config) {
-        return Providers.provider().createUniqueId(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
+        return Implementation.get().createUniqueId(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
     }
 
     /**

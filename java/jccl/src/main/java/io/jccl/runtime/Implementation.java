@@ -6,7 +6,6 @@ import io.jccl.UniqueId;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.internal.Arguments;
 import io.jccl.internal.Causes;
-import io.jccl.internal.JcclProvider;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
@@ -15,32 +14,38 @@ import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The implementation of the API, as {@link java.util.ServiceLoader} finds it. */
-public final class Provider implements JcclProvider {
+/** The entrance of the API's factories to the implementation: the only class of it that {@code io.jccl} refers to. */
+public final class Implementation {
 
-    /** How many communicators this process initialised from its launcher's environment. */
+    private static final Implementation INSTANCE = new Implementation();
+
+    /** Count of communicators that this process initialised from its launcher's environment. */
     private final AtomicInteger launched = new AtomicInteger();
 
     private final SystemMemory memory = new SystemMemory(Path.of("/"));
 
-    /** Called by {@link java.util.ServiceLoader}. */
-    public Provider() {
+    private Implementation() {
         Causes.prepare();
     }
 
-    @Override
+    /** Returns the implementation of this process. */
+    public static Implementation get() {
+        return INSTANCE;
+    }
+
+    /** See {@link UniqueId#create(CommunicatorConfig)}. */
     public UniqueId createUniqueId(CommunicatorConfig config) {
         return CommunicatorInitializer.openRendezvous(config);
     }
 
-    @Override
+    /** See {@link Communicator#init(UniqueId, int, int, CommunicatorConfig)}. */
     public Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
         check(id, rank, size, config);
         return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
                 "jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
     }
 
-    @Override
+    /** See {@link Communicator#initAsync(UniqueId, int, int, CommunicatorConfig)}. */
     public CompletableFuture<Communicator> initAsync(UniqueId id, int rank, int size, CommunicatorConfig config) {
         check(id, rank, size, config);
         return AsyncInit.start(
@@ -58,14 +63,14 @@ public final class Provider implements JcclProvider {
         Arguments.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
     }
 
-    @Override
+    /** See {@link Communicator#fromEnvironment(CommunicatorConfig)}. */
     public Communicator fromEnvironment(CommunicatorConfig config) {
         int number = launched.getAndIncrement();
         return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
                 "jccl-init", () -> CommunicatorInitializer.fromEnvironment(number, config)));
     }
 
-    @Override
+    /** See {@link Communicator#join(UniqueId, Collection, CommunicatorConfig)}. */
     public Communicator join(UniqueId id, Collection<String> members, CommunicatorConfig config) {
         Arguments.required("id", id, "the id by which the ranks of the job have met");
         Arguments.required("members", members, "what Communicator.memberAddresses() returned on a rank of the job");
@@ -75,28 +80,31 @@ public final class Provider implements JcclProvider {
                 "jccl-init", () -> CommunicatorInitializer.join(id, members, config)));
     }
 
-    @Override
+    /** Returns the address of the first byte (not of the position) of a direct buffer. */
     public long directAddress(Buffer buffer) {
         return NativeMemory.directAddress(buffer);
     }
 
-    @Override
+    /** Allocates zeroed memory that other processes can map, page-aligned; never returns 0. */
     public long allocateShared(long bytes) {
         memory.requireFits(bytes);
         return NativeMemory.sharedAlloc(bytes);
     }
 
-    @Override
+    /**
+     * Gives back the pages of memory that {@link #allocateShared} returned. Until {@link #freeShared} the addresses can
+     * be read and written, and are not used for other memory.
+     */
     public void retireShared(long address) {
         NativeMemory.sharedRetire(address);
     }
 
-    @Override
+    /** Frees memory that {@link #allocateShared} returned. */
     public void freeShared(long address) {
         NativeMemory.sharedFree(address);
     }
 
-    @Override
+    /** Returns a direct buffer over existing memory, which must outlive the buffer. */
     public ByteBuffer view(long address, int bytes) {
         return NativeMemory.view(address, bytes);
     }
