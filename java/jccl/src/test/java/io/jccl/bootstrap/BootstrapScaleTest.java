@@ -27,9 +27,9 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /**
- * Many ranks come together, as threads of this JVM; {@code -Djccl.scale.ranks=8,64,1024} for other numbers than those
- * of every build, {@code -Djccl.scale.late.seconds=30} for ranks that start over so long. docs/scale.md has a table of
- * what this prints.
+ * Lets many ranks, as threads of this JVM, join a group, gather and leave. {@code -Djccl.scale.ranks=8,64,1024} sets
+ * the numbers of ranks; {@code -Djccl.scale.late.seconds=30} sets the time over which late ranks start. docs/scale.md
+ * has a table of the printed results.
  */
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BootstrapScaleTest {
@@ -38,12 +38,12 @@ class BootstrapScaleTest {
 
     private static final Duration LIMIT_IF_BUSY = Duration.ofSeconds(100);
 
-    /** More ranks than this share threads and selectors: a process may have too few descriptors for one each. */
-    private static final int OWN_THREADS = 1024;
+    /** More ranks than this share reactors: a process may have too few descriptors for a selector of each rank. */
+    private static final int MAX_OWN_REACTORS = 1024;
 
-    private static final int SHARED_THREADS = 4;
+    private static final int SHARED_REACTORS = 4;
 
-    /** What a rank's part costs beside its bytes: frames, numbers of the table, heartbeats meanwhile. */
+    /** Bytes allowed for each rank in addition to its part: frames, numbers of the table, heartbeats meanwhile. */
     private static final int FRAME_BYTES = 256;
 
     private static List<Integer> sizes() {
@@ -60,7 +60,10 @@ class BootstrapScaleTest {
         return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
     }
 
-    /** What a communicator's initialisation gathers: sizes and similarities are those of 8 processes on each host. */
+    /**
+     * The gathers of a communicator's initialisation: parts are as long and as similar as on hosts with 8 processes
+     * each. {@code NOISE} is an additional gather of parts without any similarity.
+     */
     private enum Gather {
         SETTINGS {
             @Override
@@ -124,7 +127,7 @@ class BootstrapScaleTest {
 
         abstract byte[] part(int rank);
 
-        /** Text that no other rank or host has. */
+        /** Returns a text that depends on the seed: a rank or host number makes it unique. */
         static String unique(int seed, int chars) {
             Random random = new Random(seed);
             return random.ints(chars, 'a', 'z')
@@ -146,12 +149,15 @@ class BootstrapScaleTest {
         return Bootstrap.join(id, rank, size, options(), reactor);
     }
 
-    /** On a machine that is busy with other things, ranks are slow but not dead. */
+    /** Returns options with long time limits: on a busy machine ranks are slow but not dead. */
     private static BootstrapOptions options() {
         return Ranks.options().withInitTimeout(LIMIT_IF_BUSY).withHeartbeat(Duration.ofMillis(500), LIMIT_IF_BUSY);
     }
 
-    /** The parts that a rank has got wrong; most ranks look at few: to compare all takes longer than a gather. */
+    /**
+     * Gathers, and returns the number of parts that the rank received wrongly. Most ranks compare only a few parts,
+     * because comparing all of them takes longer than the gather.
+     */
     private static int wrong(Bootstrap rank, byte[][] parts) {
         List<byte[]> gathered = rank.outOfBand().allGather(parts[rank.rank()], LIMIT_IF_BUSY);
         int wrong = gathered.size() == parts.length ? 0 : 1;
@@ -162,14 +168,14 @@ class BootstrapScaleTest {
         return wrong;
     }
 
-    /** A line for each rank, written to a file, is no part of what is measured. */
+    /** Keeps the log line of each rank, which goes to a file, out of the measurement. */
     @BeforeAll
     static void quiet() {
         ((Logger) LoggerFactory.getLogger("io.jccl")).setLevel(Level.INFO);
     }
 
     @AfterAll
-    static void asBefore() {
+    static void restoreLogLevel() {
         ((Logger) LoggerFactory.getLogger("io.jccl")).setLevel(null);
     }
 
@@ -177,7 +183,7 @@ class BootstrapScaleTest {
     void ranksMeetExchangeAndLeaveInTime() throws Exception {
         for (int size : sizes()) {
             List<Reactor> shared = new ArrayList<>();
-            for (int i = 0; i < SHARED_THREADS && size > OWN_THREADS; i++) {
+            for (int i = 0; i < SHARED_REACTORS && size > MAX_OWN_REACTORS; i++) {
                 shared.add(new Reactor("shared-" + i, System::nanoTime));
                 shared.get(i).start();
             }
@@ -254,13 +260,13 @@ class BootstrapScaleTest {
                 inside.descriptors(),
                 inside.threads().size());
         assertThat(processor)
-                .as("processor time until %d ranks are ready, which two cores have in %s", size, LIMIT)
+                .as("CPU time until %d ranks are ready; two cores provide twice %s", size, LIMIT)
                 .isLessThan(LIMIT.multipliedBy(2));
     }
 
-    /** Ranks of a slow cluster come one after the other: the server's log stays short, and no rank gives up. */
+    /** Ranks of a slow cluster join one after the other, and no rank gives up. */
     @Test
-    void ranksThatComeLateAreWaitedFor() throws Exception {
+    void ranksWaitForRanksThatJoinLate() throws Exception {
         int size = 24;
         long spanMillis = 1000L * Integer.getInteger("jccl.scale.late.seconds", 3);
         BootstrapOptions options = Ranks.options().withInitTimeout(Ranks.SOON.plusMillis(spanMillis));
@@ -281,9 +287,9 @@ class BootstrapScaleTest {
         Ranks.close(group);
     }
 
-    /** Every 50th rank and the last one are missing: all that came name the same ranks, in a readable message. */
+    /** Every 50th rank and the last one are missing: all other ranks name the missing ones in a readable message. */
     @Test
-    void missingRanksAreNamedByAllThatCame() throws Exception {
+    void everyRankThatJoinsNamesTheMissingRanks() throws Exception {
         for (int size : sizes()) {
             Duration timeLimit = Duration.ofMillis(2000 + 6L * size);
             BootstrapOptions options = Ranks.options().withInitTimeout(timeLimit);

@@ -29,22 +29,28 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Errors of the JVM on the threads of the control plane: either these continue, or all ranks learn of the error at once. */
+/**
+ * Tests JVM errors on threads of the control plane: either the thread continues, or all ranks learn of the error at
+ * once.
+ */
 @Timeout(120)
 class BreakDownTest {
 
-    /** Far below the heartbeat time-out, by which ranks would learn that another one is silent. */
+    /**
+     * Time in which ranks must learn of an error: far below the heartbeat time-out, after which a silent rank is
+     * noticed.
+     */
     private static final long SOON_SECONDS = 10;
 
     private final List<Bootstrap> group = new ArrayList<>();
     private final List<Heard> heard = new ArrayList<>();
 
-    /** The failures that one rank's listener has heard of. */
+    /** One rank's failure listener, which records its calls and can throw OutOfMemoryError. */
     private static final class Heard implements FailureListener {
         final BlockingQueue<FailureReport> agreed = new LinkedBlockingQueue<>();
         final BlockingQueue<Throwable> own = new LinkedBlockingQueue<>();
         final AtomicInteger stopped = new AtomicInteger();
-        final AtomicInteger refusals = new AtomicInteger(); // how often it has no memory
+        final AtomicInteger refusals = new AtomicInteger(); // number of coming calls that throw OutOfMemoryError
 
         @Override
         public void onFailure(FailureReport report) {
@@ -70,7 +76,7 @@ class BreakDownTest {
         }
     }
 
-    /** A status source that throws while its heap is full. */
+    /** A status source whose next {@code refusals} calls throw OutOfMemoryError. */
     private static final class FullHeap implements StatusSource {
         final AtomicInteger refusals = new AtomicInteger();
 
@@ -93,7 +99,7 @@ class BreakDownTest {
         }
     }
 
-    /** A rank whose last operation is not compared with those of others. */
+    /** The source of a rank whose last operation is not compared with operations of other ranks. */
     private static final StatusSource TRANSFERRED = new StatusSource() {
         private final LastEntered last = new LastEntered(3, 0);
 
@@ -146,7 +152,7 @@ class BreakDownTest {
 
     @ParameterizedTest
     @MethodSource("errorsByRank")
-    void anErrorOnTheControlThreadOfOneRankFailsAllWithItsName(int victim, Error error) throws InterruptedException {
+    void anErrorOnTheControlThreadOfARankFailsAllRanksAndIsNamed(int victim, Error error) throws InterruptedException {
         initialize(5, StatusSource.NOTHING);
         heard.get(victim).refusals.set(3);
         group.get(victim).onControlThread(() -> {
@@ -165,7 +171,7 @@ class BreakDownTest {
 
     @ParameterizedTest
     @MethodSource("someErrors")
-    void anErrorOnTheCoordinatorsThreadFailsAllRanksWithItsName(Error error) throws InterruptedException {
+    void anErrorOnTheCoordinatorsThreadFailsAllRanksAndIsNamed(Error error) throws InterruptedException {
         initialize(5, StatusSource.NOTHING);
         group.get(0).onCoordinatorThread(() -> {
             throw error;
@@ -189,7 +195,7 @@ class BreakDownTest {
     }
 
     @Test
-    void aListenerWithoutMemoryHearsOfTheFailureOnceThereIsSome() throws InterruptedException {
+    void aListenerWithoutMemoryLearnsOfTheFailureOnceMemoryReturns() throws InterruptedException {
         initialize(2, StatusSource.NOTHING);
         heard.get(1).refusals.set(5);
         group.get(0).control().report(ReportKind.ABORT, 0, "given up");
@@ -197,7 +203,7 @@ class BreakDownTest {
         assertThat(report).isNotNull();
         assertThat(report.text()).contains("given up");
         assertThat(heard.get(1).stopped)
-                .as("operations end before there is memory")
+                .as("operations end before memory returns")
                 .hasPositiveValue();
     }
 
@@ -205,7 +211,7 @@ class BreakDownTest {
     void aRankWhoseHeapIsFullForAWhileStaysInTheGroup() throws InterruptedException {
         FullHeap source = new FullHeap();
         initialize(3, source);
-        source.refusals.set(100); // heartbeats of all ranks, every 50 ms
+        source.refusals.set(100); // heartbeats of all ranks; each rank sends one every 50 ms
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (source.refusals.get() > 0) {
             assertThat(System.nanoTime()).as("heartbeats continue").isLessThan(deadline);
@@ -221,11 +227,11 @@ class BreakDownTest {
         }
     }
 
-    /** In a full heap every allocation waits for the garbage collector, for seconds. */
+    /** In a full heap every allocation waits for the garbage collector, which can take seconds. */
     @ParameterizedTest
     @MethodSource("sources")
-    void threadsOfAGroupThatWaitsAllocateNothing(StatusSource source) throws InterruptedException {
-        Set<Thread> earlier = Thread.getAllStackTraces().keySet(); // of groups of other tests
+    void threadsOfAWaitingGroupAllocateNothing(StatusSource source) throws InterruptedException {
+        Set<Thread> earlier = Thread.getAllStackTraces().keySet(); // threads of other tests' groups
         initialize(3, source);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long[] ids = Thread.getAllStackTraces().keySet().stream()
@@ -237,7 +243,7 @@ class BreakDownTest {
         long fewest = Long.MAX_VALUE;
         for (int attempt = 0; attempt < 20 && fewest > 0; attempt++) {
             long[] before = threads.getThreadAllocatedBytes(ids);
-            TimeUnit.SECONDS.sleep(1); // 20 heartbeats of each
+            TimeUnit.SECONDS.sleep(1); // 20 heartbeats of each rank
             long[] after = threads.getThreadAllocatedBytes(ids);
             fewest = Math.min(
                     fewest,
@@ -250,7 +256,7 @@ class BreakDownTest {
     }
 
     @Test
-    void aQuestionOfTheCoordinatorIsAnsweredOnceThereIsMemory() throws InterruptedException {
+    void anInquiryOfTheCoordinatorIsAnsweredOnceMemoryReturns() throws InterruptedException {
         FullHeap source = new FullHeap();
         initialize(2, source);
         source.refusals.set(6);
@@ -264,7 +270,7 @@ class BreakDownTest {
 
     @ParameterizedTest
     @MethodSource("someErrors")
-    void ranksThatMeetLearnOfAnErrorOfTheRendezvousServer(Error error) throws InterruptedException {
+    void joiningRanksLearnOfAnErrorOfTheRendezvousServer(Error error) throws InterruptedException {
         BootstrapOptions options = Ranks.options();
         RendezvousServer.Started started = RendezvousServer.open(options);
         started.server().onThread(() -> {

@@ -47,13 +47,16 @@ class CodecsTest {
     }
 
     @Test
-    void aFailureComesBackAsItWas() {
+    void aFailureIsDecodedAsItWasEncoded() {
         assertThat(decode(Codecs.encode(report()))).isEqualTo(report());
     }
 
-    /** Every rank is sent the rows of all: what grows with the number of ranks grows with its square in sum. */
+    /**
+     * Every rank receives the rows of all ranks: without compression the bytes would grow with the square of their
+     * number.
+     */
     @Test
-    void rowsThatAreAlikeTakeTheBytesOfOne() {
+    void similarRowsTakeAboutTheBytesOfOneRow() {
         int size = 4096;
         List<RankStatus> rows = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
@@ -74,7 +77,7 @@ class CodecsTest {
     }
 
     @Test
-    void anyCutOrLongerMessageIsRefused() {
+    void everyShortenedOrLengthenedMessageIsRefused() {
         byte[] bytes = Codecs.encode(report());
         for (int n = 0; n < bytes.length; n++) {
             byte[] cut = Arrays.copyOf(bytes, n);
@@ -87,7 +90,7 @@ class CodecsTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5})
-    void changedBytesAreReadOrRefusedAndNothingWorse(long seed) {
+    void corruptBytesAreReadOrRefusedWithAReason(long seed) {
         Random random = new Random(seed);
         byte[] good = Codecs.encode(report());
         for (int i = 0; i < 2000; i++) {
@@ -105,7 +108,7 @@ class CodecsTest {
         }
     }
 
-    /** A hello that can be read makes the registration answer on the link, which is null here. */
+    /** Requires that a reader either succeeds or refuses the bytes with a reason. */
     private static void tolerates(Runnable reading) {
         try {
             reading.run();
@@ -117,7 +120,7 @@ class CodecsTest {
     }
 
     @Test
-    void lengthsAreCheckedBeforeMemoryIsTaken() {
+    void lengthsAreCheckedBeforeMemoryIsAllocated() {
         byte[] huge = new WireWriter().i32(Integer.MAX_VALUE).toBytes();
         assertThatThrownBy(() -> new WireReader(huge).blob(Integer.MAX_VALUE)).isInstanceOf(WireException.class);
         assertThatThrownBy(() -> new WireReader(huge).ranks(Integer.MAX_VALUE)).isInstanceOf(WireException.class);
@@ -126,7 +129,7 @@ class CodecsTest {
     }
 
     @Test
-    void textIsCutWhereTheReaderWouldRefuseIt() {
+    void theWriterCutsTextThatTheReaderWouldRefuse() {
         byte[] bytes = new WireWriter().text("é".repeat(100), 10).toBytes();
         assertThat(new WireReader(bytes).text(10)).isEqualTo("é".repeat(10));
         byte[] longer = new WireWriter().text("e".repeat(11), 11).toBytes();
@@ -136,7 +139,7 @@ class CodecsTest {
     }
 
     @Test
-    void moreWaitsThanTheMaximumAreCut() {
+    void waitsBeyondTheMaximumAreDropped() {
         ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, WaitFor.DATA, Protocol.LL, 1);
         RankStatus status = new RankStatus(
                 0, RankStatus.State.ANSWERED, new LastEntered(1, 0), Optional.empty(), Collections.nCopies(500, wait));
@@ -156,7 +159,7 @@ class CodecsTest {
     }
 
     @Test
-    void aGreetingOfAnotherVersionIsNamed() {
+    void aGreetingOfAnotherVersionIsRefusedWithItsVersion() {
         byte[] greeting = Handshake.greeting(new byte[Handshake.NONCE_BYTES]);
         greeting[7] = 9;
         assertThatThrownBy(() -> Handshake.nonceOf(greeting)).hasMessageContaining("handshake version=9: expected 2");

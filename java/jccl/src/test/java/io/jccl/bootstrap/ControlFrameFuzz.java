@@ -14,8 +14,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Fuzz target: what ranks, and peers that are not yet authenticated, send to the servers of the bootstrap. The first byte
- * selects the reader. What is read is written and read again, and must be the same.
+ * Fuzz target: messages that ranks and unauthenticated peers send to the servers of the bootstrap. The first byte
+ * selects the reader. A message that is read is written and read again, and must stay the same.
  */
 public final class ControlFrameFuzz {
 
@@ -41,7 +41,7 @@ public final class ControlFrameFuzz {
 
     private ControlFrameFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         if (data.length == 0) {
             return;
@@ -62,7 +62,7 @@ public final class ControlFrameFuzz {
             case GREETING -> {
                 if (body.length == Handshake.GREETING_BYTES) {
                     byte[] nonce = Handshake.nonceOf(body);
-                    requireSame(nonce, Handshake.nonceOf(Handshake.greeting(nonce))); // of any generation
+                    requireSame(nonce, Handshake.nonceOf(Handshake.greeting(nonce))); // a greeting of any generation
                 }
             }
             case HELLO -> {
@@ -135,7 +135,10 @@ public final class ControlFrameFuzz {
         }
     }
 
-    /** Frames of ranks at the coordinator, as {@link CoordinatorServer} reads them, and time that passes. */
+    /**
+     * Passes frames of ranks to the coordinator, as {@link CoordinatorServer} reads them, and lets time pass in
+     * between.
+     */
     private static void coordinator(WireReader in) {
         Recorder recorder = new Recorder();
         Coordinator coordinator = new Coordinator(SIZE, SECOND, 2 * SECOND, 0, recorder);
@@ -151,7 +154,7 @@ public final class ControlFrameFuzz {
                     case 2 -> coordinator.report(
                             rank, in.constant(ReportKind.class), in.i64(), in.i64(), in.text(Codecs.MAX_TEXT), now);
                     case 3 -> {
-                        // An answer has the number of the inquiry and the rank that sends it, or it is refused.
+                        // The server refuses an answer that does not name its sender and the current inquiry.
                         RankStatus status = Codecs.readStatus(in, SIZE);
                         if (status.rank() != rank) {
                             throw new WireException("status of rank=" + status.rank() + ": sent by " + rank);
@@ -206,11 +209,11 @@ public final class ControlFrameFuzz {
         if (!Arrays.equals(one, other)) {
             HexFormat hex = HexFormat.of();
             throw new IllegalStateException(
-                    "written again it is another: " + hex.formatHex(one) + " and " + hex.formatHex(other));
+                    "changed by writing and reading: " + hex.formatHex(one) + " and " + hex.formatHex(other));
         }
     }
 
-    /** One input of each kind that is read, for a fuzzer to begin with. */
+    /** Returns a valid input for each reader, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() {
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         RankStatus status = new RankStatus(
@@ -262,7 +265,7 @@ public final class ControlFrameFuzz {
         return seeds;
     }
 
-    /** Positions, a report, answers to the inquiry, a rank that leaves, one that is lost. */
+    /** Encodes positions, a report, an answer to the inquiry, a rank that leaves and a rank that is lost. */
     private static byte[] coordinatorSeed(byte[] position, byte[] status) {
         WireWriter out = new WireWriter();
         for (int rank = 0; rank < SIZE; rank++) {

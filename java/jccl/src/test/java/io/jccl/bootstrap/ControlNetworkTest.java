@@ -46,7 +46,7 @@ class ControlNetworkTest {
         }
     }
 
-    /** A rank whose fingerprint at sequence 9 is its own. */
+    /** The source of a rank whose fingerprint differs from those of the other ranks at sequence 9 only. */
     record Source(int rank, AtomicLong last) implements StatusSource {
         @Override
         public LastEntered lastEntered() {
@@ -118,7 +118,7 @@ class ControlNetworkTest {
     }
 
     @Test
-    void aStallFindsAMismatchAndLeavesHealthyRanksAlone() throws Exception {
+    void aReportedStallRevealsAMismatchAndFailsNoHealthyRank() throws Exception {
         initialize(3, options());
         entered.forEach(last -> last.set(8));
         group.get(2).control().report(ReportKind.STALLED, 8, "slow");
@@ -133,7 +133,7 @@ class ControlNetworkTest {
     }
 
     @Test
-    void ranksThatCallNothingMoreLearnByTheHeartbeatThatTheyDiffer() throws Exception {
+    void idleRanksLearnOfAMismatchByTheHeartbeat() throws Exception {
         initialize(3, options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(20)));
         entered.forEach(last -> last.set(9));
         for (int rank = 0; rank < 3; rank++) {
@@ -143,7 +143,7 @@ class ControlNetworkTest {
     }
 
     @Test
-    void ranksThatLeaveLearnThatTheyDiffer() throws Exception {
+    void ranksThatLeaveLearnOfAMismatch() throws Exception {
         initialize(3, options());
         entered.forEach(last -> last.set(9));
         Ranks.close(group);
@@ -182,7 +182,7 @@ class ControlNetworkTest {
     }
 
     @Test
-    void aFinIsNoFailure() throws Exception {
+    void aRankThatClosesFailsOthersOnlyOnceTheyWaitForIt() throws Exception {
         initialize(4, options());
         group.get(2).close();
         assertThat(failures.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
@@ -202,7 +202,7 @@ class ControlNetworkTest {
     }
 
     @Test
-    void theCoordinatorWaitsForTheOthersForABoundedTimeAndIsMissedOnlyWhenNeeded() throws Exception {
+    void aClosingCoordinatorWaitsForABoundedTimeAndIsMissedOnlyWhenNeeded() throws Exception {
         initialize(3, options());
         entered.get(0).set(5);
         long start = System.nanoTime();

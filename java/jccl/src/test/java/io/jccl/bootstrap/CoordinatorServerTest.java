@@ -18,7 +18,7 @@ class CoordinatorServerTest {
     private static final byte[] SECRET = new byte[16];
 
     @Test
-    void refusalWaitsForTheRanksThatStillCome() throws Exception {
+    void aRefusalReachesRanksThatConnectLater() throws Exception {
         InetAddress loopback = InetAddress.getLoopbackAddress();
         try (CoordinatorServer server = new CoordinatorServer(Ranks.options(), loopback, SECRET, 2)) {
             server.refuse("rank 0 gave up: no descriptors");

@@ -20,7 +20,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The decisions alone: no sockets, and time is a number. */
+/** Tests the decisions of the coordinator without sockets; time is a number. */
 @Timeout(20)
 class CoordinatorTest {
 
@@ -115,7 +115,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aTimeoutSaysHowLongWasWaited() {
+    void aTimeoutNamesTheTimeLimit() {
         coordinator.report(0, ReportKind.TIMEOUT, 7, 5_000, "all_reduce took too long", MS);
         answer(entered(0, 7, 5, 10), MS);
         answer(entered(1, 7, 5, 10), MS);
@@ -125,9 +125,9 @@ class CoordinatorTest {
                         "rank 2 did not join all_reduce(type=float32 op=sum count=10) within 5 s (2 of 3 arrived); ");
     }
 
-    /** A rank that waits in a send or receive is late for no collective. */
+    /** A rank that waits in a send or receive has missed no collective. */
     @Test
-    void aTimeoutOutsideOfTheSequenceKeepsTheReportersText() {
+    void aTimeoutOfASendOrReceiveKeepsTheReportersText() {
         coordinator.report(0, ReportKind.TIMEOUT, 0, 5_000, "recv(peer=2) took too long", MS);
         for (int rank = 0; rank < 3; rank++) {
             answer(at(rank, 0), MS);
@@ -145,7 +145,7 @@ class CoordinatorTest {
         answer(entered(0, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
         answer(at(1, 7).with(trail(7, 4L, 5L, 56L, 57L)), MS);
         answer(entered(2, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
-        assertThat(failures).as("what was called there is asked first").isEmpty();
+        assertThat(failures).as("the coordinator first asks which operations those were").isEmpty();
         assertThat(queries).hasSize(6).last().extracting(Query::sequence).isEqualTo(6L);
         answer(entered(0, 6, 46, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
         answer(entered(1, 6, 56, 11).with(trail(7, 4L, 5L, 56L, 57L)), MS);
@@ -157,7 +157,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whatWasLongAgoIsSaidToBeNoMoreThanKnown() {
+    void aMismatchOlderThanTheTrailsIsReportedAtOrBeforeTheirFirstEntry() {
         coordinator.report(0, ReportKind.STALLED, 900, "slow", 0);
         for (int round = 0; round < 2; round++) {
             answer(at(0, 900).with(trail(900, 48L, 49L, 50L)), MS);
@@ -169,7 +169,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aMismatchWaitsAMomentForTheRankThatShowsWhoIsAlone() {
+    void aMismatchWaitsBrieflyForTheRankThatShowsWhichOneDiffers() {
         coordinator.report(1, ReportKind.MISMATCH, 3, "other data", 0);
         answer(at(0, 2), MS);
         answer(entered(1, 3, 5, 10), MS);
@@ -183,7 +183,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aMismatchDoesNotWaitForLongForARankThatStaysAway() {
+    void aMismatchIsReportedWithoutARankThatStaysAway() {
         coordinator.report(1, ReportKind.MISMATCH, 3, "other data", 0);
         for (long now = 0; now <= Coordinator.ENTER_NANOS; now += 10 * MS) {
             coordinator.tick(now);
@@ -199,12 +199,12 @@ class CoordinatorTest {
     }
 
     @Test
-    void ranksThatSayTheyDidDifferentThingsAreAsked() {
+    void ranksWithDifferentFingerprintsAtOneSequenceAreAsked() {
         coordinator.at(0, position(3, 5), 0);
         coordinator.at(1, position(2, 9), 0);
         coordinator.at(2, position(3, 5), 0);
         assertThat(queries)
-                .as("nobody is at the same place with another fingerprint")
+                .as("no two ranks have different fingerprints at one sequence")
                 .isEmpty();
         coordinator.at(1, position(3, 10), 0);
         assertThat(queries).hasSize(3).extracting(Query::sequence).containsOnly(3L);
@@ -215,14 +215,14 @@ class CoordinatorTest {
     }
 
     @Test
-    void ranksThatDidDifferentThingsOnTheirDevicesAreAskedAboutThose() {
+    void ranksWithDifferentDeviceFingerprintsAreAskedAboutTheDeviceOperation() {
         coordinator.at(0, new Position(new LastEntered(3, 2), 5, 7), 0);
         coordinator.at(1, new Position(new LastEntered(3, 2), 5, 8), 0);
         assertThat(queries).hasSize(3).extracting(Query::sequence).containsOnly(LastEntered.onDevice(2));
     }
 
     @Test
-    void aRankThatLeavesMayGoWhenTheOthersHaveComeAsFar() {
+    void aRankThatLeavesIsReleasedOnceTheOthersHaveComeAsFar() {
         coordinator.at(1, position(3, 5), 0);
         coordinator.leaving(0, position(3, 5), 0);
         assertThat(asked).containsExactly(2);
@@ -236,7 +236,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aRankThatLeavesDoesNotWaitForLong() {
+    void aRankThatLeavesWaitsForABoundedTime() {
         coordinator.leaving(0, position(3, 5), 0);
         assertThat(coordinator.tick(MS)).isLessThanOrEqualTo(Coordinator.LEAVE_NANOS - MS);
         assertThat(left).isEmpty();
@@ -249,7 +249,7 @@ class CoordinatorTest {
         coordinator.leaving(0, position(3, 5), 0);
         coordinator.leaving(1, position(3, 6), Coordinator.LEAVE_NANOS - MS);
         coordinator.tick(Coordinator.LEAVE_NANOS);
-        assertThat(left).as("the question is open").isEmpty();
+        assertThat(left).as("the inquiry is not complete").isEmpty();
         answer(entered(0, 3, 5, 1), MS);
         answer(entered(1, 3, 6, 2), MS);
         answer(entered(2, 3, 5, 1), MS);
@@ -260,7 +260,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aRankThatDifferedAndHasLeftIsNamed() {
+    void aMismatchNamesARankThatHasLeft() {
         coordinator.leaving(1, position(3, 6), 0);
         coordinator.tick(Coordinator.LEAVE_NANOS);
         coordinator.at(0, position(3, 5), Coordinator.LEAVE_NANOS);
@@ -315,7 +315,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aStallThatIsHealthyGivesNoFailureAndTheNextIsAskedAboutAgain() {
+    void aStallOfHealthyRanksIsNoFailureAndTheNextReportIsExaminedAgain() {
         coordinator.report(1, ReportKind.STALLED, 3, "", 0);
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(1, 3, 5, 10), MS);
@@ -368,7 +368,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void deathsAtOneTimeAreOneFailureAndExplainTransportFailures() {
+    void deathsCloseInTimeAreOneFailureAndExplainATransportReport() {
         coordinator.report(0, ReportKind.TRANSPORT, 3, "connection reset", 0);
         answer(entered(0, 3, 5, 10), MS);
         coordinator.lost(2, "closed", MS);
@@ -382,7 +382,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void transportAndMismatchReportsStandWhenAllLive() {
+    void aTransportReportStandsIfAllRanksLive() {
         coordinator.report(0, ReportKind.TRANSPORT, 3, "connection reset by peer=1", 0);
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(1, 3, 5, 10), MS);
@@ -392,7 +392,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aRankThatIsSilentWhereATransportBrokeHasFailed() {
+    void aRankThatIsSilentAfterATransportReportHasFailed() {
         coordinator.report(0, ReportKind.TRANSPORT, 3, "connection timed out", 0);
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(2, 3, 5, 10), MS);
@@ -405,7 +405,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void abortNeedsNoQuestions() {
+    void anAbortNeedsNoInquiry() {
         coordinator.report(2, ReportKind.ABORT, 4, "stop", 0);
         assertThat(queries).isEmpty();
         assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.ABORTED);
@@ -434,7 +434,7 @@ class CoordinatorTest {
         assertThat(failures.get(0).text()).contains("silent for 5000 ms");
     }
 
-    /** Two ranks of a host that is lost sent their last heartbeats at different times. */
+    /** Two ranks of a lost host have sent their last heartbeats at different times. */
     @Test
     void ranksThatFallSilentOneAfterTheOtherAreOneFailure() {
         long apart = HEARTBEAT / 4;
@@ -450,9 +450,9 @@ class CoordinatorTest {
         assertThat(failures.get(0).failedRanks()).containsExactly(1, 2);
     }
 
-    /** A connection that has ended is no silence: its rank is named at once. */
+    /** A rank whose connection has ended is more than silent: the failure names it at once. */
     @Test
-    void aRankThatDiesIsNamedWithoutWaitingForOnesThatAreSilent() {
+    void aRankThatDiesIsNamedWithoutWaitingForSilentRanks() {
         for (long now = 0; now < HEARTBEAT * 3 / 4; now += 50 * MS) {
             coordinator.heard(0, now);
             coordinator.heard(2, now);
@@ -464,7 +464,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aPauseOfTheCoordinatorItselfKillsNobody() {
+    void aPauseOfTheCoordinatorFailsNoRank() {
         coordinator.tick(MS);
         coordinator.tick(100 * HEARTBEAT);
         coordinator.tick(100 * HEARTBEAT + Coordinator.GATHER_DEATHS_NANOS);
@@ -472,14 +472,14 @@ class CoordinatorTest {
     }
 
     @Test
-    void aFinIsNoFailureButBeingNeededAfterwardsIs() {
+    void aRankThatClosedFailsOnlyOperationsThatItDidNotEnter() {
         coordinator.fin(2, new LastEntered(3, 1), 0);
         coordinator.lost(2, "closed", MS);
         coordinator.tick(100 * MS);
         coordinator.report(0, ReportKind.STALLED, 3, "", 0);
         answer(entered(0, 3, 5, 1), 0);
         answer(entered(1, 3, 5, 1), 0);
-        assertThat(failures).as("it had entered that one").isEmpty();
+        assertThat(failures).as("rank 2 had entered this operation").isEmpty();
         coordinator.report(0, ReportKind.STALLED, 4, "", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
@@ -491,7 +491,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void operationsOnDevicesAreAnotherSequence() {
+    void operationsOnDevicesHaveTheirOwnSequence() {
         long third = LastEntered.onDevice(3);
         coordinator.report(0, ReportKind.TIMEOUT, third, "late", 0);
         for (int rank = 0; rank < 3; rank++) {
@@ -512,7 +512,7 @@ class CoordinatorTest {
         coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(3), "", 0);
         answer(entered(0, 3, 5, 1), 0);
         answer(entered(1, 3, 5, 1), 0);
-        assertThat(failures).as("it had entered that one").isEmpty();
+        assertThat(failures).as("rank 2 had entered this operation").isEmpty();
         coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(4), "", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
@@ -521,7 +521,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aFinDuringAnInquiryCountsAsAnAnswer() {
+    void closingDuringAnInquiryCountsAsAnAnswer() {
         coordinator.report(0, ReportKind.TIMEOUT, 4, "late", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);

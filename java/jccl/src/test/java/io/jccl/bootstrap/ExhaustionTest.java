@@ -28,7 +28,7 @@ class ExhaustionTest {
     }
 
     @Test
-    void whatLastsForASecondIsReportedOnceWithTheLimit() {
+    void refusalsThatLastForASecondAreReportedOnceWithTheLimit() {
         int reports = 0;
         for (int i = 0; i < 30; i++) {
             reports += refusedAfterMillis(100) ? 1 : 0;
@@ -40,7 +40,7 @@ class ExhaustionTest {
     }
 
     @Test
-    void refusalsBetweenWhichOthersAreAcceptedDoNotLast() {
+    void refusalsBetweenAcceptedConnectionsAreNotReported() {
         for (int i = 0; i < 30; i++) {
             assertThat(refusedAfterMillis(100)).isFalse();
             exhaustion.accepted();
@@ -48,7 +48,7 @@ class ExhaustionTest {
     }
 
     @Test
-    void refusalsFarApartDoNotLast() {
+    void refusalsFarApartAreNotReported() {
         for (int i = 0; i < 5; i++) {
             assertThat(refusedAfterMillis(5_000)).isFalse();
         }

@@ -25,14 +25,14 @@ class GatherTableTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-    void partsComeBackWhateverTheyHaveInCommon(int seed) {
+    void partsAreReadAsWrittenWhateverTheyHaveInCommon(int seed) {
         Random random = new Random(seed);
         for (int round = 0; round < 500; round++) {
             byte[][] parts = new byte[1 + random.nextInt(20)][];
             for (int rank = 0; rank < parts.length; rank++) {
                 byte[] part = new byte[random.nextInt(random.nextInt(8) == 0 ? 300 : 6)];
                 for (int i = 0; i < part.length; i++) {
-                    part[i] = (byte) random.nextInt(2); // so that beginnings and ends are often alike
+                    part[i] = (byte) random.nextInt(2); // so that parts often begin or end alike
                 }
                 boolean repeats = rank > 0 && random.nextInt(3) == 0;
                 parts[rank] = repeats ? parts[rank - 1].clone() : part;
@@ -43,7 +43,7 @@ class GatherTableTest {
     }
 
     @Test
-    void whatRanksHaveInCommonIsWrittenOnce() {
+    void bytesThatRanksHaveInCommonAreWrittenOnce() {
         byte[][] equal = new byte[4096][];
         Arrays.fill(equal, new byte[1000]);
         assertThat(encoded(equal)).hasSizeLessThan(1100);
@@ -55,7 +55,7 @@ class GatherTableTest {
     }
 
     @Test
-    void bytesThatCannotBeRightAreRefused() {
+    void corruptTablesAreRefused() {
         byte[] good = encoded(bytes("abc"), bytes("abd"), bytes("abd"));
         for (int length = 0; length < good.length; length++) {
             byte[] cut = Arrays.copyOf(good, length);

@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Failures of one rank during initialisation of a group do no harm to the others. */
+/**
+ * Tests failures during the initialisation of a group: the other ranks continue, or all ranks fail with the same
+ * reason.
+ */
 @Timeout(120)
 class GroupInitializationTest {
 
@@ -32,7 +35,7 @@ class GroupInitializationTest {
         return () -> Bootstrap.join(id, rank, size, options);
     }
 
-    /** Rank 0 and an offender meet; exactly one is refused, with a message; then rank 1 completes the group. */
+    /** Lets rank 0 and an offender join: exactly one is refused, with the message. Then rank 1 completes the group. */
     private static void assertOffenderRefused(Callable<Bootstrap> offender, UniqueId id, String message)
             throws InterruptedException {
         assertOffenderRefused(joining(id, 0, 2, Ranks.options()), offender, id, message);
@@ -68,7 +71,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void aDuplicateRankIsRefusedAndTheRestGoOn() throws Exception {
+    void aDuplicateRankIsRefusedAndTheOthersContinue() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         assertOffenderRefused(joining(id, 0, 2, Ranks.options()), id, "rank=0 is taken by remote=");
     }
@@ -92,7 +95,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void anotherVersionIsRefusedByName() throws Exception {
+    void aRankOfAnotherVersionIsRefusedWithItsVersion() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         BootstrapOptions other = BootstrapOptions.defaults("0.9 build abc")
                 .withInitTimeout(Ranks.SOON)
@@ -104,7 +107,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void aWrongSecretIsRefusedSoonAndTheRestGoOn() throws Exception {
+    void aWrongSecretIsRefusedAndTheOthersContinue() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         UniqueId wrong = UniqueId.of(id.addresses(), new byte[UniqueId.SECRET_BYTES]);
         assertOffenderRefused(joining(wrong, 1, 2, Ranks.options()), id, "the secret of the id is not the group's");
@@ -127,7 +130,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void withoutRankZeroTheRendezvousServerSaysSo() throws Exception {
+    void theRendezvousServerNamesTheMissingRanksIfRankZeroIsMissing() throws Exception {
         BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofSeconds(2));
         UniqueId id = Bootstrap.createId(options);
         assertThatThrownBy(() -> Bootstrap.join(id, 1, 3, options))
@@ -136,7 +139,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void aRendezvousServerThatHasEndedIsShownAtOnceWithEveryAddressThatWasTried() throws Exception {
+    void aRendezvousServerThatHasEndedIsReportedAtOnceWithEveryTriedAddress() throws Exception {
         int port;
         try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = closed.getLocalPort();
@@ -167,7 +170,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void wrongRanksAreMistakesOfTheCaller() {
+    void ranksAndSizesOutOfRangeAreIllegalArguments() {
         UniqueId id = UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", 1)), new byte[UniqueId.SECRET_BYTES]);
         assertThatThrownBy(() -> Bootstrap.join(id, 2, 2, Ranks.options()))
                 .isInstanceOf(IllegalArgumentException.class);
@@ -175,14 +178,14 @@ class GroupInitializationTest {
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
-    /** The rank registers and never comes to the coordinator: only the rendezvous server sees it leave. */
+    /** The rank registers and never connects to the coordinator: only the rendezvous server sees it leave. */
     @Test
     void aRankThatEndsBetweenRendezvousAndCoordinatorIsNamedAtOnce() throws Exception {
         lastRankOfThreeLeaves(false, "rank 2, which had come from");
     }
 
     @Test
-    void rankThatSaysWhyItLeavesBeforeTheCoordinatorIsQuoted() throws Exception {
+    void aRankThatLeavesBeforeItReachesTheCoordinatorIsQuoted() throws Exception {
         lastRankOfThreeLeaves(true, "rank 2 gave up: no thread is left");
     }
 
@@ -222,7 +225,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void ranksMeetAtAPortAgainAndAgain() throws Exception {
+    void ranksMeetAtTheSamePortRepeatedly() throws Exception {
         int port;
         try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = closed.getLocalPort();
@@ -236,7 +239,7 @@ class GroupInitializationTest {
     }
 
     @Test
-    void ranksMeetByAFileEvenIfAnOldOneLiesThere(@TempDir Path directory) throws Exception {
+    void ranksMeetByAFileEvenIfAnOldFileExists(@TempDir Path directory) throws Exception {
         Path file = directory.resolve("rendezvous");
         Files.writeString(
                 file,

@@ -12,7 +12,7 @@ class HmacSha256Test {
     private static final Random RANDOM = new Random(1);
 
     @Test
-    void agreesWithTheJdk() throws Exception {
+    void digestsEqualThoseOfTheJdk() throws Exception {
         for (int keyBytes = 1; keyBytes <= 130; keyBytes++) {
             byte[] key = bytes(keyBytes);
             byte[] first = bytes(RANDOM.nextInt(200));

@@ -18,14 +18,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How names of hosts become addresses while ranks wait for each other. */
+/** Tests how host names are resolved while ranks wait for each other. */
 class HostLookupTest {
 
     private static final long SECOND = Duration.ofSeconds(1).toNanos();
 
     private final AtomicLong clock = new AtomicLong(77);
 
-    /** A name service as the JVM shows it: what was not known stays unknown to it for ten seconds, by spelling. */
+    /**
+     * A name service behind the JVM's cache: after a failed lookup, that spelling of a name stays unknown for ten
+     * seconds.
+     */
     private final class Remembering implements HostLookup.Resolver {
 
         private final String host;
@@ -59,7 +62,7 @@ class HostLookupTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"nodea", "n1"})
-    void aNameIsFoundSoonAfterItAppearsAlthoughTheJvmRemembersThatItWasUnknown(String host) throws Exception {
+    void aNameIsFoundSoonAfterItAppearsAlthoughTheJvmCachesThatItWasUnknown(String host) throws Exception {
         Remembering names = new Remembering(host);
         HostLookup lookup = new HostLookup(host, 1, names, clock::get, Runnable::run);
         for (int second = 0; second < 12; second++) {
@@ -89,9 +92,9 @@ class HostLookupTest {
         assertThat(lookup.known().get(0).getHostName()).isEqualTo("node1");
     }
 
-    /** A name server that is not reached keeps a lookup busy for many seconds, and nobody can interrupt it. */
+    /** An unreachable name server keeps a lookup busy for many seconds, and the lookup cannot be interrupted. */
     @Test
-    void aLookupThatTakesLongHoldsUpNobodyAndIsNotRepeated() throws Exception {
+    void aSlowLookupDelaysNoOtherLookupAndIsNotRepeated() throws Exception {
         CountDownLatch answers = new CountDownLatch(1);
         AtomicInteger asked = new AtomicInteger();
         HostLookup slow = new HostLookup(

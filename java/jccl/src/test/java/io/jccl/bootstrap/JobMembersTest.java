@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Where a process that joins looks for ranks, and what it proves there. */
+/** Tests where a process that joins looks for ranks, and which secret it proves to them. */
 class JobMembersTest {
 
     private static final Map<String, String> SECRET = Map.of("JCCL_RENDEZVOUS", "a:1/s3cret");
@@ -41,9 +41,9 @@ class JobMembersTest {
                         new InetSocketAddress("127.0.0.2", 12));
     }
 
-    /** The host of a rank that ended may be gone. */
+    /** The host of a rank that has ended may be gone, and its name with it. */
     @Test
-    void aNameThatIsNotKnownIsLeftOut() throws Exception {
+    void anUnknownHostNameIsLeftOut() throws Exception {
         JobMembers members = JobMembers.parse("no-such-host.invalid:1,127.0.0.1:2", SECRET);
         assertThat(addresses(members)).containsExactly(new InetSocketAddress("127.0.0.1", 2));
         assertThatThrownBy(
@@ -61,7 +61,7 @@ class JobMembersTest {
         "',', no address",
         "file:relative, a directory needs an absolute path"
     })
-    void aBadTextIsQuoted(String text, String why) {
+    void anInvalidTextIsQuoted(String text, String why) {
         assertThatThrownBy(() -> JobMembers.parse(text, SECRET))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("members=\"" + text + "\": ")
@@ -79,9 +79,12 @@ class JobMembersTest {
                 .hasMessageContaining("JCCL_RENDEZVOUS is a file, which has no secret for them");
     }
 
-    /** Ranks of a launcher keep what processes prove that have the same environment; those of an id have another. */
+    /**
+     * Launched ranks keep the secret that processes derive from the same environment; ranks of an id have another
+     * secret.
+     */
     @Test
-    void theSecretIsThatOfTheRanks() throws Exception {
+    void processesThatJoinDeriveTheSecretOfTheRanks() throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
@@ -109,7 +112,7 @@ class JobMembersTest {
     }
 
     @Test
-    void filesOfAnotherJobAndBrokenOnesAreLeftOut() throws Exception {
+    void filesOfAnotherJobAndInvalidFilesAreLeftOut() throws Exception {
         JobMembers members = JobMembers.parse("file://" + folder, Map.of());
         assertThatThrownBy(members::locate).hasMessageContaining("no rank has written its file yet");
         byte[] key = Handshake.randomBytes(UniqueId.SECRET_BYTES);

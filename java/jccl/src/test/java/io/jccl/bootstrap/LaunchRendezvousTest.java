@@ -21,12 +21,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Launches, as rank 0 and the others read them on hosts that show them different names and users. */
+/** Tests how launched ranks meet if their hosts resolve names differently or report another user. */
 @Timeout(60)
 class LaunchRendezvousTest {
 
-    private static final int ROOT = 0;
-    private static final int SOMEBODY = 12_345;
+    private static final int ROOT_UID = 0;
+    private static final int OTHER_UID = 12_345;
 
     @TempDir
     Path folder;
@@ -40,16 +40,16 @@ class LaunchRendezvousTest {
         return file;
     }
 
-    /** Images of Hadoop and Spark set user.name to another user than that of the process. */
+    /** Images of Hadoop and Spark set user.name to another user than the one that runs the process. */
     @Test
-    void theOwnerOfAFileIsComparedByNumberAndNotByWhatUserNameSays() throws Exception {
+    void theOwnerOfAFileIsComparedByUidAndNotByTheUserNameProperty() throws Exception {
         Path file = writtenId();
         String name = System.getProperty("user.name");
         try {
             System.setProperty("user.name", "hadoop");
             assertThat(LaunchRendezvous.readId(file).addresses()).hasSize(1);
-            if (UserId.ofThisProcess() == ROOT) {
-                Files.setAttribute(file, "unix:uid", SOMEBODY);
+            if (UserId.ofThisProcess() == ROOT_UID) {
+                Files.setAttribute(file, "unix:uid", OTHER_UID);
                 System.setProperty("user.name", Files.getOwner(file).getName());
                 assertThatThrownBy(() -> LaunchRendezvous.readId(file))
                         .isInstanceOf(IOException.class)
@@ -71,9 +71,9 @@ class LaunchRendezvousTest {
         return () -> Bootstrap.join(launch, 0, options);
     }
 
-    /** Rank 0 looks nothing up: its own name may appear late or never. */
+    /** Rank 0 does not resolve its own name, which may become known late or never. */
     @Test
-    void rankZeroOpensItsPortAlthoughItsNameIsUnknownThere() throws Exception {
+    void rankZeroListensAlthoughItsOwnNameIsUnknown() throws Exception {
         int port = freePort();
         Launch.Secret secret = new Launch.Secret("abc");
         List<Bootstrap> group = Ranks.values(Ranks.together(List.of(
@@ -82,7 +82,7 @@ class LaunchRendezvousTest {
         Ranks.close(group);
     }
 
-    /** MPI launchers do not say on which host of a job rank 0 is. */
+    /** MPI launchers do not tell on which host of a job rank 0 runs. */
     @Test
     void rankZeroIsFoundOnAnyHostOfTheLaunch() throws Exception {
         int port = freePort();
@@ -108,7 +108,7 @@ class LaunchRendezvousTest {
     }
 
     @Test
-    void aTimeOutSaysThatTheNameIsThisHostItself() throws Exception {
+    void aTimeOutSaysThatTheRendezvousHostIsThisHost() throws Exception {
         BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofMillis(300));
         Launch.Address address = new Launch.Address("127.0.0.3", freePort(), new Launch.Secret("abc"), false);
         assertThatThrownBy(rank(1, address, options)::call)
@@ -117,7 +117,7 @@ class LaunchRendezvousTest {
     }
 
     @Test
-    void theAddressByWhichOthersCameIsTheFirstThatTheyAreGiven() throws Exception {
+    void theAddressThatMostRanksReachedIsOfferedFirst() throws Exception {
         List<InetSocketAddress> addresses = List.of(
                 new InetSocketAddress("10.0.0.1", 7),
                 new InetSocketAddress("10.0.0.2", 7),

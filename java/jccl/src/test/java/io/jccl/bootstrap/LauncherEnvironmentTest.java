@@ -31,7 +31,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void jcclsOwnVariables() {
+    void jcclVariablesDescribeALaunch() {
         Launch launch = LauncherEnvironment.detect(
                 env("JCCL_RANK=1", "JCCL_SIZE=4", "JCCL_LOCAL_RANK=0", "JCCL_RENDEZVOUS=host1:2900/feed"));
         assertThat(launch.launcher()).isEqualTo("jccl");
@@ -41,7 +41,7 @@ class LauncherEnvironmentTest {
         assertThat(address(launch).host()).isEqualTo("host1");
         assertThat(address(launch).port()).isEqualTo(2900);
         assertThat(address(launch).guessable()).isFalse();
-        assertThat(launch.toString()).as("goes into the log").doesNotContain("feed");
+        assertThat(launch.toString()).as("text for the log").doesNotContain("feed");
     }
 
     @Test
@@ -60,7 +60,7 @@ class LauncherEnvironmentTest {
                 "LOCAL_RANK=1",
                 "OMPI_COMM_WORLD_LOCAL_SIZE=2"
             })
-    void halfOfALaunchersVariablesIsAnError(String variable) {
+    void anIncompleteSetOfVariablesIsAnError(String variable) {
         assertThat(LauncherEnvironment.find(env(variable))).isEmpty();
         assertThatThrownBy(() -> LauncherEnvironment.requireNone(env(variable)))
                 .isInstanceOf(BootstrapException.class)
@@ -87,19 +87,19 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void thePodsOfAnotherIndexedJobAreNoLaunch() {
+    void anIndexedJobWithoutJcclVariablesIsNoLaunch() {
         assertThat(LauncherEnvironment.find(env("JOB_COMPLETION_INDEX=2"))).isEmpty();
     }
 
     @Test
-    void jcclsOwnRankCountsBeforeThatOfKubernetes() {
+    void jcclRankTakesPrecedenceOverTheIndexOfKubernetes() {
         Launch launch = LauncherEnvironment.detect(
                 env("JOB_COMPLETION_INDEX=2", "JCCL_RANK=3", "JCCL_SIZE=4", "JCCL_RENDEZVOUS=h:1"));
         assertThat(launch.rank()).isEqualTo(3);
     }
 
     @Test
-    void torchrun() {
+    void torchrunVariablesDescribeALaunch() {
         Launch launch = LauncherEnvironment.detect(
                 env("RANK=3", "WORLD_SIZE=8", "LOCAL_RANK=1", "MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500"));
         assertThat(launch.launcher()).isEqualTo("torchrun");
@@ -108,7 +108,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void torchrunWhoseAgentHasThePortGivesTheNext() {
+    void ranksUseTheNextPortIfTorchrunsAgentUsesTheMasterPort() {
         Launch launch = LauncherEnvironment.detect(env(
                 "RANK=3",
                 "WORLD_SIZE=8",
@@ -118,15 +118,15 @@ class LauncherEnvironmentTest {
         assertThat(address(launch).port()).isEqualTo(29501);
     }
 
-    /** Agents count restarts each for itself, and take the host as their own command line spells it. */
+    /** Each agent counts its own restarts, and spells the host as its own command line does. */
     @ParameterizedTest
     @CsvSource({"nodea,NodeA.example", "nodea,10.77.0.1", "localhost,nodea", "127.0.0.1,nodea."})
-    void torchrunsKeyIsThatOfAllNodes(String atZero, String atOne) {
+    void torchrunRanksOfAllNodesDeriveTheSameSecretAndPort(String atZero, String atOne) {
         Launch.Address zero = address(LauncherEnvironment.detect(torchrunNode(0, atZero, 0)));
         Launch.Address one = address(LauncherEnvironment.detect(torchrunNode(1, atOne, 3)));
         assertThat(one.secret()).isEqualTo(zero.secret());
         assertThat(one.port()).isEqualTo(zero.port());
-        assertThat(zero.onlyLoopback()).as("one of two hosts").isEmpty();
+        assertThat(zero.onlyLoopback()).as("ranks are on two hosts").isEmpty();
         Map<String, String> other = torchrunNode(1, atOne, 0);
         other.put("TORCHELASTIC_RUN_ID", "another");
         assertThat(address(LauncherEnvironment.detect(other)).secret()).isNotEqualTo(zero.secret());
@@ -145,7 +145,7 @@ class LauncherEnvironmentTest {
                 "TORCHELASTIC_RESTART_COUNT=" + restarts);
     }
 
-    /** Kubeflow's operator calls the host localhost to the master alone, and sets no local size. */
+    /** Kubeflow's operator sets localhost as address for the master only, and sets no local size. */
     @Test
     void theMasterOfAPyTorchJobListensForOtherHosts() {
         Map<String, String> env = env("RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=localhost", "MASTER_PORT=23456");
@@ -174,7 +174,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void ranksOfTorchrunInsideKubeflowTrainerAreTorchruns() {
+    void torchrunInsideKubeflowTrainerIsDetectedAsTorchrun() {
         Map<String, String> env = env(
                 "PET_NNODES=2",
                 "PET_NODE_RANK=1",
@@ -216,7 +216,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void aRendezvousWithoutASecretHasOneKeyHoweverTheHostIsSpelled() {
+    void aDefaultSecretDoesNotDependOnTheSpellingOfTheHost() {
         assertThat(address("node1.example:2900").secret())
                 .isEqualTo(address("node1:2900").secret())
                 .isEqualTo(address("NODE1.:2900").secret())
@@ -229,7 +229,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void openMpiOnOneHostMeetsByAFileThatAllRanksNameAlike() {
+    void openMpiRanksOfOneHostMeetByTheSameFile() {
         Map<String, String> zero = env(
                 "OMPI_COMM_WORLD_RANK=0",
                 "OMPI_COMM_WORLD_SIZE=2",
@@ -280,9 +280,9 @@ class LauncherEnvironmentTest {
         assertThat(address(launch).host()).isEqualTo("n08");
     }
 
-    /** mpirun starts rank 0 itself, in the batch script; srun starts its daemons, on the other hosts only. */
+    /** mpirun itself starts rank 0, in the batch script. Its daemons, on the other hosts only, are started by srun. */
     @Test
-    void openMpiOverTheHostsOfASlurmJobMeetsWhereverASteppedDaemonRuns() {
+    void openMpiRanksInAndOutsideOfASlurmStepUseTheSameRendezvous() {
         Map<String, String> job = env(
                 "OMPI_COMM_WORLD_SIZE=3",
                 "OMPI_COMM_WORLD_LOCAL_SIZE=1",
@@ -313,9 +313,12 @@ class LauncherEnvironmentTest {
         return all;
     }
 
-    /** Hydra's daemons are all of one step, or that of its own host is of none; each has a port of its own. */
+    /**
+     * Hydra's daemons run in one Slurm step, except perhaps the daemon on Hydra's own host. Each daemon has its own
+     * port.
+     */
     @Test
-    void hydraInASlurmJobNamesTheRendezvousByWhatAllHostsSee() {
+    void hydraRanksInAndOutsideOfASlurmStepUseTheSameRendezvous() {
         Map<String, String> job = env(
                 "PMI_SIZE=4",
                 "MPI_LOCALNRANKS=2",
@@ -334,16 +337,16 @@ class LauncherEnvironmentTest {
         assertThat(three).isEqualTo(zero);
     }
 
-    /** Two of them may run at once on different hosts of a job, and neither has a name. */
+    /** Two Hydra launches can run at once on different hosts of a job, and no variable identifies a launch. */
     @Test
-    void hydraOnOneHostOfASlurmJobMeetsThere() {
+    void hydraOnOneHostOfASlurmJobMeetsOnLoopback() {
         Launch.Address here = address(LauncherEnvironment.detect(
                 env("PMI_RANK=0", "PMI_SIZE=2", "MPI_LOCALNRANKS=2", "SLURM_JOB_ID=12", "SLURM_JOB_NODELIST=n[1-9]")));
         assertThat(here.hosts()).containsExactly("localhost");
         assertThat(here.onlyLoopback()).isPresent();
     }
 
-    /** The components have numbers of their own; the nodes of all are in one list or in one for each. */
+    /** Each component has its own job id. One list has the nodes of all components, or each component has a list. */
     @Test
     void aHeterogeneousJobOfSlurmMeetsOnAnyOfItsHosts() {
         Map<String, String> step = env("SLURM_NTASKS=4", "SLURM_STEP_ID=0", "SLURM_HET_JOB_ID=42");
@@ -362,7 +365,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void pmi() {
+    void pmiVariablesDescribeALaunch() {
         Launch launch = LauncherEnvironment.detect(
                 env("PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=2", "PMI_PORT=localhost:4455"));
         assertThat(launch.launcher()).isEqualTo("pmi");
@@ -370,7 +373,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void slurm() {
+    void slurmVariablesDescribeALaunch() {
         Map<String, String> env = env(
                 "SLURM_PROCID=6",
                 "SLURM_NTASKS=8",
@@ -387,8 +390,8 @@ class LauncherEnvironmentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "4294967291", "4294967290"}) // none, a batch script's, an allocation's shell's
-    void whatSlurmDidNotStartAsAStepIsNoRank(String step) {
+    @ValueSource(strings = {"", "4294967291", "4294967290"}) // no step, a batch script's, an allocation's shell's
+    void aProcessOutsideOfASlurmStepIsNoRank(String step) {
         assertThat(LauncherEnvironment.find(env(
                         "SLURM_PROCID=0",
                         "SLURM_NTASKS=4",
@@ -406,7 +409,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void whatIsMissingIsNamed() {
+    void missingVariablesAreNamed() {
         assertThatThrownBy(() -> LauncherEnvironment.detect(env("JCCL_RANK=0", "WORLD_SIZE=2", "MASTER_PORT=3")))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("jccl lacks JCCL_SIZE, JCCL_RENDEZVOUS")
@@ -427,7 +430,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void rendezvousSyntax() {
+    void rendezvousTextsOfEveryFormAreParsed() {
         assertThat(LauncherEnvironment.parseRendezvous("file:/a/b")).isEqualTo(new Launch.SharedFile(Path.of("/a/b")));
         assertThat(LauncherEnvironment.parseRendezvous("file:///a/b"))
                 .isEqualTo(new Launch.SharedFile(Path.of("/a/b")));

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Kinds of interfaces, by a host's sysfs and routes. */
+/** Tests which kind an interface has, according to a host's sysfs and routes. */
 @Timeout(20)
 class LinkKindTest {
 
@@ -41,7 +41,7 @@ class LinkKindTest {
     }
 
     @Test
-    void aBridgeIsRealWhereItHasACardOrTheDefaultRoute() throws IOException {
+    void aBridgeIsRealIfItHasACardOrTheDefaultRoute() throws IOException {
         link("eno1", "device");
         link("bond0", "lower_eno1");
         link("bond0.7", "lower_bond0");
@@ -59,13 +59,13 @@ class LinkKindTest {
     }
 
     @Test
-    void whatHasACardIsRealWhateverItsName() throws IOException {
+    void anInterfaceWithACardIsRealWhateverItsName() throws IOException {
         link("ovs7", "device");
         assertThat(kind("ovs7")).isEqualTo(LinkKind.REAL);
     }
 
     @Test
-    void aVpnStaysOneAlsoWithTheDefaultRoute() throws IOException {
+    void aVpnIsATunnelEvenWithTheDefaultRoute() throws IOException {
         link("corp", "tun_flags");
         type("mesh", "wireguard");
         type("overlay", "vxlan");
@@ -77,14 +77,14 @@ class LinkKindTest {
     }
 
     @Test
-    void withoutSysfsTheNameCounts() {
+    void withoutSysfsTheNameDecides() {
         assertThat(kind("eth0")).isEqualTo(LinkKind.REAL);
         assertThat(kind("tunl0")).isEqualTo(LinkKind.CONTAINERS);
         assertThat(kind("wireguard.cali")).isEqualTo(LinkKind.CONTAINERS);
         assertThat(kind("wg0")).isEqualTo(LinkKind.TUNNEL);
     }
 
-    /** Links that name each other, as pairs of virtual ones may, end the search. */
+    /** Links that name each other, as pairs of virtual interfaces can, must not make the search endless. */
     @Test
     void linksInACircleHaveNoCard() throws IOException {
         link("br1", "bridge", "lower_br2");

@@ -47,7 +47,7 @@ class NetworkInterfacesTest {
                 .toList();
     }
 
-    /** Its links may be up again before any time-out. */
+    /** The link may be up again before any time-out. */
     @Test
     void anAddressThatWasUpIsOfferedWhileItsLinkIsDown() throws Exception {
         InetAddress address = InetAddress.getByName("192.0.2.77");
@@ -78,7 +78,7 @@ class NetworkInterfacesTest {
                 "10.1.2.3/32||eth0",
                 "0.0.0.0/0||eth0,ib0,docker0,veth12ab,eth1,lo"
             })
-    void theUsersChoice(String filter, String family, String expected) {
+    void theUsersFilterAndFamilySelectInterfaces(String filter, String family, String expected) {
         List<String> names = expected == null ? List.of() : List.of(expected.split(","));
         assertThat(usable(filter, family == null ? "" : family)).isEqualTo(names);
     }
@@ -118,8 +118,8 @@ class NetworkInterfacesTest {
         assertThat(forData("ib,eth0", "AF_INET", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3");
         assertThat(forData("eth0,ib", "AF_INET", "192.168.5.6")).containsExactly("10.1.2.3", "192.168.5.6");
         assertThat(forData("eth0,ib", "AF_INET6", "fd00::5")).containsExactly("fd00:0:0:0:0:0:0:5");
-        // Loopback reaches only this host, and an address that is none of the named ones is all that is known to
-        // work.
+        // Loopback reaches only this host. An address in use that belongs to no named interface is the only one known
+        // to work.
         assertThat(forData("lo,eth0", "", "127.0.0.1")).containsExactly("127.0.0.1");
         assertThat(forData("lo,eth0", "AF_INET", "10.1.2.3")).containsExactly("10.1.2.3");
         assertThat(forData("ib", "", "10.1.2.3")).containsExactly("10.1.2.3");
@@ -137,7 +137,7 @@ class NetworkInterfacesTest {
     }
 
     @Test
-    void whatNobodyNamedIsOneInterface() throws Exception {
+    void withoutAFilterDataUsesOneInterface() throws Exception {
         InetAddress loopback = InetAddress.getByName("127.0.0.1");
         String lo = NetworkInterface.getByInetAddress(loopback).getName();
         List<InetAddress> offered = NetworkInterfaces.forData(BootstrapOptions.defaults("v"), loopback);
@@ -194,7 +194,7 @@ class NetworkInterfacesTest {
     }
 
     @Test
-    void loopbackIsOfferedBehindSecondAddresses() {
+    void loopbackIsOfferedAfterSecondAddresses() {
         assertThat(offered(4, "lo 127.0.0.1", "eth0 10.0.0.1", "eth0 fd00::5"))
                 .containsExactly("10.0.0.1", "fd00:0:0:0:0:0:0:5", "127.0.0.1");
         assertThat(offered(4, "lo 127.0.0.1", "lo ::1")).containsExactly("127.0.0.1", "0:0:0:0:0:0:0:1");
@@ -207,7 +207,7 @@ class NetworkInterfacesTest {
     }
 
     @Test
-    void whenNothingIsLeftTheTableSaysWhy() {
+    void theTableSaysWhyNoInterfaceIsLeft() {
         BootstrapOptions options = BootstrapOptions.defaults("v").withInterfaces("nosuch", "");
         assertThatThrownBy(() -> Bootstrap.createId(options))
                 .isInstanceOf(BootstrapException.class)
@@ -224,7 +224,7 @@ class NetworkInterfacesTest {
                 "NCCL_SOCKET_IFNAME|^lo,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z",
                 "NCCL_SOCKET_IFNAME|999.1.1.1/8"
             })
-    void whatLeavesNothingUnderNcclsNameIsIgnored(String name, String value) {
+    void anNcclFilterThatLeavesNoInterfaceIsIgnored(String name, String value) {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), property -> null, Map.of(name, value));
         BootstrapOptions options = BootstrapOptions.defaults("v").withInterfaces(settings);
         assertThat(options.interfaces()).isEmpty();
@@ -232,7 +232,7 @@ class NetworkInterfacesTest {
     }
 
     @Test
-    void whatNcclsNameLeavesIsUsed() {
+    void anNcclFilterThatLeavesAnInterfaceIsUsed() {
         Settings settings = Settings.load(
                 CommunicatorConfig.defaults(),
                 property -> null,
@@ -243,7 +243,7 @@ class NetworkInterfacesTest {
     }
 
     @Test
-    void thisHostHasACandidate() {
+    void thisHostHasAUsableInterface() {
         assertThat(NetworkInterfaces.usable(BootstrapOptions.defaults("v"))).isNotEmpty();
     }
 }

@@ -18,11 +18,11 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests for the evidence that refused connections give about the process that listened. */
+/** Tests what a refused connection proves about the process that listened. */
 @Timeout(60)
 class NetworkStackTest {
 
-    private static final long ELSEWHERE = NetworkStack.own() + 1;
+    private static final long OTHER_STACK = NetworkStack.own() + 1;
     private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
 
     private static int closedPort() throws IOException {
@@ -37,21 +37,21 @@ class NetworkStackTest {
 
     @Test
     void aRefusalIsProofInTheServersOwnStackOnly() throws Exception {
-        InetAddress other = InetAddress.getByName("192.0.2.1"); // no host has it
+        InetAddress other = InetAddress.getByName("192.0.2.1"); // no host has this address
         assertThat(refusal(new LocatedAddress(LOOPBACK, 1, NetworkStack.own()))).isEqualTo(NetworkStack.Evidence.PROOF);
-        assertThat(refusal(new LocatedAddress(LOOPBACK, 1, ELSEWHERE))).isEqualTo(NetworkStack.Evidence.NONE);
-        assertThat(refusal(new LocatedAddress(other, 1, ELSEWHERE))).isEqualTo(NetworkStack.Evidence.HINT);
+        assertThat(refusal(new LocatedAddress(LOOPBACK, 1, OTHER_STACK))).isEqualTo(NetworkStack.Evidence.NONE);
+        assertThat(refusal(new LocatedAddress(other, 1, OTHER_STACK))).isEqualTo(NetworkStack.Evidence.HINT);
         assertThat(refusal(new InetSocketAddress(LOOPBACK, 1))).isEqualTo(NetworkStack.Evidence.PROOF);
         assertThat(refusal(new InetSocketAddress(other, 1))).isEqualTo(NetworkStack.Evidence.HINT);
         assertThat(NetworkStack.evidence(new InetSocketAddress(LOOPBACK, 1), new NoRouteToHostException()))
                 .isEqualTo(NetworkStack.Evidence.NONE);
     }
 
-    /** As 172.17.0.1 of docker0, which this host has too. */
+    /** This host can have the server's address too, such as 172.17.0.1 of docker0. */
     @Test
-    void theEndOfARendezvousServerElsewhereIsNotConcludedFromAnAddressOfThisHost() throws Exception {
+    void aRendezvousServerElsewhereIsNotTakenForEndedIfThisHostRefuses() throws Exception {
         UniqueId id = UniqueId.of(
-                List.of(new LocatedAddress(LOOPBACK, closedPort(), ELSEWHERE)), new byte[UniqueId.SECRET_BYTES]);
+                List.of(new LocatedAddress(LOOPBACK, closedPort(), OTHER_STACK)), new byte[UniqueId.SECRET_BYTES]);
         BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofMillis(700));
         assertThatThrownBy(() -> Bootstrap.join(UniqueId.parse(id.toText()), 1, 2, options))
                 .isInstanceOf(CommunicationTimeoutException.class)
@@ -59,7 +59,7 @@ class NetworkStackTest {
     }
 
     @Test
-    void theEndOfARendezvousServerInThisStackIsSeenAtOnce() throws Exception {
+    void aRendezvousServerInThisStackThatHasEndedIsReportedAtOnce() throws Exception {
         UniqueId id = UniqueId.of(
                 List.of(new LocatedAddress(LOOPBACK, closedPort(), NetworkStack.own())),
                 new byte[UniqueId.SECRET_BYTES]);
@@ -69,23 +69,23 @@ class NetworkStackTest {
     }
 
     @Test
-    void aMemberElsewhereIsNotTakenForEndedByAnAddressOfThisHost() throws Exception {
+    void aMemberElsewhereIsNotTakenForEndedIfThisHostRefuses() throws Exception {
         int port = closedPort();
-        assertThat(new PortProbe(0).hasEnded(List.of(new LocatedAddress(LOOPBACK, port, ELSEWHERE))))
+        assertThat(new PortProbe(0).hasEnded(List.of(new LocatedAddress(LOOPBACK, port, OTHER_STACK))))
                 .isFalse();
         assertThat(new PortProbe(0).hasEnded(List.of(new LocatedAddress(LOOPBACK, port, NetworkStack.own()))))
                 .isTrue();
     }
 
     @Test
-    void theStackGoesWithAddressesToOtherRanks() {
-        List<InetSocketAddress> here = List.of(new LocatedAddress(LOOPBACK, 7, ELSEWHERE));
+    void addressesCarryTheirStackToOtherRanks() {
+        List<InetSocketAddress> here = List.of(new LocatedAddress(LOOPBACK, 7, OTHER_STACK));
         assertThat(LocatedAddress.stackOf(RendezvousServer.decodeAddresses(RendezvousServer.encodeAddresses(here))))
-                .isEqualTo(ELSEWHERE);
+                .isEqualTo(OTHER_STACK);
         assertThat(LocatedAddress.stackOf(UniqueId.parse(UniqueId.of(here, new byte[UniqueId.SECRET_BYTES])
                                 .toText())
                         .addresses()))
-                .isEqualTo(ELSEWHERE);
+                .isEqualTo(OTHER_STACK);
         assertThat(LocatedAddress.stackOf(Bootstrap.createId(Ranks.options()).addresses()))
                 .isEqualTo(NetworkStack.own());
     }

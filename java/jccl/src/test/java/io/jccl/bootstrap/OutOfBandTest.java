@@ -94,7 +94,7 @@ class OutOfBandTest {
     }
 
     @Test
-    void wrongPeersAndSizesAreRefusedBeforeAnythingIsSent() throws Exception {
+    void invalidPeersAndSizesAreRefusedBeforeAnythingIsSent() throws Exception {
         Ranks.run(1, rank -> {
             OutOfBand net = rank.outOfBand();
             assertThatThrownBy(() -> net.send(1, 0, new byte[0])).hasMessageContaining("peer=1");
@@ -125,7 +125,10 @@ class OutOfBandTest {
                 .containsExactly("[4, 2, 0]", "[5, 3, 1]", "[4, 2, 0]", "[5, 3, 1]", "[4, 2, 0]", "[5, 3, 1]", "none");
     }
 
-    /** The parent remains when a split fails: whoever goes on without a failed rank needs its number there. */
+    /**
+     * The parent remains when a split fails: to continue without the failed rank, callers need its number in the
+     * parent.
+     */
     @Test
     void aSplitThatFailsNamesRanksByTheirNumbersInTheParent() throws Exception {
         List<Bootstrap> all = Ranks.join(4, Ranks.options());
@@ -154,7 +157,7 @@ class OutOfBandTest {
         Ranks.close(all);
     }
 
-    /** Rank 3 is lost before it comes to the part's rendezvous server, which only the parent knows. */
+    /** Rank 3 dies before it reaches the rendezvous server of the subgroup, so only the parent learns of its death. */
     @Test
     void aSplitWhoseParentFailsThrowsTheParentsFailure() throws Exception {
         List<Bootstrap> all = Ranks.join(4, Ranks.options());
@@ -180,7 +183,7 @@ class OutOfBandTest {
     }
 
     @Test
-    void allRanksShareSecretAndSession() throws Exception {
+    void allRanksShareASecret() throws Exception {
         List<List<Byte>> secrets = new ArrayList<>();
         for (byte[] one : Ranks.run(3, Bootstrap::secret)) {
             List<Byte> bytes = new ArrayList<>();
@@ -194,7 +197,7 @@ class OutOfBandTest {
 
     @Test
     void closingLeavesNoThreads() throws Exception {
-        Set<Thread> before = Thread.getAllStackTraces().keySet(); // those of the process outlive its communicators
+        Set<Thread> before = Thread.getAllStackTraces().keySet(); // threads of the process outlive its communicators
         Ranks.run(5, rank -> null);
         List<String> left = new ArrayList<>();
         long end = System.nanoTime() + 20_000_000_000L;

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Commands that start ranks, inside another launcher that has started the command. */
+/** Tests commands that start ranks and were themselves started by another launcher. */
 @Timeout(20)
 class OuterLauncherTest {
 
@@ -49,7 +49,10 @@ class OuterLauncherTest {
         assertThat(String.join(" ", OuterLauncher.ofSeveral(env(environment)))).isEqualTo(expected);
     }
 
-    /** Environments in which a user starts {@code jccl run} by hand: on a host, in an allocation, in a shell of one task. */
+    /**
+     * Environments in which a user starts {@code jccl run} by hand: on a host, in an allocation, or in a shell with one
+     * task.
+     */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -65,7 +68,7 @@ class OuterLauncherTest {
                 "SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0",
                 "JCCL_RANK=0 JCCL_SIZE=1 JCCL_RENDEZVOUS=h:1 SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_PROCID=2"
             })
-    void aCommandThatIsAloneStartsAJobOfItsOwn(String environment) {
+    void aSingleCommandStartsItsOwnJob(String environment) {
         assertThat(OuterLauncher.ofSeveral(env(environment))).isEmpty();
     }
 
@@ -85,28 +88,28 @@ class OuterLauncherTest {
     }
 
     @Test
-    void commandsThatShareAHostHaveLocalRanksOfTheirOwn() {
+    void localRanksOfCommandsThatShareAHostAreDistinct() {
         OuterLauncher outer = OuterLauncher.detect(
                 env("RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2" + " MASTER_ADDR=10.0.0.1 MASTER_PORT=29500"));
         assertThat(place(outer, 1)).isEqualTo(new OuterLauncher.Place(10, 12, 4, OptionalInt.of(6)));
     }
 
     @Test
-    void whereTheLauncherDoesNotSayHowManyCommandsShareAHostNeitherDoesThePlace() {
+    void thePlaceHasNoLocalSizeIfTheLauncherDoesNotTellHowManyCommandsShareAHost() {
         OuterLauncher outer = OuterLauncher.detect(env("SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 SLURM_STEP_ID=3"
                 + " SLURM_JOB_ID=7 SLURM_STEP_NODELIST=n1"));
         assertThat(place(outer, 0)).isEqualTo(new OuterLauncher.Place(3, 6, 3, OptionalInt.empty()));
     }
 
     @Test
-    void tooManyRanksTogetherAreRefused() {
+    void tooManyRanksInTotalAreRefused() {
         OuterLauncher outer = OuterLauncher.detect(env("JCCL_RANK=0 JCCL_SIZE=60000 JCCL_RENDEZVOUS=a:1/s"));
         assertThatThrownBy(() -> outer.place(0, 60_000))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("ranks=60000 of each of 60000 commands");
     }
 
-    /** Ranks find in JCCL_RENDEZVOUS what the launcher's other variables say, with the same key. */
+    /** JCCL_RENDEZVOUS of the ranks holds the address and the secret that the launcher's other variables describe. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -124,7 +127,7 @@ class OuterLauncherTest {
     }
 
     @Test
-    void whatPlacesACommandDoesNotPlaceItsRanks() {
+    void variablesThatPlaceTheCommandAreRemovedForItsRanks() {
         Map<String, String> env = env(
                 "JCCL_RANK=1 JCCL_SIZE=2 JCCL_LOCAL_RANK=1 JCCL_LOCAL_SIZE=2 JCCL_RENDEZVOUS=a:1"
                         + " JCCL_MEMBER_FILE=/d/member-1 JCCL_JOIN=file:/d JOB_COMPLETION_INDEX=1 RANK=1 WORLD_SIZE=2"
@@ -135,7 +138,7 @@ class OuterLauncherTest {
     }
 
     @Test
-    void outsideOfAStepAProgramsOwnSrunFindsItsAllocation() {
+    void outsideOfASlurmStepTheVariablesOfTheAllocationStay() {
         Map<String, String> env = env("SLURM_JOB_ID=7 SLURM_NTASKS=2 JCCL_JOIN=a:1");
         OuterLauncher.clear(env);
         assertThat(env).containsOnlyKeys("SLURM_JOB_ID", "SLURM_NTASKS", "JCCL_JOIN");

@@ -18,7 +18,7 @@ class RankListTest {
     }
 
     @Test
-    void manyPartsAreCounted() {
+    void partsBeyondTheLimitAreCounted() {
         String text =
                 RankList.text(IntStream.range(0, 1000).map(i -> 2 * i).boxed().toList());
         assertThat(text).startsWith("{0,2,4,").endsWith(",60,62} and 968 more");

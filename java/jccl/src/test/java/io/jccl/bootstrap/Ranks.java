@@ -12,12 +12,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Ranks as threads of this JVM, over loopback. */
+/** Runs ranks as threads of this JVM that are connected over loopback. */
 final class Ranks {
 
     static final Duration SOON = Duration.ofSeconds(30);
 
-    /** What a rank does. */
+    /** The code that each rank runs. */
     interface Body<T> {
         T run(Bootstrap rank) throws Exception;
     }
@@ -28,10 +28,10 @@ final class Ranks {
         return BootstrapOptions.defaults("test 1").withInitTimeout(SOON).withInterfaces("lo", "AF_INET");
     }
 
-    /** The outcome of a call: a value or what it threw. */
+    /** The outcome of a call: either its value or the exception that it threw. */
     record Outcome<T>(T value, Throwable error) {}
 
-    /** Runs every task on a thread of its own and waits for all. */
+    /** Runs every task on its own thread and waits for all tasks. */
     static <T> List<Outcome<T>> together(List<Callable<T>> tasks) throws InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(tasks.size());
         try {
@@ -41,7 +41,7 @@ final class Ranks {
         }
     }
 
-    /** The same on threads that there are, as many as tasks. */
+    /** Runs every task on its own thread of a pool, which must have enough threads, and waits for all tasks. */
     static <T> List<Outcome<T>> together(ExecutorService threads, List<Callable<T>> tasks) throws InterruptedException {
         List<Future<T>> futures = new ArrayList<>();
         tasks.forEach(task -> futures.add(threads.submit(task)));
@@ -92,7 +92,7 @@ final class Ranks {
         });
     }
 
-    /** Joins, runs, closes. */
+    /** Joins a group, runs the body on every rank, and closes the group. */
     static <T> List<T> run(int size, Body<T> body) throws InterruptedException {
         List<Bootstrap> group = join(size, options());
         try {

@@ -19,13 +19,16 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The rules that {@code io.jccl.membership} has found, and what keeps other generations, versions and jobs out. */
+/**
+ * Tests the rules of reforming that the model {@code io.jccl.membership} has shown to be needed. Ranks of other
+ * generations and processes of other versions must be refused.
+ */
 @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReformRulesTest {
 
     private static final BootstrapOptions OPTIONS = Ranks.options().withInitTimeout(Duration.ofSeconds(10));
 
-    /** For what is to fail when nobody else has come. */
+    /** Options for calls that must fail because nobody else comes. */
     private static final BootstrapOptions BRIEF = OPTIONS.withInitTimeout(Duration.ofSeconds(2));
 
     private static SortedSet<Integer> excluded(Integer... ranks) {
@@ -52,14 +55,17 @@ class ReformRulesTest {
         return Ranks.values(Ranks.together(tasks));
     }
 
-    /** The rank that leads ends when rank 1 has the new group, and rank 2 has failed to initialise it: neither goes on alone. */
+    /**
+     * The leading rank ends after rank 1 received the new group and rank 2 failed to initialise it: neither may
+     * continue alone.
+     */
     @Test
-    void ranksThatDifferInWhatTheyKnowDoNotBothGoOn() throws Exception {
+    void ranksThatDisagreeAboutTheNewGroupDoNotBothContinue() throws Exception {
         List<Bootstrap> old = Ranks.join(3, OPTIONS);
         List<Bootstrap> made = reform(old);
         List<String> oldAddresses = addresses(old);
         List<String> madeAddresses = addresses(made);
-        old.get(1).close(); // its application has the new one
+        old.get(1).close(); // its application has received the new group
         made.get(2).giveUp("it did not see the last barrier");
         made.get(0).die();
         old.get(0).die();
@@ -73,11 +79,11 @@ class ReformRulesTest {
         old.get(2).close();
     }
 
-    /** Once all are known to use the new group, the one before matters no more, and its ports are closed. */
+    /** Once all ranks are known to use the new group, the previous group no longer counts, and its ports are closed. */
     @Test
-    void aConfirmedGroupIsOneOfItsOwn() throws Exception {
+    void aConfirmedGroupReplacesThePreviousOne() throws Exception {
         List<Bootstrap> old = Ranks.join(3, OPTIONS);
-        addresses(old); // they have ports from here on
+        addresses(old); // opens their ports
         old.get(0).die();
         List<Bootstrap> made = reform(old, 0);
         List<String> addresses = addresses(made);
@@ -96,7 +102,7 @@ class ReformRulesTest {
         made.get(0).close();
     }
 
-    /** As long as it may live, a rank that was left out must not take the others for ranks that have ended. */
+    /** A rank that was left out may live: it must not conclude from closed ports that the others have ended. */
     @Test
     void portsStayOpenForARankThatWasLeftOutAndLives() throws Exception {
         List<Bootstrap> old = Ranks.join(3, OPTIONS);
@@ -113,12 +119,13 @@ class ReformRulesTest {
     }
 
     /**
-     * Rank 2 was left out of a group while all went on with the one before. When it comes for the next, the others may be late; unless it
-     * has come no further than they had when they left it out.
+     * One rank was left out of a new group, but all ranks continue with the old one. When that rank reforms again, the
+     * others may be late, so it waits for them. It does not wait if it has entered no more operations than they had
+     * when they left it out.
      */
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
-    void aRankThatWasLeftOutAndWentOnWaitsForOthersThatAreLate(int leftOut) throws Exception {
+    void aRankThatWasLeftOutAndContinuedWaitsForLateRanks(int leftOut) throws Exception {
         List<Bootstrap> old = Ranks.join(3, OPTIONS);
         AtomicLong entered = new AtomicLong(5);
         for (Bootstrap rank : old) {
@@ -139,7 +146,7 @@ class ReformRulesTest {
         for (Bootstrap rank : old) {
             all.add(() -> {
                 if (rank.rank() != leftOut) {
-                    TimeUnit.MILLISECONDS.sleep(3500); // longer than ranks that differ are waited for
+                    TimeUnit.MILLISECONDS.sleep(3500); // longer than ranks wait for others that exclude different ones
                 }
                 return rank.reform(excluded(), 0, addresses, false, OPTIONS);
             });
@@ -150,9 +157,9 @@ class ReformRulesTest {
         old.forEach(Bootstrap::close);
     }
 
-    /** Its secret differs, too; the generation is for the message. */
+    /** The secret of another generation differs, too. The generation in the greeting serves the message only. */
     @Test
-    void aRankOfAnOlderGenerationIsRefusedByName() throws Exception {
+    void aRankOfAnOlderGenerationIsToldBothGenerations() throws Exception {
         BootstrapOptions third = OPTIONS.withGeneration(3);
         RendezvousServer.Started started = RendezvousServer.open(third);
         UniqueId id = started.id();
@@ -201,7 +208,7 @@ class ReformRulesTest {
     }
 
     @Test
-    void garbageOfGroupsBeforeIsRefused() {
+    void invalidBytesOfEarlierGroupsAreRefused() {
         WireWriter outOfRange = new WireWriter().i32(1).flag(true).i32(1).i32(7).text("00", 10);
         assertThatThrownBy(() -> EarlierGroup.read(new WireReader(outOfRange.toBytes()), 3))
                 .isInstanceOf(WireException.class)

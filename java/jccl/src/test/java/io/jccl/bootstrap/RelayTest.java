@@ -15,11 +15,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The tree that passes answers on, and what ranks do when a rank in it is stopped, dies or loses its connections. */
+/**
+ * Tests the tree of relays, which forwards long answers of the coordinator, and what happens if a relay stops, dies or
+ * loses its connections.
+ */
 @Timeout(120)
 class RelayTest {
 
-    private static final int SIZE = 25; // rank 1 is above 5 to 8, which are above 21 to 24 and none
+    private static final int SIZE = 25; // rank 1 relays to ranks 5 to 8, and rank 5 to ranks 21 to 24
     private static final int PART_BYTES = 400;
     private static final Duration HEARTBEAT_TIMEOUT = Duration.ofSeconds(8);
 
@@ -50,7 +53,7 @@ class RelayTest {
         return parts.size();
     }
 
-    /** Stops the thread that passes answers on, as a stopped process would. */
+    /** Stops the rank's thread that forwards answers, as if the process were stopped. */
     private void stop(int rank) throws InterruptedException {
         CountDownLatch stopped = new CountDownLatch(1);
         group.get(rank).onControlThread(() -> {
@@ -64,7 +67,9 @@ class RelayTest {
         assertThat(stopped.await(20, TimeUnit.SECONDS)).isTrue();
     }
 
-    /** The frames that the coordinator has sent in a gather, by their bytes. */
+    /**
+     * Returns the number of answers that the coordinator sent during a gather, estimated from the bytes that it sent.
+     */
     private double answersSentIn(Callable<?> gather) throws Exception {
         long before = group.get(0).sentAsCoordinator();
         gather.call();
@@ -104,13 +109,13 @@ class RelayTest {
     }
 
     @Test
-    void aStoppedRelayIsBypassedAndNobodyIsBlamed() throws Exception {
+    void aStoppedRelayIsBypassedAndNoRankFails() throws Exception {
         initialize();
         stop(1);
         Thread one = new Thread(() -> gather(group.get(1)));
         one.start();
         double answers = answersSentIn(() -> Ranks.onAll(without(1), RelayTest::gather));
-        assertThat(answers).as("only ranks right below it get one more").isLessThan(3.0 + 2 * Relay.FAN_OUT);
+        assertThat(answers).as("only the relay's children get one more").isLessThan(3.0 + 2 * Relay.FAN_OUT);
         released.countDown();
         one.join();
         Ranks.onAll(group, RelayTest::gather);
@@ -137,14 +142,14 @@ class RelayTest {
     }
 
     @Test
-    void aRelayThatHasPassedNothingOnIsNamedWhenItDies() throws Exception {
+    void aStoppedRelayIsNamedWhenItDies() throws Exception {
         initialize();
         stop(1);
         Thread one = new Thread(() -> {
             try {
                 gather(group.get(1));
             } catch (RuntimeException e) {
-                assertThat(e).isNotNull(); // its network is gone
+                assertThat(e).isNotNull(); // its control network is closed
             }
         });
         one.start();

@@ -34,7 +34,7 @@ class ServerTest {
     }
 
     @Test
-    void portThatNeedsRightsNamesTheLowestOthers() {
+    void aPortThatNeedsPrivilegesIsExplainedByTheLowestUnprivilegedPort() {
         assertThat(Server.remedy(new InetSocketAddress(80), new BindException("Permission denied")))
                 .contains("net.ipv4.ip_unprivileged_port_start=", "JCCL_RENDEZVOUS")
                 .doesNotContain(OTHER_JOB);

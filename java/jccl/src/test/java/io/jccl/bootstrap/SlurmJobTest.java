@@ -8,7 +8,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Slurm's lists of nodes. */
+/** Tests the expansion of Slurm's lists of nodes. */
 class SlurmJobTest {
 
     @ParameterizedTest

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which connections of a process stall, as the kernel's tables show it. */
+/** Tests which connections of a process stall according to the kernel's tables. */
 @Timeout(20)
 class StalledConnectionsTest {
 
@@ -41,7 +41,7 @@ class StalledConnectionsTest {
     }
 
     @Test
-    void theConnectionThatIsRepeatedMostIsNamed() throws IOException {
+    void theConnectionWithMostRetransmissionsIsNamed() throws IOException {
         owns("11", "12", "13");
         table(
                 "tcp",
@@ -53,7 +53,7 @@ class StalledConnectionsTest {
     }
 
     @Test
-    void anAddressOfVersion6IsReadable() throws IOException {
+    void anIpv6AddressIsReadable() throws IOException {
         owns("13");
         table("tcp6", row("B80D0120000000000000000001000000:0050", "01", "00001000", "01", "3", 13));
         assertThat(StalledConnections.brief(process))
@@ -61,7 +61,7 @@ class StalledConnectionsTest {
     }
 
     @Test
-    void whatMovesOrIsOfOthersDoesNotStall() throws IOException {
+    void connectionsThatAdvanceOrBelongToOthersDoNotStall() throws IOException {
         owns("1", "2", "3", "4");
         table(
                 "tcp",

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Unauthenticated peers during initialisation of a group: they change nothing. */
+/** Tests that unauthenticated peers do not disturb the initialisation of a group. */
 @Timeout(120)
 class UnauthenticatedPeersTest {
 
@@ -39,7 +39,7 @@ class UnauthenticatedPeersTest {
         return socket;
     }
 
-    /** The group is initialised although the unauthenticated peers have come first. */
+    /** Requires that the group initialises although unauthenticated peers have connected first. */
     private static void assertInitializes(UniqueId id) throws InterruptedException {
         List<Callable<Bootstrap>> tasks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
@@ -54,7 +54,7 @@ class UnauthenticatedPeersTest {
         Ranks.close(group);
     }
 
-    /** Whether the other end closes without a byte more than a greeting. */
+    /** Returns the number of bytes received until the other end closes the connection. */
     private static int bytesUntilClosed(Socket socket) throws IOException {
         InputStream in = socket.getInputStream();
         int n = 0;
@@ -91,16 +91,16 @@ class UnauthenticatedPeersTest {
     }
 
     @Test
-    void silentOnesAreBoundedAndDoNotKeepRanksOut() throws Exception {
+    void silentPeersAreBoundedAndDoNotKeepRanksOut() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         for (int i = 0; i < Server.MAX_UNAUTHENTICATED + 100; i++) {
             connect(id.addresses().get(0));
         }
-        assertThat(bytesUntilClosed(open.get(0))).as("the oldest went").isZero();
+        assertThat(bytesUntilClosed(open.get(0))).as("the oldest is closed").isZero();
         assertInitializes(id);
     }
 
-    /** Thousands of ranks that come at once are as many unauthenticated peers for a moment. */
+    /** Thousands of ranks that connect at once are as many unauthenticated peers for a moment. */
     @Test
     void noConnectionIsClosedInItsFirstSecond() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
@@ -124,7 +124,7 @@ class UnauthenticatedPeersTest {
     }
 
     @Test
-    void garbageIsClosedWithoutAnAnswer() throws Exception {
+    void aConnectionThatSendsGarbageIsClosedWithoutAnAnswer() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         Socket socket = connect(id.addresses().get(0));
         socket.getOutputStream().write("GET / HTTP/1.0\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -143,7 +143,7 @@ class UnauthenticatedPeersTest {
     }
 
     @Test
-    void aReplayedHandshakeIsWorthNothing() throws Exception {
+    void aReplayedHandshakeIsRefused() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         Socket good = connect(id.addresses().get(0));
         byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
@@ -188,7 +188,7 @@ class UnauthenticatedPeersTest {
     }
 
     @Test
-    void theLogHasALineASecondAndACount() {
+    void theLogHasOneLinePerSecondWithACount() {
         List<String> lines = new ArrayList<>();
         UnauthenticatedPeerLog log = new UnauthenticatedPeerLog(lines::add);
         for (int i = 0; i < 100; i++) {

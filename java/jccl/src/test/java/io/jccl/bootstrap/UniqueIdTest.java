@@ -17,13 +17,13 @@ class UniqueIdTest {
             Handshake.randomBytes(UniqueId.SECRET_BYTES));
 
     @Test
-    void bytesAndTextComeBackAsTheyWere() {
+    void bytesAndTextAreReadAsWritten() {
         assertThat(UniqueId.fromBytes(ID.toBytes())).isEqualTo(ID);
         assertThat(UniqueId.parse(" " + ID.toText() + "\n")).isEqualTo(ID);
     }
 
     @Test
-    void theLongestFits() {
+    void theLongestIdFitsTheMaximum() {
         UniqueId longest = UniqueId.of(
                 Collections.nCopies(UniqueId.MAX_ADDRESSES, new InetSocketAddress("fd00::1", 65535)), new byte[16]);
         assertThat(longest.toBytes()).hasSizeLessThanOrEqualTo(UniqueId.MAX_BYTES);
@@ -31,7 +31,7 @@ class UniqueIdTest {
     }
 
     @Test
-    void anyChangeIsNoticed() {
+    void everyChangedBitOrMissingByteIsNoticed() {
         for (int bit = 0; bit < ID.toBytes().length * 8; bit++) {
             byte[] bytes = ID.toBytes();
             bytes[bit / 8] ^= (byte) (1 << bit % 8);
