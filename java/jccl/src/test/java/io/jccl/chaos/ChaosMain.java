@@ -22,10 +22,10 @@ import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 
-/** Runs rounds, and prints how they ended. {@code scripts/check-chaos} explains the arguments. */
+/** Runs rounds of chaos and prints how they ended. {@code scripts/check-chaos} explains the arguments. */
 public final class ChaosMain {
 
-    /** So many times slower than elsewhere is the emulated processor of scripts/rdma-vm. */
+    /** Factor by which this host is slower than usual: the CPU of scripts/rdma-vm is emulated. */
     private static final int SLOWNESS = Resources.IN_RDMA_VM ? 6 : 1;
 
     private static final Duration ROUND_LIMIT = Duration.ofSeconds(40L * SLOWNESS);
@@ -45,7 +45,10 @@ public final class ChaosMain {
         this.classPath = jars(folder);
     }
 
-    /** Arguments: the folder for logs, the first seed, how many, transports separated by commas, and how many lanes. */
+    /**
+     * Arguments: the folder for logs, the first seed, the number of seeds, transports separated by commas, the number
+     * of lanes.
+     */
     public static void main(String[] arguments) throws Exception {
         long first = Long.parseLong(arguments[1]);
         int count = Integer.parseInt(arguments[2]);
@@ -62,11 +65,11 @@ public final class ChaosMain {
     }
 
     /**
-     * Runs the rounds of some seeds, and prints how each ended.
+     * Runs one round for each seed and prints how each ended.
      *
-     * @param folder where what ranks print is kept
-     * @param lanes how many rounds at the same time
-     * @param isVerbose whether to print all that ranks report, also of rounds that end well
+     * @param folder folder for the output of the ranks
+     * @param lanes number of rounds that run at the same time
+     * @param isVerbose whether to print all reports of the ranks, even if a round ends well
      */
     static ChaosTable run(LongStream seeds, List<TransportKind> transports, Path folder, int lanes, boolean isVerbose)
             throws IOException, InterruptedException {
@@ -148,7 +151,7 @@ public final class ChaosMain {
         }
     }
 
-    /** Folders of classes as jars, so that no class needs a descriptor of its own. */
+    /** Returns the class path with each folder packed as a jar, so that no class needs its own descriptor. */
     private static String jars(Path folder) throws IOException {
         List<String> jars = new ArrayList<>();
         for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
@@ -162,7 +165,7 @@ public final class ChaosMain {
     private static Path jar(Path classes, Path jar) throws IOException {
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
                 Stream<Path> files = Files.walk(classes)) {
-            out.setLevel(Deflater.NO_COMPRESSION); // compressing takes longer than reading once
+            out.setLevel(Deflater.NO_COMPRESSION); // compressing takes longer than reading the jar once
             Queue<Path> all = files.filter(Files::isRegularFile).collect(Collectors.toCollection(ArrayDeque::new));
             for (Path file : all) {
                 out.putNextEntry(new ZipEntry(classes.relativize(file).toString()));

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** How many rounds ended how, by phase and fault. For any thread. */
+/** Counts rounds by outcome, phase and fault. Thread-safe. */
 final class ChaosTable {
 
     private static final int WIDTH = 18;
@@ -33,7 +33,7 @@ final class ChaosTable {
         return !failed.isEmpty();
     }
 
-    /** The table, and how to repeat what failed. */
+    /** Returns the table and the arguments that repeat the failed rounds. */
     synchronized String describe() {
         StringBuilder text = new StringBuilder("\nrounds by outcome: right / went on / ended / FAILED\n\n");
         text.append(cell("fault"));

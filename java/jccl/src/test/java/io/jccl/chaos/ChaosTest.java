@@ -12,13 +12,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A few rounds of {@code scripts/check-chaos}, spread over phases and faults. */
+/** Runs a few rounds of {@code scripts/check-chaos}, spread over phases and faults. */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ChaosTest {
 
     private static final int ALL = 100;
 
-    /** So that a few seeds meet every fault, and every phase, in different pairs. */
+    /** Distance between the seeds, with which a few seeds cover every fault and every phase in different pairs. */
     private static final int STRIDE = 7;
 
     @TempDir

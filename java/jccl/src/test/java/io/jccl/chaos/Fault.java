@@ -2,13 +2,13 @@ package io.jccl.chaos;
 
 import java.util.Locale;
 
-/** What happens to the victims of a round. */
+/** A fault that strikes the victims of a round. */
 enum Fault {
     /** The process is killed. */
     KILL(Effect.ENDS),
     /** The process is stopped for less than any time-out. */
     STOP_BRIEFLY(Effect.NONE),
-    /** The process is stopped, and goes on when the others have ended the round. */
+    /** The process is stopped until the others have ended the round. */
     STOP(Effect.SILENT),
     /** The links of the host are down for less than any time-out. */
     PARTITION_BRIEFLY(Effect.NONE),
@@ -18,20 +18,20 @@ enum Fault {
     SLOW(Effect.NONE),
     /** The rank calls later than the time-out of operations and initialisation. */
     ABSENT(Effect.SILENT),
-    /** No file, and no shared memory, can become larger: a limit of the process, and full file systems. */
+    /** No file and no shared memory can grow, due to a limit of the process and full file systems. */
     NO_SPACE(Effect.MAY_FAIL),
     /** The process can open at most a few more descriptors. */
     NO_DESCRIPTORS(Effect.MAY_FAIL);
 
-    /** What the other ranks may notice. */
+    /** The effect that the other ranks may notice. */
     enum Effect {
-        /** Nothing: results are right. */
+        /** No effect: results are right. */
         NONE,
-        /** The victim has ended, which everyone can see. */
+        /** The victim has ended, and every rank can see that. */
         ENDS,
-        /** The victim lives and does not answer: only a majority may go on. */
+        /** The victim lives and does not answer, so only a majority may continue. */
         SILENT,
-        /** The victim may get an exception, or not. */
+        /** The victim may or may not get an exception. */
         MAY_FAIL
     }
 

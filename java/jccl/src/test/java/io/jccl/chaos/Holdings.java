@@ -10,14 +10,15 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What this process holds of the kernel's resources, by kind: descriptors by what they refer to, threads by their names, and
- * mappings that are shared with other processes. What Java itself opens and starts as it pleases is left out.
+ * The number of kernel resources that this process holds, by kind: descriptors by their targets, threads by their
+ * names, and mappings that are shared with other processes. Files and threads that the JVM opens and starts by itself
+ * are left out.
  */
 record Holdings(Map<String, Integer> counts) {
 
     private static final Pattern NUMBERS = Pattern.compile("\\d+");
 
-    /** Jars, and the machine's own files. */
+    /** Jars, libraries and files of the system, which the JVM opens by itself. */
     private static final Pattern JAVAS_FILE =
             Pattern.compile(".*\\.(jar|jsa|so)|.*/lib/modules|/dev/u?random|/sys/.*|/proc/.*");
 
@@ -40,7 +41,7 @@ record Holdings(Map<String, Integer> counts) {
             "VM Periodic Tas",
             "Cleaner-#");
 
-    /** Counts now. */
+    /** Counts the resources that this process holds now. */
     static Holdings now() throws IOException {
         Map<String, Integer> counts = new TreeMap<>();
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
@@ -67,7 +68,9 @@ record Holdings(Map<String, Integer> counts) {
         return new Holdings(counts);
     }
 
-    /** What is held now and was not before: kind and how many more. Empty if there is nothing. */
+    /**
+     * Returns the number of resources, by kind, that these holdings have in addition to earlier ones; empty if none.
+     */
     Map<String, Integer> beyond(Holdings before) {
         Map<String, Integer> more = new TreeMap<>();
         counts.forEach((kind, count) -> {
@@ -83,7 +86,7 @@ record Holdings(Map<String, Integer> counts) {
         return NUMBERS.matcher(text).replaceAll("#");
     }
 
-    /** Empty where the descriptor has been closed meanwhile. */
+    /** Returns the target of a descriptor; empty if the descriptor has been closed meanwhile. */
     private static String targetOf(Path descriptor) {
         try {
             return Files.readSymbolicLink(descriptor).toString();
@@ -92,7 +95,7 @@ record Holdings(Map<String, Integer> counts) {
         }
     }
 
-    /** Empty where the thread has ended meanwhile. */
+    /** Returns the name of a thread; empty if the thread has ended meanwhile. */
     private static String nameOf(Path thread) {
         try {
             return Files.readString(thread.resolve("comm")).strip();

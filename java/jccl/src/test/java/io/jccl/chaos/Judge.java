@@ -13,39 +13,42 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Decides whether a round ended as promised: every rank that is left ends in bounded time, with right results or with an
- * exception that names the victims; at most one group goes on, and no minority of the ranks that have not ended; and nothing
- * stays behind.
+ * Decides whether a round ended as promised. Every rank that is no victim ends in bounded time, with right results or
+ * with an exception that names the victims. At most one group continues, and never a minority of the ranks that have
+ * not ended. No resource is left behind.
  */
 final class Judge {
 
-    /** How a round ended, from the best to the worst that is allowed. */
+    /** The outcomes of a round, from best to worst. */
     enum Outcome {
-        /** Every rank that is left got right results, and nothing else. */
+        /** Every remaining rank got right results and no exception. */
         RIGHT,
-        /** Named exceptions; those that are left went on, with right results. */
+        /** Exceptions named the victims; all remaining ranks continued, with right results. */
         WENT_ON,
-        /** Named exceptions; nobody went on, or not everybody. */
+        /** Exceptions named the victims; some or all remaining ranks did not continue. */
         ENDED,
-        /** Something that must not happen. */
+        /** Something happened that must not happen. */
         FAILED
     }
 
     /**
-     * The outcome of a round.
+     * The decision about a round.
      *
-     * @param faults what must not happen; empty unless it failed
-     * @param seconds when the last rank that is left noticed, after the fault; NaN if none did
+     * @param faults what happened and must not happen; empty unless the outcome is FAILED
+     * @param seconds time from the fault until the last remaining rank noticed it; NaN if none did
      */
     record Decision(Outcome outcome, List<String> faults, double seconds) {}
 
     private static final Pattern FAILED = Pattern.compile("failed (\\w+) (\\w+) \\[([0-9, ]*)] (.*)");
     private static final Pattern ON = Pattern.compile("on (\\S+) \\[([0-9, ]*)]");
 
-    /** The kernel ends the connections of a process that ends; the rest is the time of a loaded host. */
+    /**
+     * Limit for noticing a process that ended: the kernel closes its connections at once; the rest is for a loaded
+     * host.
+     */
     private static final Duration NOTICED_END = Duration.ofSeconds(4);
 
-    /** The longest time-out, and a loaded host. */
+    /** Limit for noticing a silent process: the longest time-out, and some time for a loaded host. */
     private static final Duration NOTICED_SILENCE = Round.INIT_TIMEOUT.plusSeconds(4);
 
     private final int slowness;
@@ -54,7 +57,7 @@ final class Judge {
         this.slowness = slowness;
     }
 
-    /** Looks at a round. */
+    /** Judges a round by its log. */
     Decision decide(RoundLog log) {
         Round round = log.round();
         List<String> faults = new ArrayList<>(log.troubles());
@@ -78,7 +81,7 @@ final class Judge {
             double seconds = log.secondsUntil(rank, "failed ");
             latest = Double.isNaN(latest) ? seconds : Double.isNaN(seconds) ? latest : Math.max(latest, seconds);
         }
-        // Nobody knows of a process that ends before it has come to the others.
+        // Nobody knows of a process that ends before it has reached the others.
         boolean isSeen = round.fault().effect() == Fault.Effect.ENDS
                 && round.phase() != Phase.INIT
                 && !round.victims().contains(round.size());
@@ -100,7 +103,9 @@ final class Judge {
         return allOn ? Outcome.WENT_ON : Outcome.ENDED;
     }
 
-    /** Failures of a rank that is left which name nobody, or others than victims. */
+    /**
+     * Describes the failures of a remaining rank that have no cause, name nobody, or name ranks that are no victims.
+     */
     private static List<String> wrongFailures(RoundLog log, int rank) {
         Round round = log.round();
         List<String> wrong = new ArrayList<>();
@@ -114,16 +119,16 @@ final class Judge {
                 continue;
             }
             if (round.joins(rank)) {
-                continue; // it waits for ranks that have failed to take it in
+                continue; // this process waits for ranks that have failed to admit it
             }
-            // A rank whose server cannot accept others logs it; they know only that they do not get there.
+            // A rank whose server cannot accept connections logs this; the others know only that they cannot connect.
             boolean blames = round.fault().effect() == Fault.Effect.MAY_FAIL
-                    && (namesAVictim(round, failed.group(4)) || round.victims().contains(0)); // where the servers are
+                    && (namesAVictim(round, failed.group(4)) || round.victims().contains(0)); // rank 0 runs the servers
             if (!round.victims().containsAll(ranks(failed.group(3))) && !blames) {
                 wrong.add("rank " + rank + " names ranks that are no victims: " + report.text());
             }
-            boolean refersToAnother = failed.group(4).contains("its exception says why") // which is the next report
-                    || failed.group(4).contains("aborted the communicator"); // because of the report before
+            boolean refersToAnother = failed.group(4).contains("its exception says why") // see the next report
+                    || failed.group(4).contains("aborted the communicator"); // see the report before
             if (failed.group(3).isEmpty() && !refersToAnother && !namesAVictim(round, failed.group(4))) {
                 wrong.add("rank " + rank + " names nobody: " + report.text());
             }
@@ -131,15 +136,18 @@ final class Judge {
         return wrong;
     }
 
-    /** By its number, or as the process of the rendezvous server, which is rank 0's. */
+    /**
+     * Returns true if a text names a victim: by its number, or as the process of the rendezvous server, which is rank
+     * 0's.
+     */
     private static boolean namesAVictim(Round round, String text) {
-        return round.victims().contains(round.size()) // which has no number until it has joined
+        return round.victims().contains(round.size()) // a process that joins, which has no number before
                 || round.victims().stream().anyMatch(victim -> Stream.of("rank ", "rank=", "peer=")
                         .anyMatch(word -> text.contains(word + victim)))
                 || round.victims().contains(0) && text.contains("that created the id");
     }
 
-    /** More than one group that went on, or one that is too small. */
+    /** Describes groups that must not have continued: more than one, or one that is too small. */
     private static List<String> wrongGroups(RoundLog log) {
         Round round = log.round();
         Map<String, TreeSet<Integer>> groups = new HashMap<>();
@@ -167,7 +175,10 @@ final class Judge {
         return wrong;
     }
 
-    /** How many ranks that are not in a group had neither ended, nor given up and closed everything, when it went on. */
+    /**
+     * Returns the number of ranks outside of a group that may have lived when the group continued. Ranks that were
+     * killed, or that had given up and closed everything, do not count.
+     */
     private static int othersThatMayLive(RoundLog log, TreeSet<Integer> group) {
         double wentOn = log.secondsUntil(group.first(), "on ");
         int living = 0;
@@ -182,9 +193,10 @@ final class Judge {
     }
 
     /**
-     * Those that are left can go on if they are a majority or the others have ended, and all have failed. A victim that lives,
-     * and only may fail, comes along and may break the next communicator too; one that comes late may meet them while they
-     * shrink, and exclude different ones.
+     * Describes remaining ranks that could have continued and did not. They can continue if all of them have failed,
+     * and they are a majority or the other ranks have ended. There are two exceptions. If a fault may or may not fail
+     * its victim, the living victim joins the next communicator and may break that too. A late victim may meet the
+     * others while they shrink, and exclude different ranks.
      */
     private static List<String> wrongEnds(RoundLog log, Map<Integer, RankRound.End> left) {
         Round round = log.round();

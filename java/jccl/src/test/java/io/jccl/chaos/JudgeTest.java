@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** What must not happen is found; the rest is allowed. */
+/** Tests that the judge finds what must not happen and allows the rest. */
 class JudgeTest {
 
     private static final long SECOND = 1_000_000_000L;
@@ -42,7 +42,7 @@ class JudgeTest {
     }
 
     @Test
-    void survivorsThatNameTheVictimAndGoOnAreRight() {
+    void survivorsThatNameTheVictimMayContinue() {
         allGoOn(0, 2, 3);
         assertThat(decide(round(Fault.KILL, 1)).outcome()).isEqualTo(Judge.Outcome.WENT_ON);
     }
@@ -84,14 +84,14 @@ class JudgeTest {
     }
 
     @Test
-    void ranksThatCouldGoOnAndDoNotAreFound() {
+    void ranksThatCouldContinueAndDoNotAreFound() {
         allGoOn(0, 2);
         report(3, 1, NAMED, "refused without [1] no", "end REFUSED");
         assertThat(decide(round(Fault.STOP, 1)).faults()).anyMatch(fault -> fault.contains("could go on"));
     }
 
     @Test
-    void whatStaysBehindAndWhatIsThrownIsFound() {
+    void resourcesLeftBehindAndUnexpectedExceptionsAreFound() {
         allGoOn(0, 2);
         report(3, 1, NAMED, "end BUG java.lang.AssertionError: wrong");
         RoundLog log = new RoundLog(
@@ -102,7 +102,7 @@ class JudgeTest {
     }
 
     @Test
-    void twoOfFourMayGoOnIfTheOthersHaveEndedOrWithTheLowestRank() {
+    void twoOfFourMayContinueIfTheOthersHaveEndedOrWithRankZero() {
         for (int rank : new int[] {2, 3}) {
             report(rank, 1, "failed OPERATION PeerFailedException [0, 1] gone", "on id [2, 3]", "end WENT_ON");
         }

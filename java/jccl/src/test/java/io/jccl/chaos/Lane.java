@@ -15,19 +15,19 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs one round after the other. Its workers live on from round to round, except for those that were killed or that keep
- * what they should not. Partitions have workers of their own, each on a simulated host.
+ * Runs rounds of chaos one after the other. The next round reuses a worker unless it was killed or still holds
+ * resources of a round. Partitions have separate workers, each on a simulated host.
  */
 final class Lane implements AutoCloseable {
 
-    /** How workers are started. */
+    /** Starts a worker through a command, which gives it a file system of its own or places it on a simulated host. */
     interface Starter {
         WorkerProcess start(List<String> inside) throws IOException;
     }
 
     private static final Duration START_LIMIT = Duration.ofSeconds(60);
 
-    /** Each process has a small file system of its own for shared memory and temporary files. */
+    /** Command that gives a process its own small file system for shared memory and temporary files. */
     private static final List<String> SMALL_FILE_SYSTEM = List.of(
             "unshare",
             "--mount",
@@ -36,7 +36,7 @@ final class Lane implements AutoCloseable {
             "mount -t tmpfs -o size=16m tmpfs " + Worker.SMALL + " && exec \"$@\"",
             "sh");
 
-    /** Room for the JVM's own files; less than any segment of shared memory. */
+    /** Limit that leaves room for the JVM's own files and is less than any segment of shared memory. */
     private static final String MAX_FILE_BYTES = "--fsize=4096:";
 
     private static final String UNLIMITED_FILE_BYTES = "--fsize=unlimited:";
@@ -51,10 +51,10 @@ final class Lane implements AutoCloseable {
     private SimulatedHosts hosts;
 
     /**
-     * A lane without workers.
+     * Creates a lane without workers.
      *
-     * @param limit how long the ranks that are left may take after the fault
-     * @param slowness how many times slower than elsewhere the processor is
+     * @param limit time within which the remaining ranks must end after the fault
+     * @param slowness factor by which this host is slower than usual
      */
     Lane(Starter starter, Duration limit, int slowness) {
         this.starter = starter;
@@ -135,7 +135,7 @@ final class Lane implements AutoCloseable {
         return all;
     }
 
-    /** When the first one was struck, or 0. */
+    /** Strikes the victims. Returns the time at which the first one was struck, in nanoseconds, or 0 if none was. */
     private long strikeAll(Round round, List<WorkerProcess> ranks, List<String> troubles)
             throws IOException, InterruptedException {
         long first = 0;
@@ -191,7 +191,7 @@ final class Lane implements AutoCloseable {
         }
     }
 
-    /** The limit of this process, which its workers have too; Java raises its own to what the system allows. */
+    /** Returns the limit of this process, which its workers inherit. Java raises its own limit to the maximum. */
     private static String maxDescriptors() throws IOException {
         for (String line : Files.readAllLines(Path.of("/proc/self/limits"))) {
             if (line.startsWith(OPEN_FILES)) {
@@ -206,7 +206,7 @@ final class Lane implements AutoCloseable {
         if (worker.await(until, reports) == null) {
             troubles.add("rank " + rank + (worker.isAlive() ? " has not ended in time" : " has crashed"));
             if (worker.isAlive()) {
-                worker.signal("QUIT"); // prints what its threads do
+                worker.signal("QUIT"); // prints the stacks of its threads
                 new CountDownLatch(1).await(500, TimeUnit.MILLISECONDS);
             }
         }
@@ -231,7 +231,7 @@ final class Lane implements AutoCloseable {
         return held;
     }
 
-    /** Workers that cannot go on make room for others. */
+    /** Removes workers that cannot be reused, so that the next round starts others. */
     private static void replace(List<WorkerProcess> all, Map<Integer, String> held, List<String> troubles) {
         for (int rank = 0; rank < all.size(); rank++) {
             WorkerProcess worker = all.get(rank);

@@ -2,7 +2,7 @@ package io.jccl.chaos;
 
 import java.util.Locale;
 
-/** Which part of a communicator's life a fault strikes. */
+/** The part of a communicator's life in which a fault strikes. */
 enum Phase {
     INIT,
     OPERATION,

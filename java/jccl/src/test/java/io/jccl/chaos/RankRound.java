@@ -18,24 +18,25 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
- * One rank's part of a round: initialises, and then operates, splits, shrinks and closes, checking every result. After a
- * failure it goes on without the failed ranks, if it may. Reports a line for each thing that the judge looks at.
+ * One rank's part of a round. The rank initialises a communicator, runs operations, splits, shrinks and closes, and
+ * checks every result. After a failure it continues without the failed ranks if it may. It reports a line for each
+ * event that the judge needs.
  */
 final class RankRound {
 
-    /** The end of a rank's part. */
+    /** The result of a rank's part. */
     enum End {
         /** All results were right. */
         RIGHT,
-        /** A failure, and then right results with the ranks that were left. */
+        /** A failure, and then right results with the remaining ranks. */
         WENT_ON,
-        /** A failure, after which this rank may not, or cannot, go on. */
+        /** A failure, after which this rank must not or cannot continue. */
         REFUSED,
         /** The communicator was never initialised. */
         NO_COMMUNICATOR
     }
 
-    /** Operations of the phase that is struck take longer than the longest delay. */
+    /** Number of operations that together take longer than the longest delay of a fault. */
     private static final int CASES = 60;
 
     private static final int FEW_CASES = 6;
@@ -49,10 +50,10 @@ final class RankRound {
     private final Consumer<String> report;
 
     /**
-     * A rank.
+     * Creates the part of a rank.
      *
-     * @param released until then a rank that goes on keeps what it goes on with
-     * @param report takes lines
+     * @param released reaches 0 when a rank that continues after a failure may close its communicator
+     * @param report receives the reported lines
      */
     RankRound(Round round, int rank, int slowness, Arena arena, CountDownLatch released, Consumer<String> report) {
         this.round = round;
@@ -63,7 +64,7 @@ final class RankRound {
         this.report = report;
     }
 
-    /** Runs to the end, whatever happens; throws what is no failure of communication. */
+    /** Runs the part to its end, even if communication fails. Other exceptions are thrown. */
     End run(UniqueId id) throws InterruptedException {
         Communicator comm;
         try {
@@ -88,7 +89,7 @@ final class RankRound {
             operate(comm, CASES);
             phase = Phase.SPLIT;
             enter(phase);
-            // A fault that only one part sees would have to be reported to the other.
+            // A fault that only one half sees would have to be reported to the other half.
             boolean halves = round.fault().effect() != Fault.Effect.MAY_FAIL && (round.seed() / 7 & 1) == 0;
             try (Communicator part = comm.split(halves ? rank % 2 : 0, rank).orElseThrow()) {
                 ranks = halves
@@ -100,7 +101,7 @@ final class RankRound {
             operate(comm, FEW_CASES);
             phase = Phase.SHRINK;
             enter(phase);
-            boolean mayLeaveOneOut = round.phase() != Phase.SHRINK; // it would see another failure than the others
+            boolean mayLeaveOneOut = round.phase() != Phase.SHRINK; // the rank left out would see another failure
             int without = mayLeaveOneOut && (round.seed() / 11 & 1) == 0 ? round.size() - 1 : -1;
             if (rank != without) {
                 ranks = allRanks().stream().filter(one -> one != without).toList();
@@ -123,7 +124,10 @@ final class RankRound {
         }
     }
 
-    /** A rank that failed by itself leaves; the others learn whom the communicator names, and go on without these. */
+    /**
+     * A rank that failed by itself leaves. Other ranks continue without the ranks that the communicator's failure
+     * names.
+     */
     private End afterFailure(Communicator comm, Phase phase, JcclException failure, List<Integer> ranks)
             throws InterruptedException {
         Set<Integer> named = failed(phase, failure, ranks);
@@ -131,7 +135,7 @@ final class RankRound {
                 || failure instanceof CommunicationTimeoutException
                 || failure instanceof PeerFailedException);
         if (named.isEmpty() && isOwn) {
-            comm.abort(); // without effect if it has failed
+            comm.abort(); // has no effect if the communicator has failed
             JcclException agreed = failureOf(comm);
             named = failed(phase, agreed, allRanks());
             if (named.isEmpty()) {
@@ -139,10 +143,10 @@ final class RankRound {
                 return End.REFUSED;
             }
         }
-        return goOn(comm, named);
+        return continueWithout(comm, named);
     }
 
-    /** All go on with one more. */
+    /** Reforms the communicator with all ranks and one process that joins. */
     private void reform(Communicator comm) throws InterruptedException {
         report.accept("members " + String.join(",", comm.memberAddresses()));
         enter(Phase.REFORM);
@@ -152,7 +156,7 @@ final class RankRound {
         }
     }
 
-    /** What the process does that joins: it is one more rank, or is not taken in. */
+    /** Runs the part of the process that joins: it becomes one more rank or is not admitted. */
     End join(UniqueId id, List<String> members) throws InterruptedException {
         enter(Phase.REFORM);
         try (Communicator more = Communicator.join(id, members, round.config(rank, slowness))) {
@@ -171,7 +175,7 @@ final class RankRound {
         }
     }
 
-    /** Says that this rank is at the phase that is struck; a late victim waits there. */
+    /** Reports that this rank has reached the phase in which the fault strikes; a late victim then waits. */
     private void enter(Phase phase) throws InterruptedException {
         if (phase == round.phase()) {
             report.accept("at " + phase);
@@ -184,13 +188,13 @@ final class RankRound {
     /**
      * Reports a failure.
      *
-     * @param ranks those of the communicator that failed, by their numbers in the first one
-     * @return the ranks that it names, by their numbers in the first communicator
+     * @param ranks the ranks of the failed communicator, by their numbers in the first communicator
+     * @return the ranks that the failure names, by their numbers in the first communicator
      */
     private Set<Integer> failed(Phase phase, JcclException failure, List<Integer> ranks) {
         Set<Integer> named = new TreeSet<>();
         for (int one : namedBy(failure)) {
-            if (one < ranks.size()) { // or it is the process that has joined
+            if (one < ranks.size()) { // otherwise it is the process that has joined
                 named.add(ranks.get(one));
             }
         }
@@ -215,10 +219,10 @@ final class RankRound {
         return failure instanceof CommunicationTimeoutException late ? late.missingRanks() : Set.of();
     }
 
-    private End goOn(Communicator first, Set<Integer> named) throws InterruptedException {
+    private End continueWithout(Communicator first, Set<Integer> named) throws InterruptedException {
         Set<Integer> excluded = new TreeSet<>(named);
         Communicator last = first;
-        List<Integer> members = allRanks(); // of the last one, by their numbers in the first
+        List<Integer> members = allRanks(); // the ranks of last, by their numbers in first
         try {
             for (int attempt = 0; attempt < MAX_ATTEMPTS && !excluded.contains(rank); attempt++) {
                 Communicator rest = without(last, members, excluded);
@@ -236,7 +240,7 @@ final class RankRound {
                     continue;
                 }
                 report.accept("on " + rest.id() + " " + members);
-                released.await(); // as a job that goes on
+                released.await(); // keeps the communicator, like a job that continues
                 return End.WENT_ON;
             }
             report.accept("refused: excluded " + excluded);
@@ -250,7 +254,7 @@ final class RankRound {
         return End.REFUSED;
     }
 
-    /** What is left of a communicator; null if more ranks are to be excluded. */
+    /** Shrinks a communicator; returns null if more ranks must be excluded first. */
     private Communicator without(Communicator comm, List<Integer> members, Set<Integer> excluded) {
         List<Integer> numbers = excluded.stream()
                 .map(members::indexOf)

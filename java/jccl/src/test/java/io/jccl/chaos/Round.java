@@ -9,19 +9,19 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * One round: which ranks there are, and what happens to whom, and when. All of it follows from the seed and the setting of
- * transports. Consecutive seeds go through every phase and fault.
+ * One round of chaos: its ranks, its fault, the victims, and the time at which the fault strikes them. All of this
+ * follows from the seed and the available transports. Consecutive seeds go through every phase and fault.
  *
- * @param seed which round
+ * @param seed the seed from which the round is drawn
  * @param size the number of ranks, without a process that joins
- * @param transport what joins the ranks
- * @param hosts by how many hosts they are simulated to be on, by host ids
- * @param phase what the fault strikes
- * @param fault what happens
- * @param victims to whom
- * @param staggered whether the second victim is struck when it has seen the first one fail
- * @param delayMicros how long after the victim has entered the phase
- * @param amount how long, or how many, as the fault defines it
+ * @param transport the transport between the ranks
+ * @param hosts the number of hosts that are simulated by host ids
+ * @param phase the phase in which the fault strikes
+ * @param fault the fault
+ * @param victims the ranks, or the process that joins, which the fault strikes
+ * @param staggered whether the second victim is struck only when it has seen the first one fail
+ * @param delayMicros the time from the victim's entry into the phase until the fault, in microseconds
+ * @param amount a time in milliseconds or a number of descriptors, depending on the fault
  */
 record Round(
         long seed,
@@ -35,7 +35,7 @@ record Round(
         int delayMicros,
         int amount) {
 
-    /** Limits that a healthy round stays far below. */
+    /** Time limits that a healthy round stays far below. */
     static final Duration TIMEOUT = Duration.ofSeconds(3);
 
     static final Duration INIT_TIMEOUT = Duration.ofSeconds(5);
@@ -43,7 +43,7 @@ record Round(
 
     private static final Duration HEARTBEAT_INTERVAL = Duration.ofMillis(100);
 
-    /** Longer than {@link #INIT_TIMEOUT}, and so than any. */
+    /** Delay of an absent rank: longer than {@link #INIT_TIMEOUT}, the longest of the time-outs. */
     private static final int ABSENT_MILLIS = 6000;
 
     private static final int MAX_BRIEF_MILLIS = 700;
@@ -51,10 +51,10 @@ record Round(
     private static final int MAX_DESCRIPTORS = 24;
 
     /**
-     * Draws a round.
+     * Draws the round of a seed.
      *
-     * @param transports what may join the ranks
-     * @param slowness how many times slower than elsewhere the processor is
+     * @param transports the transports to choose from
+     * @param slowness factor by which this host is slower than usual
      */
     static Round of(long seed, List<TransportKind> transports, int slowness) {
         Fault[] faults = Fault.values();
@@ -95,24 +95,25 @@ record Round(
         return new Round(seed, size, transport, hosts, phase, fault, victims, staggered, delay * slowness, amount);
     }
 
-    /** Whether ranks on simulated hosts may be joined by it. */
+    /** Returns true if a transport can connect ranks on different simulated hosts. */
     static boolean joinsHosts(TransportKind transport) {
         return transport == TransportKind.SOCKET || transport == TransportKind.PLUGIN;
     }
 
-    /** How many processes there are: the ranks, and behind them the one that joins. */
+    /** Returns the number of processes: the ranks and, in a round that reforms, the process that joins. */
     int processes() {
         return phase == Phase.REFORM ? size + 1 : size;
     }
 
-    /** Whether a process is the one that joins. */
+    /** Returns true if a process is the one that joins, which has the last number. */
     boolean joins(int process) {
         return process == size;
     }
 
-    /** The configuration of a rank. */
+    /** Returns the configuration of a rank. */
     CommunicatorConfig config(int rank, int slowness) {
-        // A network connection waits for three quarters of it, while TCP tries again ever more rarely.
+        // A network connection waits for three quarters of the heartbeat time-out, while TCP retries at growing
+        // intervals.
         int patient = fault == Fault.PARTITION_BRIEFLY ? 3 : 1;
         CommunicatorConfig.Builder config = CommunicatorConfig.builder()
                 .timeout(TIMEOUT.multipliedBy(slowness))
@@ -124,10 +125,10 @@ record Round(
                                         .multipliedBy((long) patient * slowness)
                                         .toMillis() + "ms");
         if (transport != TransportKind.PLUGIN) {
-            config.setting("JCCL_NET_PLUGIN", "none"); // the environment names the one of the other rounds
+            config.setting("JCCL_NET_PLUGIN", "none"); // the environment names the plug-in of other rounds
         }
         if (hosts > 1) {
-            return config.hostId("host" + rank * hosts / size).build(); // the transports follow
+            return config.hostId("host" + rank * hosts / size).build(); // the hosts determine the transports
         }
         return config.transport(transport).build();
     }

@@ -6,17 +6,18 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What happened in a round.
+ * The log of a round.
  *
- * @param struckNanos when the first victim was struck, or 0 if it never got there
- * @param reports by rank what it reported
- * @param held by rank that lives what it held beyond what it held before; without those that hold nothing
- * @param troubles what went wrong with the harness itself, such as a victim that never entered the phase
+ * @param struckNanos the time at which the first victim was struck, or 0 if none entered the phase
+ * @param reports the reports of each rank
+ * @param held by living rank, the resources that it holds in addition to those before its first round; without ranks
+ *     that hold none
+ * @param troubles problems of the harness itself, such as a victim that never entered the phase
  */
 record RoundLog(
         Round round, long struckNanos, List<List<Report>> reports, Map<Integer, String> held, List<String> troubles) {
 
-    /** The results of the ranks that ended. */
+    /** Returns the results of the ranks that ended. */
     Map<Integer, String> ends() {
         Map<Integer, String> ends = new TreeMap<>();
         for (int rank = 0; rank < reports.size(); rank++) {
@@ -29,7 +30,7 @@ record RoundLog(
         return ends;
     }
 
-    /** When a rank first reported something with a prefix, in seconds after the victim was struck; NaN if it never did. */
+    /** Returns the time from the fault until a rank's first report with a prefix, in seconds; NaN if there is none. */
     double secondsUntil(int rank, String prefix) {
         for (Report report : reports.get(rank)) {
             if (report.text().startsWith(prefix)) {
@@ -39,7 +40,7 @@ record RoundLog(
         return Double.NaN;
     }
 
-    /** Everything in the order of time, for a person. */
+    /** Describes all reports, by rank and then by time, for a person. */
     String describe() {
         StringBuilder text = new StringBuilder();
         for (int rank = 0; rank < reports.size(); rank++) {

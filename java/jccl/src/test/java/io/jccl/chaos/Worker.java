@@ -32,24 +32,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A process that is one rank of round after round. Executes lines of standard input, and writes lines that begin with
- * {@link WorkerProcess#REPORT} to standard output:
+ * A process that is one rank in each of many rounds. Executes the commands on standard input, one a line, and writes
+ * lines that begin with {@link WorkerProcess#REPORT} to standard output:
  *
  * <pre>
- *   id                      prints an id, whose rendezvous server is here
- *   round SEED RANK ID      begins a round; prints what happens, and "end RESULT"
- *   join SEED RANK ID WHERE the same for the process that joins, at ranks whose addresses are separated by commas
+ *   id                      prints a unique id, whose rendezvous server runs in this process
+ *   round SEED RANK ID      starts a round; prints its events and then "end RESULT"
+ *   join SEED RANK ID WHERE the same for the process that joins; WHERE: addresses of ranks, separated by commas
  *   fill, free              fills the file system of shared memory and temporary files; frees it
- *   release                 lets a rank that has gone on end
- *   holds                   prints what this process holds beyond what it held before its first round, when that no longer
- *                           becomes less
+ *   release                 ends a rank that has continued after a failure
+ *   holds                   waits some seconds for resources to be released, and prints those that this process
+ *                           holds in addition to those before its first round
  * </pre>
  */
 final class Worker {
 
     static final int MAX_RANKS = 6;
 
-    /** Where a file system of the process's own is, which {@code fill} fills. */
+    /** Mount point of the process's own file system, which {@code fill} fills. */
     static final String SMALL = "/dev/shm";
 
     private static final Path FILLER = Path.of(SMALL, "chaos-filler");
@@ -69,7 +69,10 @@ final class Worker {
         this.slowness = slowness;
     }
 
-    /** Arguments: what transports rounds may have, separated by commas; and how slow the processor is. */
+    /**
+     * Arguments: the transports to choose from, separated by commas, and the factor by which this host is slower than
+     * usual.
+     */
     public static void main(String[] arguments) throws Exception {
         new Worker(
                         Stream.of(arguments[0].split(","))
@@ -137,7 +140,7 @@ final class Worker {
         String end;
         try {
             end = part.call().name();
-        } catch (Throwable e) { // the judge has to see whatever it is
+        } catch (Throwable e) { // the judge has to see every exception and error
             StringWriter trace = new StringWriter();
             e.printStackTrace(new PrintWriter(trace));
             end = "BUG " + trace.toString().replace('\n', '|');
@@ -145,7 +148,7 @@ final class Worker {
         report("end " + end);
     }
 
-    /** Until there is no space; what is left of the last block is used up byte by byte. */
+    /** Writes until there is no space: first large blocks, then smaller ones, then single bytes. */
     private static void fill() throws IOException {
         for (int block : new int[] {1 << 20, 4096, 1}) {
             byte[] bytes = new byte[block];
@@ -170,7 +173,7 @@ final class Worker {
         return more;
     }
 
-    /** What stays for the life of a process is made, and what a round needs is loaded, before anything is counted. */
+    /** Creates what stays for the life of the process and loads what a round needs, before resources are counted. */
     private void warmUp() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try (Arena other = new Arena(2 * (MAX_RANKS * MAX_CASE_COUNT * Long.BYTES + 4096))) {

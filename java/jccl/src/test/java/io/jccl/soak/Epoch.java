@@ -26,18 +26,18 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * One communicator from its initialisation to its end, with everything between drawn by a seed that all ranks have. A third
- * of the epochs fail, after which the ranks that are left go on for a while. Every result is checked exactly.
+ * The life of one communicator from its initialisation to its end. All ranks draw its operations from the same seed. A
+ * third of the epochs fail, after which the remaining ranks continue for a while. Every result is checked exactly.
  */
 final class Epoch {
 
-    /** How an epoch ends. */
+    /** The possible ends of an epoch. */
     enum End {
         CLOSE,
         ABORT,
         MISMATCH,
         INTERRUPT,
-        /** The last rank's process is killed; only where ranks are processes. */
+        /** The last rank's process is killed; only if ranks are processes. */
         KILL;
 
         static End of(Random random, boolean ranksAreProcesses) {
@@ -46,7 +46,7 @@ final class Epoch {
         }
     }
 
-    /** Arrays and buffers of an epoch. */
+    /** Size of the memory for arrays and buffers of an epoch. */
     static final int ARENA_BYTES = CollectiveCase.arenaBytes(4);
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -70,16 +70,16 @@ final class Epoch {
         this.arena = arena;
     }
 
-    /** How the epoch of a seed ends. */
+    /** Returns how the epoch of a seed ends. */
     static End endOf(long seed, boolean ranksAreProcesses) {
         return End.of(new Random(~seed), ranksAreProcesses);
     }
 
     /**
-     * Runs it.
+     * Runs the epoch.
      *
-     * @param dies what the rank does that is to be killed; does not return
-     * @return how many operations were checked
+     * @param dies called by the rank that is to be killed; does not return
+     * @return the number of steps whose results were checked
      */
     int run(UniqueId id, Runnable dies) {
         Random random = new Random(seed);
@@ -139,7 +139,10 @@ final class Epoch {
         }
     }
 
-    /** All-reduces a direct buffer while it is registered, or, where glibc has put it beside others on any rank, so. */
+    /**
+     * All-reduces a direct buffer while it is registered. The buffer is not registered if, on any rank, glibc has
+     * placed it next to others.
+     */
     private static void registered(Communicator comm, Random random) {
         int count = REGISTERED_BYTES / Long.BYTES;
         ByteBuffer bytes = ByteBuffer.allocateDirect(REGISTERED_BYTES).order(ByteOrder.nativeOrder());
@@ -156,7 +159,7 @@ final class Epoch {
         }
     }
 
-    /** Null if it cannot be registered, which all ranks then see. */
+    /** Registers a buffer. Returns null on all ranks if it cannot be registered on one of them. */
     private static Registration registered(Communicator comm, ByteBuffer bytes) {
         try {
             return comm.register(DataBuffer.of(bytes));
@@ -215,7 +218,7 @@ final class Epoch {
         }
     }
 
-    /** Issues a chain of asynchronous operations, of which each works on the result of the one before. */
+    /** Issues a chain of asynchronous operations, each of which works on the result of the previous one. */
     private static void chain(Communicator comm, Random random) {
         int count = 1 + random.nextInt(2000);
         LongBuffer values = ByteBuffer.allocateDirect(count * Long.BYTES)
@@ -238,11 +241,11 @@ final class Epoch {
         }
     }
 
-    /** Fails, as all ranks expect, and goes on with those that are left. */
+    /** Makes the communicator fail, which all ranks expect, and continues with the remaining ranks. */
     private int fail(Communicator comm, End end, Runnable dies) {
         boolean differs = rank == size - 1;
         try {
-            comm.barrier().await(); // the others may be in it when the last rank has left it, and fails
+            comm.barrier().await(); // other ranks may be in it when the last rank has left it and fails
             switch (differs ? end : End.CLOSE) {
                 case ABORT -> comm.abort();
                 case INTERRUPT -> Thread.currentThread().interrupt();
@@ -250,12 +253,12 @@ final class Epoch {
                 case MISMATCH, CLOSE -> {}
             }
             long[] values = new long[differs && end == End.MISMATCH ? 7 : 5];
-            // An interrupt ends a wait, and operations that the others have been in for long need none.
+            // An interrupt ends only a wait. An operation that all others entered long ago may complete without a wait.
             for (int round = 0; round < (end == End.INTERRUPT ? MAX_ROUNDS_UNTIL_A_WAIT : 1); round++) {
                 comm.allReduce(DataBuffer.of(values), ReduceOp.SUM).await();
                 comm.barrier().await();
             }
-            throw new AssertionError("no failure, where one was expected: " + end);
+            throw new AssertionError("no failure although one was expected: " + end);
         } catch (JcclException e) {
             boolean wasInterrupted = Thread.interrupted();
             assertThat(wasInterrupted && end != End.INTERRUPT).isFalse();

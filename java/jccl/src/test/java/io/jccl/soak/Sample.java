@@ -9,15 +9,16 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What a process holds at a moment, between two epochs.
+ * The resources that a process holds at one moment, between two epochs.
  *
- * @param process which
- * @param seconds since the begin
- * @param residentKib memory of the process that is backed by pages, all of it
- * @param nativeKib the part of it that is neither Java's heap and classes nor shared
- * @param sharedKib the part of it that is shared with other processes: between ranks, and host buffers
- * @param descriptors open files and sockets
- * @param threads of Java and native code
+ * @param process the name of the process
+ * @param seconds the time since the start of the run
+ * @param residentKib all memory of the process that is backed by pages
+ * @param nativeKib the part of that memory that is neither Java's heap and classes nor shared
+ * @param sharedKib the part of that memory that is shared with other processes: segments between ranks, and host
+ *     buffers
+ * @param descriptors the number of open files and sockets
+ * @param threads the number of threads of Java and native code
  */
 record Sample(
         String process,
@@ -30,7 +31,7 @@ record Sample(
 
     static final String HEADER = "process,seconds,resident_kib,native_kib,shared_kib,descriptors,threads";
 
-    /** Java's heap, and the classes beside it, lie below this address as long as references are compressed. */
+    /** Java's heap and classes are below this address if references are compressed. */
     private static final long FIRST_NATIVE_ADDRESS = 1L << 40;
 
     private static final Pattern MAPPING = Pattern.compile("^([0-9a-f]+)-[0-9a-f]+ (\\S+) ");

@@ -16,21 +16,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Runs epochs on four ranks that are processes, and in turn on four that are threads of one process, and samples what they
- * hold. The last of the processes is the one that is killed; it is not watched. {@code scripts/check-soak} explains the
- * arguments.
+ * Runs epochs alternately on four ranks that are processes and on four ranks that are threads of one process, and
+ * samples the resources of these processes. The process of the last rank can be killed and is not sampled. {@code
+ * scripts/check-soak} explains the arguments.
  */
 public final class SoakMain {
 
     private static final int RANKS = 4;
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
-    /** Fewer show no growth; a host that is busy takes longer for them. */
+    /** Smallest number of samples that can show growth. A busy host takes longer to collect them. */
     private static final int MIN_SAMPLES = 4;
 
     private static final Duration EPOCH_LIMIT = Duration.ofMinutes(3);
 
-    /** A fixed heap whose pages are there from the begin, and as many compilers: what grows is not Java's choice. */
+    /**
+     * A fixed heap whose pages are touched at the start, and a fixed number of compiler threads: the JVM itself must
+     * not grow.
+     */
     private static final List<String> JAVA = List.of(
             "-XX:-UseDynamicNumberOfCompilerThreads",
             "-Xms192m",
@@ -39,11 +42,11 @@ public final class SoakMain {
             "-XX:MaxDirectMemorySize=256m",
             "-XX:ReservedCodeCacheSize=48m");
 
-    /** So that direct buffers can be registered. */
-    private static final List<String> LARGE_BY_THEMSELVES = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
+    /** Command that makes malloc map large blocks separately, so that direct buffers can be registered. */
+    private static final List<String> LARGE_BLOCKS_SEPARATE = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
 
     private final Path folder;
-    private final Path temporary; // of the processes, so that what others leave is not theirs
+    private final Path temporary; // for these processes only, to find files that they leave behind
     private final long begin = System.nanoTime();
     private final List<WorkerProcess> processes = new ArrayList<>();
     private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
@@ -64,9 +67,9 @@ public final class SoakMain {
     }
 
     /**
-     * Runs epochs, and prints what was found.
+     * Runs epochs and prints the findings.
      *
-     * @return whether everything stays flat that so short or long a run shows
+     * @return true if no file is left behind, and every quantity that a run of this length can show stays flat
      * @throws IOException if a result was wrong, or a process hung or crashed
      */
     static boolean run(Path folder, long seconds, long firstSeed) throws IOException, InterruptedException {
@@ -136,7 +139,7 @@ public final class SoakMain {
                 Integer.toString(RANKS),
                 Integer.toString(first),
                 Integer.toString(count)));
-        return new WorkerProcess(LARGE_BY_THEMSELVES, folder.resolve("worker-" + ++started + ".log"), java);
+        return new WorkerProcess(LARGE_BLOCKS_SEPARATE, folder.resolve("worker-" + ++started + ".log"), java);
     }
 
     private void epoch(long seed, List<WorkerProcess> workers) throws IOException, InterruptedException {
@@ -163,12 +166,14 @@ public final class SoakMain {
         }
     }
 
-    /** The rest of a report; throws if it is not one of a good end. */
+    /**
+     * Returns the text of a report after its first word; throws if the report is missing or tells of a wrong result.
+     */
     private static String require(WorkerProcess worker, WorkerProcess.Report report, long seed)
             throws IOException, InterruptedException {
         if (report == null) {
             if (worker.isAlive()) {
-                worker.signal("QUIT"); // prints what its threads do
+                worker.signal("QUIT"); // prints the stacks of its threads
                 worker.await(System.nanoTime() + TimeUnit.SECONDS.toNanos(1), "never ");
             }
             throw new IOException("epoch " + seed + ": process " + worker.pid()
@@ -189,7 +194,7 @@ public final class SoakMain {
 
     private void sample(PrintStream csv, String name, WorkerProcess worker) throws IOException, InterruptedException {
         worker.forgetReports();
-        worker.send("gc"); // direct buffers and host buffers are freed with the objects that hold them
+        worker.send("gc"); // frees direct buffers and host buffers that are not reachable
         require(worker, worker.await(System.nanoTime() + EPOCH_LIMIT.toNanos(), "collected "), 0);
         Sample sample = Sample.of(name, worker.pid(), (System.nanoTime() - begin) / 1e9);
         samples.computeIfAbsent(name, key -> new ArrayList<>()).add(sample);

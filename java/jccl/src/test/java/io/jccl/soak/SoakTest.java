@@ -8,7 +8,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The begin of {@code scripts/check-soak}: results, descriptors, threads and shared memory; memory takes longer to judge. */
+/**
+ * A short run of {@code scripts/check-soak}: checks results, descriptors, threads and shared memory. Other memory takes
+ * longer to judge.
+ */
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SoakTest {
 
@@ -18,9 +21,9 @@ class SoakTest {
     Path folder;
 
     @Test
-    void nothingIsWrongAndNothingStays() throws Exception {
+    void allResultsAreRightAndNoResourceIsLeaked() throws Exception {
         assertThat(SoakMain.run(folder, RUN_SECONDS, 7))
-                .as("its output says what grows")
+                .as("the output says what grows")
                 .isTrue();
     }
 }

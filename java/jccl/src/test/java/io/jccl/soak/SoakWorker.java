@@ -16,10 +16,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * A process of one or all ranks. Executes lines of standard input:
+ * A process with one rank or with all ranks. Executes the commands on standard input, one a line:
  *
  * <pre>
- *   id                   prints an id, whose rendezvous server is here
+ *   id                   prints a unique id, whose rendezvous server runs in this process
  *   epoch SEED ID        runs an epoch; prints "dying" if this process is to be killed, else "end COUNT" or "wrong WHY"
  *   gc                   collects garbage
  * </pre>
@@ -42,7 +42,7 @@ final class SoakWorker {
         }
     }
 
-    /** Arguments: the number of ranks, the first one of this process, and how many it has. */
+    /** Arguments: the number of all ranks, the first rank of this process, and the number of its ranks. */
     public static void main(String[] arguments) throws Exception {
         SoakWorker worker = new SoakWorker(
                 Integer.parseInt(arguments[0]), Integer.parseInt(arguments[1]), Integer.parseInt(arguments[2]));

@@ -5,26 +5,29 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Whether a quantity stays flat after the warm-up: neither the least-squares line over all of it, nor the difference of the
- * medians of its first and last quarter, grows by more than a bound.
+ * Judges whether a quantity stays flat after the warm-up: neither its least-squares line nor its median, from the first
+ * to the last quarter, grows by more than a bound.
  *
- * @param name of the quantity
- * @param unit of its values
- * @param value what it is of a sample
- * @param bound the largest growth that is flat
- * @param minSeconds how long a run must be for it to be judged
+ * @param name the name of the quantity
+ * @param unit the unit of its values
+ * @param value returns the quantity of a sample
+ * @param bound the largest growth that counts as flat
+ * @param minSeconds the shortest run for which the quantity is judged
  */
 record Trend(String name, String unit, ToDoubleFunction<Sample> value, double bound, int minSeconds) {
 
     private static final int KIB_IN_MIB = 1024;
 
-    /** The time that Java's compiler, its classes and glibc's arenas take to stop growing, as a share of the run. */
+    /** Share of a run after which Java's compiler, its classes and glibc's arenas have stopped growing. */
     private static final double WARM_UP = 0.25;
 
-    /** Four times what these take. */
+    /** Shortest run for memory, in seconds: four times as long as the compiler, classes and arenas grow. */
     private static final int SETTLED = 480;
 
-    /** Of every process. A leak of one descriptor, thread or mapping in ten epochs is far beyond these bounds. */
+    /**
+     * The quantities of every process. A leak of one descriptor, thread or mapping in ten epochs is far beyond these
+     * bounds.
+     */
     static final List<Trend> ALL = List.of(
             new Trend("resident memory", "MiB", sample -> (double) sample.residentKib() / KIB_IN_MIB, 12, SETTLED),
             new Trend("native memory", "MiB", sample -> (double) sample.nativeKib() / KIB_IN_MIB, 12, SETTLED),
@@ -33,7 +36,7 @@ record Trend(String name, String unit, ToDoubleFunction<Sample> value, double bo
             new Trend("threads", "", Sample::threads, 1.5, 0));
 
     /**
-     * What was found.
+     * The growth of a quantity, and whether it is flat.
      *
      * @param byLine growth along the least-squares line, from the end of the warm-up to the end
      * @param byMedians the median of the last quarter minus that of the first after the warm-up
@@ -54,7 +57,7 @@ record Trend(String name, String unit, ToDoubleFunction<Sample> value, double bo
         }
     }
 
-    /** Looks at the samples of one process, in the order of time. */
+    /** Judges the samples of one process, which must be in the order of time. */
     Finding of(List<Sample> samples) {
         double end = samples.get(samples.size() - 1).seconds();
         double begin =
