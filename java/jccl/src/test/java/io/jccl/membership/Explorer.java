@@ -11,24 +11,24 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Visits every state that can be reached, and checks that
+ * Visits every reachable state of the membership protocol, and checks that
  *
  * <ul>
- *   <li>two groups never go on at the same time;
- *   <li>without further failures nothing can go on for ever without an end, and in the end every process that lives has a
- *       group that goes on, or wants to join.
+ * <li>two groups never continue at the same time;
+ * <li>without further failures the steps come to an end, and then every living process has a group that continues or
+ * still wants to join.
  * </ul>
  */
 final class Explorer {
 
-    private static final int MAX_GROUPS = 8; // that key() has bits for
+    private static final int MAX_GROUPS = 8; // State.key() has bits for no more
 
     private final Protocol protocol;
     private final Map<String, Integer> numbers = new HashMap<>();
     private final List<String> keys = new ArrayList<>();
     private int[] cameFrom = new int[1024];
     private String[] cameBy = new String[1024];
-    private int[][] successors = new int[1024][]; // by steps that will happen
+    private int[][] successors = new int[1024][]; // of each state, only by steps that are certain to happen
     private int steps;
     private int ends;
     private int endsWithAGroup;
@@ -45,17 +45,17 @@ final class Explorer {
         return steps;
     }
 
-    /** The number of states in which nothing happens without a failure. */
+    /** Returns the number of final states, in which nothing happens without another failure. */
     int ends() {
         return ends;
     }
 
-    /** Those in which some group goes on. */
+    /** Returns the number of final states in which a group continues. */
     int endsInWhichAGroupGoesOn() {
         return endsWithAGroup;
     }
 
-    /** Explores from a state, and returns what is wrong and how it comes about; empty if nothing is. */
+    /** Explores from an initial state. Returns the first violation and the steps to it, or empty if there is none. */
     Optional<String> explore(State initial) {
         Deque<State> open = new ArrayDeque<>();
         add(initial, -1, "the beginning", open);
@@ -142,7 +142,9 @@ final class Explorer {
         return String.join("", path);
     }
 
-    /** Takes away, again and again, what nothing leads to; what is left is a cycle and what it leads to. */
+    /**
+     * Repeatedly removes states that no state leads to. Each remaining state is on a cycle or can be reached from one.
+     */
     private Optional<String> cycle() {
         int[] leadingHere = new int[keys.size()];
         for (int number = 0; number < keys.size(); number++) {

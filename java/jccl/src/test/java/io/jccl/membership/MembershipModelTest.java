@@ -14,8 +14,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The membership protocol of {@code shrink} and {@code reform}, explored exhaustively: whatever fails in whatever order, two
- * groups never go on, and nobody waits for ever. {@code -Djccl.test.seeds=100} adds the largest, which takes minutes.
+ * Explores the membership protocol of {@code shrink} and {@code reform} exhaustively: whatever fails in whatever order,
+ * two groups never continue, and no process waits for ever. {@code -Djccl.test.seeds=100} adds the largest cases, which
+ * take minutes.
  */
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class MembershipModelTest {
@@ -44,7 +45,7 @@ class MembershipModelTest {
         "4, 1, 3, FOR_GOOD, true",
         "5, 0, 3, FOR_GOOD, true"
     })
-    void twoGroupsNeverGoOnAndNobodyWaitsForEver(int ranks, int joiners, int failures, Cut cut, boolean large) {
+    void twoGroupsNeverContinueAndNobodyWaitsForEver(int ranks, int joiners, int failures, Cut cut, boolean large) {
         assumeTrue(ALL || !large, "takes minutes: -Djccl.test.seeds=100");
         Explorer explorer = explorer(EnumSet.allOf(Rule.class), failures, cut);
         Optional<String> wrong = explorer.explore(State.initial(ranks, joiners));
@@ -55,7 +56,7 @@ class MembershipModelTest {
         assertThat(explorer.ends()).isPositive();
     }
 
-    /** The smallest case that shows what goes wrong without a rule. */
+    /** Returns the smallest case that shows the violation without a rule. */
     private static Case smallestCase(Rule rule) {
         return switch (rule) {
             case MAJORITY, ALL_COME -> new Case(3, 0, 1, Cut.FOR_GOOD, "two groups go on");
@@ -74,7 +75,7 @@ class MembershipModelTest {
 
     @ParameterizedTest(name = "without {0}")
     @EnumSource
-    void withoutAnyRuleTheModelFindsWhatGoesWrong(Rule rule) {
+    void withoutOneRuleTheModelFindsAViolation(Rule rule) {
         Case one = smallestCase(rule);
         Explorer explorer = explorer(EnumSet.complementOf(EnumSet.of(rule)), one.failures(), one.cut());
         assertThat(explorer.explore(State.initial(one.ranks(), one.joiners())))
@@ -82,10 +83,10 @@ class MembershipModelTest {
                         text -> assertThat(text).contains(one.wrong()).contains("the beginning\n  "));
     }
 
-    /** A minority ends, and the majority goes on: not nobody. */
+    /** After a minority has ended, the majority continues: the rules do not stop everybody. */
     @ParameterizedTest
     @CsvSource({"3, 0, 1", "5, 0, 2"})
-    void aMajorityGoesOn(int ranks, int joiners, int failures) {
+    void aMajorityContinues(int ranks, int joiners, int failures) {
         Explorer explorer = explorer(EnumSet.allOf(Rule.class), failures, Cut.NEVER);
         assertThat(explorer.explore(State.initial(ranks, joiners))).isEmpty();
         assertThat(explorer.endsInWhichAGroupGoesOn()).isEqualTo(explorer.ends());

@@ -8,22 +8,22 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The steps of the membership protocol, as {@code io.jccl.bootstrap} has it: what can happen next in a state.
+ * Computes the steps that the membership protocol of {@code io.jccl.bootstrap} can take next in a state.
  *
- * <p>One step is what nobody can see half of. That all ranks meet is one, as a rank that did not see it finds the rank that
- * leads gone, like one that did. A failure is a process that is killed, at any moment, or a network that is cut in
- * two, for good or until it heals.
+ * <p>A step is atomic: no process can see half of it. The meeting of all ranks is one step, because a rank that missed
+ * it finds the leading rank gone, like a rank that took part. A failure kills a process at any moment, or cuts the
+ * network in two, for good or until it heals.
  */
 final class Protocol {
 
     /**
-     * A step.
+     * A step from one state to the next.
      *
-     * @param mayNeverHappen whether it comes from outside: a failure, and its end
+     * @param mayNeverHappen true if the step comes from outside: a failure, or the end of a partition
      */
     record Step(String name, boolean mayNeverHappen, State next) {}
 
-    /** Whether the network is cut. */
+    /** The possible cuts of the network. */
     enum Cut {
         NEVER,
         FOR_GOOD,
@@ -80,12 +80,12 @@ final class Protocol {
         }
     }
 
-    /** Whether a process is seen to have ended, or is silent for too long. */
+    /** Returns true if, to an observer, a process has ended or has been silent for too long. */
     private static boolean isGone(State state, int observer, int process) {
         return !state.processes[process].lives() || !state.connected(observer, process);
     }
 
-    /** Whether a process that lives has another group than that which an observer is in. */
+    /** Returns true if an observer notices that a living process is in another group than its own. */
     private boolean wentAnotherWay(State state, int observer, int process, int group) {
         Process q = state.processes[process];
         return rules.contains(Rule.NOTICE_OTHER_GENERATION)
@@ -126,7 +126,10 @@ final class Protocol {
         return q.phase == Phase.REFORMS && q.group == group;
     }
 
-    /** A communicator that has failed on one rank fails on all, with the same failed ranks. */
+    /**
+     * Adds the step in which a process learns that its communicator has failed on another rank. The communicator then
+     * fails on the process too, with the same failed ranks.
+     */
     private static void learn(State state, int p, int from, List<Step> steps) {
         int excluded = state.processes[from].excluded;
         State next = state.copy();
@@ -140,7 +143,10 @@ final class Protocol {
         steps.add(new Step("process " + p + " learns from " + from + " that the communicator has failed", false, next));
     }
 
-    /** Those that were left out of a group before, and may live, must not take this process for one that has ended. */
+    /**
+     * Confirms the group of a process. The process keeps the ports of earlier groups for ranks that were left out and
+     * may live: they must not conclude that it has ended.
+     */
     private void confirm(State state, int p) {
         Process mine = state.processes[p];
         int members = state.groups[mine.group].members;
@@ -206,7 +212,10 @@ final class Protocol {
         }
     }
 
-    /** Whether another rank reforms the same group without other ranks, and neither has anything to learn. */
+    /**
+     * Returns true if another rank reforms the same group but excludes different ranks, and neither has a failure left
+     * to notice.
+     */
     private boolean differsForGood(State state, int p, int q) {
         return hasFailedOn(state, q, state.processes[p].group)
                 && state.processes[p].excluded != state.processes[q].excluded
@@ -224,7 +233,7 @@ final class Protocol {
         return true;
     }
 
-    /** Any number of those that want to join, as many as the application says. */
+    /** Adds steps in which any number of processes join, because the application chooses the number. */
     private void meet(State state, int p, int survivors, List<Step> steps) {
         int joiners = 0;
         meetWith(state, p, survivors, joiners, steps);
@@ -254,7 +263,10 @@ final class Protocol {
                 next));
     }
 
-    /** A majority of the group and, unless all are known to use that, of those before. */
+    /**
+     * Returns true if the remaining ranks are a majority of the group. Unless all ranks are known to use the group,
+     * they must also be a majority of the groups before it.
+     */
     private boolean isMajority(State state, int p, int left) {
         Process mine = state.processes[p];
         int groups = 1 << mine.group | (rules.contains(Rule.MAJORITY_OF_BOTH) ? mine.before : 0);
@@ -266,7 +278,10 @@ final class Protocol {
         return true;
     }
 
-    /** More than half of the ranks that are not known to have ended; or half of them with the lowest. */
+    /**
+     * Returns true if the remaining ranks are more than half of a group's ranks that are not known to have ended. In
+     * the process's own group half of them suffice if the lowest rank is among them.
+     */
     private boolean isMajority(State state, int p, int left, int of, int groups) {
         Group group = state.groups[of];
         int living = 0;
@@ -309,7 +324,7 @@ final class Protocol {
             if (isGone(state, p, q)) {
                 fail(state, p, 1 << q, steps);
             } else if (other.next != mine.next && other.group != mine.next) {
-                fail(state, p, 0, steps); // it has failed to initialise
+                fail(state, p, 0, steps); // process q has failed to initialise
             }
         }
     }
@@ -342,7 +357,7 @@ final class Protocol {
         steps.add(new Step("process " + p + " fails to initialise generation " + made.generation, false, next));
     }
 
-    /** The bits that are set. */
+    /** Returns the numbers of the bits that are set. */
     private static List<Integer> elements(int mask) {
         List<Integer> elements = new ArrayList<>();
         for (int left = mask; left != 0; left &= left - 1) {

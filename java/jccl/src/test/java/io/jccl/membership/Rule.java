@@ -1,27 +1,32 @@
 package io.jccl.membership;
 
-/** A rule of the protocol. The model without any one of them is a mutant, in which {@link Explorer} must find a violation. */
+/** A rule of the membership protocol. If any one rule is left out, {@link Explorer} must find a violation. */
 enum Rule {
-    /** The rank that leads goes on with a majority only. */
+    /** The leading rank continues only with a majority. */
     MAJORITY,
-    /** A rank keeps the port of the communicator before until it knows that all ranks have the new one. */
+    /** A rank keeps the port of the previous communicator open until it knows that all ranks use the new one. */
     KEEP_PORT_UNTIL_CONFIRMED,
-    /** Until then, it goes on with a majority of both. */
+    /** Until a rank knows that all ranks use the new communicator, it continues only with a majority of both. */
     MAJORITY_OF_BOTH,
-    /** Some rank of those before must be left: there may be others who know of no better ones. */
+    /**
+     * At least one rank of each earlier communicator must remain: others of its ranks may know of no newer
+     * communicator.
+     */
     SOMEBODY_IS_LEFT,
-    /** A process that joins knows the members of those before. */
+    /** A process that joins knows the members of the earlier communicators. */
     JOINERS_KNOW_GROUP_BEFORE,
-    /** It keeps the port of one before as long as a member that was left out may live. */
+    /** A rank keeps the port of an earlier communicator open while a member that was left out may live. */
     KEEP_PORT_FOR_THE_LIVING,
-    /** All ranks that exclude the same ones must have come before there is a new communicator. */
+    /**
+     * A new communicator is created only after all ranks that are not excluded have come and exclude the same ranks.
+     */
     ALL_COME,
-    /** A rank that initialises a communicator notices that another has ended. */
+    /** A rank that initialises a communicator notices that another rank has ended. */
     NOTICE_WHILE_INITIALISING,
-    /** A rank that waits for another finds that this went another way. */
+    /** A rank that waits for another one notices that the other one is in another communicator. */
     NOTICE_OTHER_GENERATION,
-    /** A communicator that has failed on one rank fails on all that this one reaches, with the same failed ranks. */
+    /** A communicator that has failed on one rank fails on all ranks connected to it, with the same failed ranks. */
     NOTICE_FAILED_COMMUNICATOR,
-    /** Ranks that exclude different ones, and will not learn better, end. */
+    /** Ranks that exclude different ranks, and have no failure left to notice, end. */
     REFUSE_DIFFERENT
 }

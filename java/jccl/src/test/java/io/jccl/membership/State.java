@@ -3,22 +3,22 @@ package io.jccl.membership;
 import java.util.Arrays;
 
 /**
- * What all processes know at one moment. Sets of processes and of groups are bit masks. Changed only while it is made;
- * {@link #key} makes it canonical.
+ * A state of the membership protocol: what each process knows at one moment. Sets of processes and of groups are bit
+ * masks. A state changes only while it is built; {@link #key} makes it canonical.
  */
 final class State {
 
-    /** What a process does. */
+    /** The activity of a process. */
     enum Phase {
-        /** It has been killed, or it gave up and ended. */
+        /** The process has been killed, or it gave up and ended. */
         ENDED,
-        /** It wants to join. */
+        /** The process wants to join. */
         SEARCHES,
-        /** It has a communicator. */
+        /** The process has a communicator. */
         RUNS,
-        /** It has called reform. */
+        /** The process has called reform. */
         REFORMS,
-        /** All have met; the new communicator is initialised. */
+        /** All ranks have met, and the process initialises the new communicator. */
         INITIALISES
     }
 
@@ -28,8 +28,8 @@ final class State {
     static final class Group {
         final int generation;
         final int members;
-        boolean committed; // the rank that leads has seen all finish
-        boolean allRun; // and has seen all use it
+        boolean committed; // the leader has seen all members initialise the group
+        boolean allRun; // the leader has seen all members use the group
 
         Group(int generation, int members, boolean committed, boolean allRun) {
             this.generation = generation;
@@ -46,12 +46,12 @@ final class State {
     /** A process. */
     static final class Process {
         Phase phase;
-        int group = NONE; // what it has, or reforms
-        int next = NONE; // what it initialises
-        int excluded; // members of the group
-        int ports; // groups whose ports it keeps, beside that of its group and of what it initialises
-        int before; // groups before its group, back to the last one that all were known to use
-        boolean confirmed; // knows that all use the group
+        int group = NONE; // the group that it uses or reforms
+        int next = NONE; // the group that it initialises
+        int excluded; // members of the group that it excludes
+        int ports; // groups whose ports it keeps open, in addition to those of group and next
+        int before; // groups before its group, back to the last that all members were known to use
+        boolean confirmed; // it knows that all members use the group
 
         Process(Phase phase) {
             this.phase = phase;
@@ -64,10 +64,10 @@ final class State {
 
     Process[] processes;
     Group[] groups;
-    int cut; // processes on the other side of a partition; 0: there is none
-    int failures; // that have occurred
+    int cut; // processes on one side of a network partition; 0 if there is none
+    int failures; // number of failures so far
 
-    /** The beginning: so many ranks of a communicator, and processes that want to join. */
+    /** Returns the initial state: the ranks of one communicator, and processes that want to join it. */
     static State initial(int ranks, int joiners) {
         State state = new State();
         state.groups = new Group[] {new Group(0, (1 << ranks) - 1, true, true)};
@@ -114,13 +114,16 @@ final class State {
         return ((cut >> one ^ cut >> other) & 1) == 0;
     }
 
-    /** Whether a process accepts connections for a group, so that nobody who is connected takes it for one that has ended. */
+    /**
+     * Returns true if a process accepts connections for a group, so that no connected process concludes that it has
+     * ended.
+     */
     boolean isOpen(int process, int group) {
         Process p = processes[process];
         return p.lives() && (p.group == group || p.next == group || (p.ports >> group & 1) != 0);
     }
 
-    /** Whether an operation of a group can end: all its ranks use it and reach each other. */
+    /** Returns true if operations of a group can complete: all its ranks use it and reach each other. */
     boolean goesOn(int group) {
         int members = groups[group].members;
         for (int i = 0; i < processes.length; i++) {
@@ -134,7 +137,7 @@ final class State {
         return true;
     }
 
-    /** Forgets what nobody has any more, and returns what distinguishes this state from others. */
+    /** Removes groups that no living process refers to, and returns a text that is equal only for equal states. */
     String key() {
         forget();
         StringBuilder key = new StringBuilder();
