@@ -15,7 +15,9 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Chains to a network that reduces, on a host of eight GPUs with a network device of 48 GB/s each. */
+/**
+ * Tests the chains to a network that reduces (CollNet), on a host of eight GPUs with a network device of 48 GB/s each.
+ */
 @Timeout(60)
 class ChainSearchTest {
 
@@ -30,7 +32,9 @@ class ChainSearchTest {
         return chains;
     }
 
-    /** The first so many devices lead to a network that reduces. */
+    /**
+     * Returns the paths of a host of which the first {@code reducing} network devices lead to a network that reduces.
+     */
     private static NodePaths paths(int reducing) throws IOException {
         String xml;
         try (InputStream in = ChainSearchTest.class.getResourceAsStream("rails.xml")) {
@@ -44,13 +48,13 @@ class ChainSearchTest {
     }
 
     @Test
-    void areThoseOfTreesWhereAllOrNoDevicesLeadThere() throws IOException {
+    void chainsAreThoseOfTheTreesIfAllOrNoDevicesLeadToANetworkThatReduces() throws IOException {
         assertThat(chains(0)).isEmpty();
         assertThat(chains(DEVICES)).isEmpty();
     }
 
     @Test
-    void useTheDevicesThatLeadThereAndAllTheyHave() throws IOException {
+    void chainsUseTheWholeBandwidthOfTheDevicesThatLeadToANetworkThatReduces() throws IOException {
         for (int reducing = 1; reducing < DEVICES; reducing++) {
             int last = reducing;
             ChannelGraph chains = chains(reducing).orElseThrow();

@@ -17,13 +17,13 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Proves that channels can be carried. It shares nothing with the search but the paths: it sends every channel's data
- * along them, link by link, and checks whether any link, or any port that several devices are views of, gets more than
- * it has.
+ * Proves that a host can carry its channels. The checker shares nothing with the search but the paths. It sends every
+ * channel's data along the paths, link by link, and requires that no link, and no port that several devices share, gets
+ * more than its bandwidth.
  */
 final class ChannelChecker {
 
-    /** For rounding in sums of some hundred numbers. */
+    /** Allows for rounding in sums of some hundred numbers. */
     private static final double TOLERANCE = 1 + 1e-9;
 
     private final NodePaths paths;
@@ -39,8 +39,8 @@ final class ChannelChecker {
     }
 
     /**
-     * Fails unless every channel visits every rank once, those on one GPU after one another, and all of them together can be
-     * carried.
+     * Fails unless every channel visits every rank once and the ranks of one GPU in a row, and the host can carry all
+     * channels together.
      */
     static void check(NodePaths paths, ChannelGraph graph, String what) {
         new ChannelChecker(paths, graph, what).check();
@@ -59,7 +59,7 @@ final class ChannelChecker {
                     .filter(place -> place == 0 || !gpus.get(place).equals(gpus.get(place - 1)))
                     .count();
             assertThat(visits)
-                    .as(what + " comes to each GPU once: " + gpus)
+                    .as(what + " visits each GPU once: " + gpus)
                     .isEqualTo(gpus.stream().distinct().count());
         }
         assertThat(graph.bwIntra()).as(what).isPositive().isFinite();
@@ -81,7 +81,7 @@ final class ChannelChecker {
         }
     }
 
-    /** No device has more channels come in, nor more leave, than it allows. */
+    /** Requires that no device receives or sends more channels than it allows. */
     private void admitted() {
         for (Node node : topology.nodes()) {
             if (node instanceof Node.Net net) {
@@ -114,7 +114,7 @@ final class ChannelChecker {
         return carried;
     }
 
-    /** Which ranks of a host exchange data with the hosts above and below follows from the pattern's definition. */
+    /** Returns the load of each link. The pattern defines which ranks exchange data with the hosts above and below. */
     private Map<String, Double> trees(boolean down, double share) {
         Map<String, Double> carried = new TreeMap<>();
         for (int channel = 0; channel < graph.channels(); channel++) {
@@ -204,7 +204,10 @@ final class ChannelChecker {
         throw new AssertionError(what + ": no such node in " + topology.nodes());
     }
 
-    /** Ranks on one GPU have its links together, and from one to the other its memory. */
+    /**
+     * Returns the name of a node. Ranks on one GPU have one name: they share its links, and its memory among
+     * themselves.
+     */
     private String name(int node) {
         return topology.node(node) instanceof Node.Gpu gpu
                 ? "GPU at " + gpu.busId()

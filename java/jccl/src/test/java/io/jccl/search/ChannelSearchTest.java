@@ -28,7 +28,7 @@ class ChannelSearchTest {
     }
 
     @Test
-    void channelsShareWhatTheLinksCarry() {
+    void channelsShareTheBandwidthOfTheLinks() {
         ChannelGraph ring = search("host-2numa", new SearchOptions(3, false), Pattern.RING);
         assertThat(ring.channels()).isEqualTo(3);
         assertThat(ring.bwIntra()).isCloseTo(4, within(1e-9));
@@ -36,7 +36,7 @@ class ChannelSearchTest {
     }
 
     @Test
-    void startsBesideTheNetwork() {
+    void startsNearTheNetwork() {
         ChannelGraph ring = search("host-2numa", new SearchOptions(1, true), Pattern.RING);
         assertThat(ring.rails()).containsExactly(new Rail(0, 0));
         assertThat(ring.orders().get(0).get(0)).isEqualTo(0);
@@ -48,7 +48,7 @@ class ChannelSearchTest {
         String xml = DescribedHosts.text("host-2numa").replace("speed=\"10000\"", "speed=\"100000\"");
         NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(xml)));
         ChannelGraph ring = new ChannelSearch(paths, new SearchOptions(2, true)).search(Pattern.RING);
-        // The device that hangs on the CPU itself carries 12.5 GB/s, more than a rank; both are as near.
+        // The device that is directly at the CPU carries 12.5 GB/s, more than a rank. Both devices are equally near.
         assertThat(ring.rails()).extracting(Rail::in).containsExactly(0, 1);
     }
 
@@ -58,7 +58,9 @@ class ChannelSearchTest {
         assertThat(SearchOptions.forHost(cores, ranks, false).maxChannels()).isEqualTo(channels);
     }
 
-    /** What all channels put on each directed link is at most its bandwidth, counted independently of the search. */
+    /**
+     * The load of all channels on each directed link is at most its bandwidth. The load is counted without the search.
+     */
     @Test
     void neverClaimsMoreThanTheLinksCarry() {
         for (String host : DescribedHosts.NAMES) {
@@ -68,7 +70,7 @@ class ChannelSearchTest {
                         NodePaths paths = trimmed(DescribedHosts.topology(host), networks);
                         ChannelGraph graph =
                                 new ChannelSearch(paths, new SearchOptions(channels, networks)).search(pattern);
-                        // The only network device with a link to the ranks of one host allows one channel.
+                        // Only one network device of every-attribute has a link to the ranks; it allows one channel.
                         assertThat(graph.channels())
                                 .isEqualTo(host.equals("every-attribute") && networks ? 1 : channels);
                         ChannelChecker.check(paths, graph, host);

@@ -19,15 +19,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Hosts of known kinds, and what can be said about them with paper and pencil. */
+/** Tests the search on hosts of known kinds, for which the right result can be computed by hand. */
 class DescribedHostsSearchTest {
 
     /**
-     * Rings and trees in GB/s. A GPU of the cube mesh has six NVLinks of 20; its switch has a link of 12 to a card. One
-     * on the rails has 18 NVLinks of 20.6, of which a chain of eight uses seven eighths on average, and a card of 48.
-     * The two sockets share a link of 16 each way, which a ring inside the host uses in both directions; with networks
-     * it goes in at one socket and out at the other, and the GPUs' own links of 24 are the least. Of the three devices
-     * on the card two are one port: 6.25 each.
+     * Bandwidths of rings and trees, in GB/s. A GPU of cube-mesh has six NVLinks of 20; its PCI switch has a link of 12
+     * to a network card. A GPU of rails has a card of 48 and 18 NVLinks of 20.6, of which a chain of eight uses seven
+     * eighths on average. The sockets of two-sockets share a link of 16 in each direction, which a ring inside the host
+     * uses in both directions. With networks, a ring enters at one socket and leaves at the other, and the GPUs' own
+     * links of 24 are the narrowest. The card of shared-port has three devices, two of which are one port; each port
+     * has 6.25.
      */
     @ParameterizedTest
     @CsvSource({
@@ -40,7 +41,7 @@ class DescribedHostsSearchTest {
         "shared-port, false, 80, 160",
         "shared-port, true, 12.5, 12.5"
     })
-    void usesWhatTheLinksHave(String host, boolean networks, double rings, double trees) {
+    void usesTheWholeBandwidthOfTheLinks(String host, boolean networks, double rings, double trees) {
         NodePaths paths = paths(host, networks);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), networks));
         ChannelGraph ring = search.search(Pattern.RING);
@@ -61,7 +62,7 @@ class DescribedHostsSearchTest {
     }
 
     @Test
-    void ringsStayOnTheirRailWhereThatIsAskedFor() {
+    void ringsStayOnTheirRailIfCrossingIsForbidden() {
         ChannelGraph ring = ring("two-sockets", CrossNic.NEVER);
         assertThat(ring.crossNic()).isFalse();
         assertThat(ring.interBandwidthGBps()).isCloseTo(16, within(0.001));
@@ -69,7 +70,7 @@ class DescribedHostsSearchTest {
     }
 
     @Test
-    void ringsStayOnTheirRailWhereCrossingGivesNothing() {
+    void ringsStayOnTheirRailIfCrossingGainsNothing() {
         assertThat(ring("cube-mesh", CrossNic.IF_BETTER).crossNic()).isFalse();
         assertThat(ring("cube-mesh", CrossNic.ALWAYS).crossNic()).isTrue();
     }
@@ -86,7 +87,7 @@ class DescribedHostsSearchTest {
                 .isEqualTo(4);
     }
 
-    /** The bound is the links' alone: PCI counts beside NVLink, although no path uses both. */
+    /** The bound comes from the links alone: PCI counts in addition to NVLink, although no path uses both. */
     @ParameterizedTest
     @CsvSource({"cube-mesh, false, 130", "rails, false, 418.8", "rails, true, 384", "two-sockets, true, 24"})
     void noRingExceedsTheSmallestCut(String host, boolean networks, double bound) {

@@ -29,10 +29,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Channels of a file are those that the plan gets, and what is no set of channels of the host is refused. */
+/** Tests that the plan gets the channels of a graph file, and that channels that do not fit the host are refused. */
 class GraphFileTest {
 
-    /** In the form of those that clouds publish for four GPUs in two pairs: decimal numbers, no net, more trees than rings. */
+    /**
+     * A file like those that clouds publish for four GPUs in two pairs: decimal numbers, no net elements, more trees
+     * than rings.
+     */
     private static final String PAIRS =
             """
             <graphs version="1">
@@ -48,7 +51,7 @@ class GraphFileTest {
               <graph id="3" pattern="5" crossnic="0" nchannels="0" speedintra="0" speedinter="0" typeintra="NVL" typeinter="PIX" samechannels="0"/>
             </graphs>""";
 
-    /** Over two sockets with two GPUs and a network device each. */
+    /** A ring over two sockets with two GPUs and a network device each. */
     private static final String RING =
             """
             <graphs version="1">
@@ -80,7 +83,7 @@ class GraphFileTest {
     }
 
     @Test
-    void clouds() {
+    void channelsOfACloudsFileAreUsed() {
         ChannelSearch host = host("gpu4-nvswitch", false);
         ChannelGraph ring = rings(PAIRS, host).orElseThrow().graph();
         assertThat(ring.orders()).containsExactly(List.of(0, 1, 2, 3), List.of(0, 3, 2, 1));
@@ -92,12 +95,12 @@ class GraphFileTest {
                 .graph();
         assertThat(tree.pattern()).isEqualTo(Pattern.BALANCED_TREE);
         assertThat(tree.orders()).containsExactly(List.of(0, 1, 2, 3), List.of(1, 0, 3, 2), List.of(3, 2, 1, 0));
-        // Of the host, not of the file's claim.
+        // The type is that of the host's paths, not that of the file.
         assertThat(tree.typeIntra()).isEqualTo(PathType.NVL);
     }
 
     @Test
-    void graphsThatAreNotThereAreSearched() {
+    void missingGraphsAreSearched() {
         ChannelSearch host = host("gpu4-nvswitch", false);
         assertThat(file("<graphs version='1'/>").trees(host, SearchOptions.CrossNic.IF_BETTER))
                 .isEmpty();
@@ -105,9 +108,12 @@ class GraphFileTest {
                 .isEmpty();
     }
 
-    /** A ring crosses the link between two sockets once each way, and no more than that link has can be had. */
+    /**
+     * A ring crosses the link between two sockets once in each direction, so the bandwidth of that link limits the
+     * ring.
+     */
     @Test
-    void whatTheLinksDoNotCarryIsNotBelieved() {
+    void speedsAreReducedToThoseThatTheLinksCarry() {
         ChannelSearch host = host("/io/jccl/search/two-sockets", true);
         double carried = rings(RING, host).orElseThrow().graph().bwInter();
         assertThat(carried).isEqualTo(6);
@@ -121,9 +127,9 @@ class GraphFileTest {
                 paths(DescribedHosts.text("/io/jccl/search/two-sockets"), true), more.graph(), "what counts");
     }
 
-    /** Networks play no part on one host: where the file has them, the last rank sends to the first instead. */
+    /** On one host the network devices of the file are ignored, and the last rank sends to the first instead. */
     @Test
-    void aFileForSeveralHostsServesOne() {
+    void aFileForSeveralHostsCanBeUsedOnOneHost() {
         ChannelGraph ring = rings(
                         RING.replace("speedintra=\"6\"", "speedintra=\"600\""),
                         host("/io/jccl/search/two-sockets", false))
@@ -161,7 +167,7 @@ class GraphFileTest {
                 "channel> | chanel> | element=<chanel>: unknown here; expected <channel>",
                 "graph> | graf> | no well-formed XML",
             })
-    void whatIsWrongIsNamed(String what, String instead, String message) {
+    void anErrorInTheFileIsNamed(String what, String instead, String message) {
         String text = RING.replace(what, instead == null ? "" : instead);
         assertThatThrownBy(() -> rings(text, host("/io/jccl/search/two-sockets", true)))
                 .isInstanceOf(TopologyException.class)
@@ -171,7 +177,7 @@ class GraphFileTest {
     }
 
     @Test
-    void aFileUnderNcclsNameThatIsNoneOfTheseChannelsIsIgnored(@TempDir Path folder) throws IOException {
+    void aFileUnderTheNcclNameThatDoesNotFitTheHostIsIgnored(@TempDir Path folder) throws IOException {
         ChannelSearch host = host("/io/jccl/search/two-sockets", true);
         Path other = Files.writeString(folder.resolve("other.xml"), RING.replace("<gpu dev=\"3\"/>", ""));
         Path hwloc = Files.writeString(folder.resolve("hwloc.xml"), "<topology version='2.0'/>");
@@ -188,14 +194,14 @@ class GraphFileTest {
     }
 
     @Test
-    void oneGraphOfEachId() {
+    void aSecondGraphOfTheSameIdIsRefused() {
         String twice = RING.replace("</graphs>", "<graph id=\"0\"/></graphs>");
         assertThatThrownBy(() -> rings(twice, host("/io/jccl/search/two-sockets", true)))
                 .hasMessageContaining("line=5 element=<graph> id=\"0\": given in line=2 already");
     }
 
     @Test
-    void crossingIsRefusedWhereItIsForbidden() {
+    void crossingIsRefusedIfItIsForbidden() {
         String crossing = RING.replace("crossnic=\"0\"", "crossnic=\"1\"")
                 .replace("<net dev=\"0\"/></channel>", "<net dev=\"1\"/></channel>");
         ChannelSearch host = host("/io/jccl/search/two-sockets", true);
@@ -206,27 +212,27 @@ class GraphFileTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void whatIsWrittenIsReadBackEqual(boolean networks) {
+    void channelsAreReadAsTheyWereWritten(boolean networks) {
         for (int seed = 0; seed < Seeds.of(100); seed++) {
-            same(RandomHost.description(seed, 12), networks, "seed=" + seed);
+            requireReadAsWritten(RandomHost.description(seed, 12), networks, "seed=" + seed);
         }
         for (String host : List.of("cube-mesh", "rails", "shared-port", "two-sockets")) {
-            same(DescribedHosts.text("/io/jccl/search/" + host), networks, host);
+            requireReadAsWritten(DescribedHosts.text("/io/jccl/search/" + host), networks, host);
         }
     }
 
-    /** Ranks that share a GPU are written as this GPU. */
+    /** Ranks that share a GPU are written as one GPU. */
     @Test
-    void alsoWhereRanksShareGpus() {
+    void channelsOfRanksThatShareGpusAreReadAsTheyWereWritten() {
         for (String host : List.of("cube-mesh", "rails", "two-sockets")) {
             String xml = SharedRanks.on(
                     DescribedHosts.text("/io/jccl/search/" + host), SharedRanks.ascending(1, 3, 2, 1, 1, 1, 1, 1));
-            same(xml, true, host);
-            same(xml, false, host);
+            requireReadAsWritten(xml, true, host);
+            requireReadAsWritten(xml, false, host);
         }
     }
 
-    private static void same(String xml, boolean networks, String what) {
+    private static void requireReadAsWritten(String xml, boolean networks, String what) {
         NodePaths paths = paths(xml, networks);
         ChannelSearch search = host(paths, networks);
         ChannelGraph rings = search.search(Pattern.RING);

@@ -14,7 +14,9 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Of many ranks on a CPU a few stand for all, and what is found for these is right for all. */
+/**
+ * Tests that a few of many ranks on a CPU represent all of them, and that channels found for the few are right for all.
+ */
 class HostGroupsTest {
 
     @Test
@@ -26,7 +28,7 @@ class HostGroupsTest {
     }
 
     @Test
-    void theOthersComeBehindTheLastOfTheirGroupAndNeverAtTheEnd() {
+    void theOtherRanksFollowTheLastOfTheirGroupAndNeverEndAChannel() {
         HostGroups groups = HostGroups.of(host(6, 5)); // ranks 0 to 5, and 6 to 10
         assertThat(groups.reduced().endpoints()).hasSize(8);
         assertThat(groups.expand(List.of(List.of(0, 1, 6, 7, 8, 9, 3, 2), List.of(9, 8, 7, 6, 2, 0, 1, 3))))
@@ -34,7 +36,7 @@ class HostGroupsTest {
     }
 
     @Test
-    void whereAllChannelsAreOneTheRanksOfAGroupAreInAscendingOrder() {
+    void ranksOfAGroupAreInAscendingOrderIfAllChannelsAreEqual() {
         HostGroups groups = HostGroups.of(host(6, 5));
         List<Integer> order = List.of(0, 1, 6, 7, 8, 9, 3, 2);
         assertThat(groups.expand(List.of(order, order)))
@@ -54,11 +56,12 @@ class HostGroupsTest {
     }
 
     /**
-     * The independent checker checks all ranks; the bandwidth is what a host of fewer ranks gets, in trees at most that
-     * of a rank: they have a link less than ranks, which matters only where there are few.
+     * {@link ChannelChecker} checks the channels of all ranks. Their bandwidth is that of a host with fewer ranks.
+     * Trees have at most the bandwidth of one rank, because a tree has one link less than ranks; this matters only if
+     * ranks are few.
      */
     @Test
-    void channelsThroughAllRanksCarryWhatIsClaimedAndAsMuchAsThroughThoseThatStandForThem() {
+    void channelsThroughAllRanksCarryAsMuchAsThoseThroughTheRepresentatives() {
         for (int seed = 0; seed < 200; seed++) {
             Random random = new Random(seed);
             int[] ranks = random.ints(1 + random.nextInt(3), 1, 14).toArray();
@@ -94,7 +97,7 @@ class HostGroupsTest {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(host(ranks)), 0, networks));
     }
 
-    /** CPUs with so many ranks each, and a network device at the last. */
+    /** Returns a host whose CPUs have the given numbers of ranks. The last CPU has a network device. */
     private static Topology host(int... ranksByCpu) {
         StringBuilder xml = new StringBuilder("<system version='1'>");
         int next = 0;

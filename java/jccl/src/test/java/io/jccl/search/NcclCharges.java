@@ -14,14 +14,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What rings would carry if links were charged as NCCL's search charges them ({@code followPath} and
- * {@code INTEL_P2P_OVERHEAD} in its src/graph/search.cc and topo.h), beyond the data itself:
+ * Computes the bandwidth of rings if links were charged as in NCCL's search ({@code followPath} and {@code
+ * INTEL_P2P_OVERHEAD} in its src/graph/search.cc and topo.h). NCCL charges more than the data itself:
  *
  * <ul>
- *   <li>six fifths on PCI links, where a path that starts at a GPU passes an Intel CPU and no link between sockets;
- *   <li>an eighth in the other direction of the last link into a GPU before compute capability 8.0, where the path does not
- *       start at a GPU;
- *   <li>the same again in the other direction of an NVLink into a POWER CPU.
+ * <li>six fifths of the data on PCI links, if the path starts at a GPU and passes an Intel CPU but no link between
+ * sockets;
+ * <li>an additional eighth in the opposite direction of the last link into a GPU before compute capability 8.0, if the
+ * path does not start at a GPU;
+ * <li>the same amount again in the opposite direction of an NVLink into a POWER CPU.
  * </ul>
  */
 final class NcclCharges {
@@ -37,7 +38,7 @@ final class NcclCharges {
         this.topology = paths.topology();
     }
 
-    /** GB/s of all rings together, no more than they claim. */
+    /** Returns the GB/s of all rings together, which is at most what the rings claim. */
     static double carried(NodePaths paths, ChannelGraph rings) {
         return new NcclCharges(paths).charge(rings);
     }
@@ -83,7 +84,7 @@ final class NcclCharges {
         }
     }
 
-    /** Whether a path leads through a CPU of Intel's. */
+    /** Returns true if a path leads through an Intel CPU. */
     static boolean crossesIntelCpu(Topology topology, NodePath path) {
         return path.via().stream().anyMatch(node -> topology.node(node) instanceof Node.Cpu cpu && isIntel(cpu));
     }

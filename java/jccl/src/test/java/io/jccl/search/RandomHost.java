@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Host descriptions made up from a number: sockets of several makers, nested PCI switches, GPUs with NVLinks to each
- * other, to switches or to none, and network devices in odd places, some sharing a port.
+ * Draws host descriptions from a seed: sockets of several makers, nested PCI switches, GPUs with NVLinks to each other,
+ * to switches or without NVLinks, and network devices in unusual places, some of which share a port.
  */
 final class RandomHost {
 
@@ -55,12 +55,12 @@ final class RandomHost {
         }
     }
 
-    /** A description with 1 to {@code maxGpus} GPUs; the same for the same seed. */
+    /** Returns a description with 1 to {@code maxGpus} GPUs. Equal seeds give equal descriptions. */
     static String description(long seed, int maxGpus) {
         return new RandomHost(seed, maxGpus, false).describe();
     }
 
-    /** The same host, but its network devices allow 0 to 4 channels each. */
+    /** Returns the host of {@link #description}, but with network devices that allow 0 to 4 channels each. */
     static String scarceDescription(long seed, int maxGpus) {
         return new RandomHost(seed, maxGpus, true).describe();
     }
@@ -87,7 +87,7 @@ final class RandomHost {
         return xml.append("</system>").toString();
     }
 
-    /** Devices stand beside each other, or behind a switch. */
+    /** Writes devices next to each other or behind PCI switches. */
     private void children(List<String> devices, int depth) {
         List<String> left = new ArrayList<>(devices);
         while (!left.isEmpty()) {
@@ -118,7 +118,9 @@ final class RandomHost {
                 busId, deviceClass, PCI_SPEEDS[random.nextInt(PCI_SPEEDS.length)], 4 << random.nextInt(3)));
     }
 
-    /** GPUs have bus numbers of their own, so that NVLinks can name those that come later. */
+    /**
+     * Returns the bus id of a GPU. GPUs have a separate range of ids, so that NVLinks can name GPUs that follow later.
+     */
     private static String busOfGpu(int gpu) {
         return String.format("0001:%02x:00.0", gpu);
     }

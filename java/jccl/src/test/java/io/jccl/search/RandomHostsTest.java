@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What must hold on any host, tried on thousands of random ones. */
+/** Tests what the search must achieve on every host, with thousands of random hosts. */
 @Timeout(300)
 class RandomHostsTest {
 
@@ -27,7 +27,7 @@ class RandomHostsTest {
     }
 
     @Test
-    void hostsWithMoreGpusThanAllOrdersCanBeTriedFor() {
+    void channelsCanBeCarriedOnHostsWithTooManyGpusToTryAllOrders() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
             searchBothCases(seed, 40, STEPS);
         }

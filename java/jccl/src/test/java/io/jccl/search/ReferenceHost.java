@@ -27,26 +27,26 @@ import java.util.regex.Matcher;
 import java.util.stream.Stream;
 
 /**
- * A host of the shared material, and what NCCL finds on it.
+ * A host of the shared material, and the channels that NCCL finds on it.
  *
- * @param description its XML
- * @param reference NCCL's answers, JSON
+ * @param description the XML description of the host
+ * @param reference NCCL's answers as JSON
  */
 record ReferenceHost(String name, String description, String reference) {
 
     /**
-     * What NCCL found.
+     * The channels that NCCL found.
      *
-     * @param total GB/s of all channels
-     * @param ranks whom they visit: a part of the host where NCCL splits it
+     * @param total GB/s of all channels together
+     * @param ranks the ranks that the channels visit: a part of the host if NCCL splits it
      */
     record Found(double total, Set<Integer> ranks) {}
 
-    /** All of them by name; where they are not at hand, the test that asks is skipped. */
+    /** Returns all hosts, sorted by name. If the shared material is missing, the calling test is skipped. */
     static List<ReferenceHost> all() throws IOException {
         Optional<Path> topologies = SharedMaterial.find("topologies");
         Optional<Path> references = SharedMaterial.find("reference");
-        assumeTrue(topologies.isPresent() && references.isPresent(), "no reference material beside the project");
+        assumeTrue(topologies.isPresent() && references.isPresent(), "no reference material next to the project");
         List<ReferenceHost> hosts = new ArrayList<>();
         try (Stream<Path> files = Files.list(topologies.get())) {
             for (Path file : files.sorted().toList()) {
@@ -60,12 +60,12 @@ record ReferenceHost(String name, String description, String reference) {
         return hosts;
     }
 
-    /** Paths between all ranks. */
+    /** Returns the paths between all ranks. */
     NodePaths paths(boolean networks) {
         return trimmed(PathPolicy.defaults(), firstRank(whole()), networks);
     }
 
-    /** Paths where these ranks and all others are kept apart, as these see it. */
+    /** Returns the paths among some ranks, as if these were isolated from all other ranks. */
     NodePaths pathsAmong(Set<Integer> ranks, boolean networks) {
         Topology whole = whole();
         Map<Integer, String> sides = new HashMap<>();
@@ -93,7 +93,7 @@ record ReferenceHost(String name, String description, String reference) {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole(), policy), rank, networks), policy);
     }
 
-    /** What NCCL found; {@code kind} is ring or tree. */
+    /** Returns the channels that NCCL found; {@code kind} is ring or tree. */
     Found nccl(boolean networks, String kind) {
         String graphs = reference.substring(reference.indexOf("\"graphs\""));
         String part = graphs.substring(graphs.indexOf(networks ? "\"multi\"" : "\"single\""));

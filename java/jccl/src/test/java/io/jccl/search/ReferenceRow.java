@@ -9,14 +9,14 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * One host in one case, ours beside NCCL's. All figures are GB/s of all channels together; trees count what they
- * exchange with other hosts where there are any.
+ * Compares JCCL's channels with NCCL's on one host, with or without networks. All figures are GB/s of all channels
+ * together. The figures of trees count the exchange with other hosts if there are any.
  *
- * @param ranks of the host
- * @param ncclRanks of these, the ones that NCCL's channels visit
- * @param ring of all ranks
- * @param part of NCCL's ranks only: what ours finds for them; equal to {@code ring} where these are all
- * @param charged what {@code ring} would be by {@link NcclCharges}
+ * @param ranks the number of ranks of the host
+ * @param ncclRanks the number of ranks that NCCL's channels visit
+ * @param ring JCCL's rings of all ranks
+ * @param part JCCL's rings of only the ranks that NCCL's channels visit; equal to {@code ring} if these are all ranks
+ * @param charged {@code ring} if links were charged by {@link NcclCharges}
  * @param bound the smallest cut over all links
  * @param reachable the smallest cut over the links that some path uses
  * @param nvLinkOnly whether ranks exchange data by NVLink alone
@@ -36,7 +36,7 @@ record ReferenceRow(
         double ncclTree,
         double tree) {
 
-    /** What NCCL falls back to when its search fails. */
+    /** Bandwidth that NCCL assumes when its search fails. */
     static final double TOKEN_GBPS = 0.1;
 
     static final double ROUNDING = 1e-9;
@@ -45,7 +45,7 @@ record ReferenceRow(
             "| host | hosts | NCCL rings | JCCL rings | ratio | bound | why | NCCL trees | JCCL trees |",
             "|---|---|---:|---:|---:|---:|---|---:|---:|");
 
-    /** Searches; empty if networks are asked for and the host has none. */
+    /** Searches a host. Returns empty if networks are asked for and the host has none. */
     static Optional<ReferenceRow> of(ReferenceHost host, boolean networks) {
         if (networks && !host.hasNetworks()) {
             return Optional.empty();
@@ -91,17 +91,17 @@ record ReferenceRow(
         return CutBound.of(topology, capacities, rings, new StepBudget(Long.MAX_VALUE));
     }
 
-    /** Whether NCCL found nothing. */
+    /** Returns true if NCCL found nothing. */
     boolean token() {
         return ncclRing <= TOKEN_GBPS * (1 + ROUNDING);
     }
 
-    /** Whether NCCL split the host, so that its figure is for fewer ranks. */
+    /** Returns true if NCCL split the host, so that its figure is for fewer ranks. */
     boolean isSplit() {
         return ncclRanks < ranks;
     }
 
-    /** Whether there is nothing to cross: one GPU without a network. */
+    /** Returns true if there is no link to cross, because the host has one GPU and no network. */
     boolean alone() {
         return Double.isInfinite(bound);
     }
@@ -110,7 +110,7 @@ record ReferenceRow(
         return ring / ncclRing;
     }
 
-    /** Why the figure is another than NCCL's, or below the bound. */
+    /** Explains why JCCL's figure differs from NCCL's or is below the bound. */
     String why() {
         if (alone()) {
             return "one GPU: no link to cross";

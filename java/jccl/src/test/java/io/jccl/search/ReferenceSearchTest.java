@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Beside what NCCL finds on the hosts of the shared material; skipped where that is not at hand. The table that
- * {@code docs/search.md} holds is written to {@code target/search.md}.
+ * Compares the search with NCCL's on the hosts of the shared material; skipped if the material is missing. Writes the
+ * table of {@code docs/search.md} to {@code target/search.md}.
  */
 @Timeout(120)
 class ReferenceSearchTest {
@@ -43,12 +43,12 @@ class ReferenceSearchTest {
         Files.write(Path.of("target", "search.md"), text);
     }
 
-    /** Where NCCL found something, and there is a link to cross. */
+    /** Returns the rows in which NCCL found channels and there is a link to cross. */
     private static List<ReferenceRow> found() {
         return rows.stream().filter(row -> !row.token() && !row.alone()).toList();
     }
 
-    /** Of these, where NCCL's figure is for the whole host. */
+    /** Returns those rows of {@link #found} in which NCCL's figure is for the whole host. */
     private static List<ReferenceRow> comparable() {
         return found().stream().filter(row -> !row.isSplit()).toList();
     }
@@ -77,7 +77,7 @@ class ReferenceSearchTest {
                 .allSatisfy(row -> assertThat(row.ring()).isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING)));
     }
 
-    /** No other choice of rings over these paths carries more; what is above lies beside the paths. */
+    /** No other rings over these paths carry more. A higher bound counts links that no path uses. */
     @Test
     void ringsReachTheSmallestCutOverTheLinksThatPathsUse() {
         assertThat(rows).filteredOn(row -> !row.alone()).allSatisfy(row -> {
@@ -86,9 +86,9 @@ class ReferenceSearchTest {
         });
     }
 
-    /** GPUs that NVLinks join do not use their PCI links to each other. */
+    /** GPUs connected by NVLinks do not use their PCI links to each other. */
     @Test
-    void onlyLinksBesideNvlinkAreLeft() {
+    void onlyPciLinksBetweenGpusWithNvlinkStayUnused() {
         assertThat(rows)
                 .filteredOn(row -> !row.alone() && row.ring() < row.bound() * (1 - ROUNDING))
                 .isNotEmpty()
@@ -99,7 +99,7 @@ class ReferenceSearchTest {
     }
 
     @Test
-    void whereNcclFindsNothingRingsReachTheBound() {
+    void ringsReachTheBoundIfNcclFindsNothing() {
         assertThat(rows).filteredOn(ReferenceRow::token).hasSize(6).allSatisfy(row -> {
             assertThat(row.ring()).isGreaterThanOrEqualTo(row.bound() * (1 - ROUNDING));
             assertThat(row.ring()).isGreaterThan(50 * row.ncclRing());
@@ -107,11 +107,11 @@ class ReferenceSearchTest {
     }
 
     /**
-     * NCCL's figure is for half of the GPUs. For these alone ours is no less; for all of them it is no less either, but
-     * where the links between the sockets forbid that, and then it is all that these allow.
+     * NCCL's figure is for half of the GPUs. JCCL's figure is not lower, neither for these GPUs alone nor for all GPUs.
+     * The exception is a host whose links between the sockets allow less: its rings use all that these links allow.
      */
     @Test
-    void tornHostsStayWholeAndLoseNothing() {
+    void hostsThatNcclSplitsStayWholeAndLoseNothing() {
         assertThat(rows).filteredOn(ReferenceRow::isSplit).hasSize(8).allSatisfy(row -> {
             assertThat(row.ncclRanks()).isEqualTo(row.ranks() / 2);
             assertThat(row.part()).isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING));
@@ -126,14 +126,15 @@ class ReferenceSearchTest {
     }
 
     @Test
-    void treesCarryAtLeastWhatNcclsDo() {
+    void treesCarryAtLeastAsMuchAsThoseOfNccl() {
         assertThat(rows)
                 .allSatisfy(row -> assertThat(row.tree()).isGreaterThanOrEqualTo(row.ncclTree() * (1 - ROUNDING)));
     }
 
     /**
-     * On hosts that compare; on all, with NCCL's figure for half a host beside ours for the whole; and, less, even
-     * where the same rings are charged with all that NCCL charges, for which they were not searched.
+     * JCCL's rings carry more on comparable hosts, and also on all hosts, although NCCL's figure can be for half of a
+     * host. They carry more, by a smaller margin, even if links are charged as NCCL charges them, although they were
+     * not searched for that.
      */
     @Test
     void ringsCarryMoreThanNcclsOnAverage() {
@@ -142,7 +143,7 @@ class ReferenceSearchTest {
         assertThat(average(comparable(), row -> row.charged() / row.ncclRing())).isGreaterThan(1.025);
     }
 
-    /** Why rings are not charged a fifth for peer-to-peer through Intel CPUs: where nothing is set, there is none. */
+    /** Rings are not charged a fifth more for peer-to-peer through Intel CPUs, because by default no path uses it. */
     @Test
     void noDeviceUsesGpuMemoryAcrossAnIntelCpu() throws IOException {
         int across = 0;

@@ -21,8 +21,8 @@ import org.apache.commons.math3.optim.linear.SimplexSolver;
 import org.apache.commons.math3.optim.nonlinear.scalar.GoalType;
 
 /**
- * The most that rings of a host carry together if each may have a bandwidth of its own: a linear program over all orders
- * of all ranks.
+ * Computes the largest bandwidth that rings of a host can carry together if each ring may have its own bandwidth. This
+ * is a linear program over all orders of all ranks.
  *
  * <pre>
  * largest   sum of x(r)                       x(r) &gt;= 0, the bandwidth of ring r
@@ -32,13 +32,13 @@ import org.apache.commons.math3.optim.nonlinear.scalar.GoalType;
  * where     sum of load(r, i) y(i) &gt;= 1         for each ring r
  * </pre>
  *
- * <p>Both have the same value. The second is solved for the rings known so far; then the cheapest of all rings at these
- * prices is added to them, found by dynamic programming over sets of ranks (Held and Karp). At any prices, the sum
- * divided by the cost of the cheapest ring is what no rings exceed, whatever the solver did. Over networks, a ring
- * enters and leaves by one device, or is one of two in opposite directions that change devices, as in the search. Limits
- * on the number of channels are left out, so the result bounds any number of them.
+ * <p>Both programs have the same value. The second one is solved for the rings known so far. Then the cheapest of all
+ * rings at these prices is added to them; dynamic programming over sets of ranks finds it (Held and Karp). At any
+ * prices, no rings exceed the sum of the prices divided by the cost of the cheapest ring, whatever the solver did. Over
+ * networks, a ring enters and leaves by one device, or is one of two rings in opposite directions that change devices,
+ * as in the search. Limits on the number of channels are ignored, so the result bounds any number of them.
  *
- * <p>The loads come from {@link Traffic}, whose sums {@link ChannelChecker} checks; nothing else of the search takes part.
+ * <p>Of the search only {@link Traffic} is used, for the loads; {@link ChannelChecker} checks its sums.
  */
 final class RingOptimum {
 
@@ -46,13 +46,15 @@ final class RingOptimum {
     private static final int MAX_ITERATIONS = 100_000;
     private static final double CLOSE = 1e-6;
 
-    /** A ring, or two in opposite directions, and what it puts on each resource as a share of what that has. */
+    /**
+     * One ring, or two in opposite directions, and its load on each resource as a share of the resource's bandwidth.
+     */
     private record Column(int rings, List<Double> shares) {}
 
     private final Capacities capacities;
     private final List<Traffic> kinds = new ArrayList<>();
     private final Set<Column> columns = new LinkedHashSet<>();
-    /** By visited set and last rank. */
+    /** Cost of the cheapest order of a set of visited ranks, by the set and the last rank. */
     private final double[] cheapest;
 
     private RingOptimum(NodePaths paths, boolean networks) {
@@ -67,9 +69,9 @@ final class RingOptimum {
     }
 
     /**
-     * What no rings exceed, in GB/s; not more than a millionth above what some rings carry.
+     * Returns a bandwidth in GB/s that no rings exceed and that is at most a millionth above what some rings carry.
      *
-     * @param found what some rings carry: once the bound is as low, there is nothing left to do
+     * @param found a bandwidth that some rings carry; the computation ends once the bound is as low
      */
     static double of(NodePaths paths, boolean networks, double found) {
         return new RingOptimum(paths, networks).solve(found);
@@ -78,7 +80,7 @@ final class RingOptimum {
     private double solve(double found) {
         double bound = Double.POSITIVE_INFINITY;
         double[] prices = new double[capacities.size()];
-        Arrays.fill(prices, 1); // of a resource as a whole
+        Arrays.fill(prices, 1); // of the whole bandwidth of a resource
         for (int round = 0; round < MAX_ROUNDS; round++) {
             int known = columns.size();
             double least = addCheapest(prices);
@@ -95,8 +97,8 @@ final class RingOptimum {
     }
 
     /**
-     * The prices that are lowest in sum while each known ring costs 1. Resources that these rings use alike share a price,
-     * and one that they all use less than another has none.
+     * Returns the prices with the lowest sum at which each known ring costs at least 1. Resources that all these rings
+     * use equally share a price. A resource that every ring uses no more than another resource has the price 0.
      */
     private double[] solve() {
         Map<List<Double>, List<Integer>> alike = new LinkedHashMap<>();
@@ -148,7 +150,7 @@ final class RingOptimum {
         return !one.equals(other) && IntStream.range(0, one.size()).allMatch(i -> one.get(i) <= other.get(i));
     }
 
-    /** Adds the cheapest ring of each kind by each entry; what one ring of the cheapest costs. */
+    /** Adds the cheapest ring of each kind for each entry device. Returns the lowest cost of a ring. */
     private double addCheapest(double[] prices) {
         double least = Double.POSITIVE_INFINITY;
         for (Traffic traffic : kinds) {
@@ -186,7 +188,10 @@ final class RingOptimum {
                 traffic.channelsPerRoute(), Arrays.stream(shares).boxed().toList());
     }
 
-    /** By rank, the network device to enter or leave by: the cheapest, or {@code entry} where it must be the same. */
+    /**
+     * Returns the network device to enter or leave by, for each rank: the cheapest, or {@code entry} if both must be
+     * the same.
+     */
     private int[] nets(Traffic traffic, int entry, double[] prices, boolean in) {
         return IntStream.range(0, traffic.ranks())
                 .map(rank -> {
@@ -216,7 +221,7 @@ final class RingOptimum {
         return cost;
     }
 
-    /** The cheapest order of all ranks; null if there is none. */
+    /** Returns the cheapest order of all ranks; null if there is none. */
     private int[] cheapest(Traffic traffic, int[] ins, int[] outs, double[] prices) {
         int ranks = traffic.ranks();
         double[][] edge = new double[ranks][ranks];

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How close rings come to the most that any rings carry, each with a bandwidth of its own. */
+/** Tests how close the found rings come to the best rings if each of those may have its own bandwidth. */
 @Timeout(300)
 class RingOptimumTest {
 
@@ -22,7 +22,7 @@ class RingOptimumTest {
         return new ChannelSearch(paths, options).search(Pattern.RING).interBandwidthGBps();
     }
 
-    /** What is found, as a share of the optimum. */
+    /** Returns the bandwidth of the found rings as a share of the optimum. */
     private static double share(NodePaths paths, boolean networks, String what) {
         double found = found(paths, networks);
         double optimum = RingOptimum.of(paths, networks, found);
@@ -46,7 +46,7 @@ class RingOptimumTest {
                 .isGreaterThan(1 - ROUNDING);
     }
 
-    /** Where the shared material is not at hand, this is skipped. */
+    /** Skipped if the shared material is missing. */
     @Test
     void noOtherRingsCarryMoreOnTheHostsThatNcclIsComparedOn() throws IOException {
         int searched = 0;
@@ -65,7 +65,10 @@ class RingOptimumTest {
         assertThat(searched).isEqualTo(87);
     }
 
-    /** No known host looks like these: links of all speeds in odd places, which channels of one bandwidth cannot all fill. */
+    /**
+     * Random hosts, unlike known ones, have links of all speeds in unusual places. Channels of one bandwidth cannot
+     * fill them all.
+     */
     @ParameterizedTest
     @CsvSource({"false, 0.98, 0.85", "true, 0.95, 0.7"})
     void ringsOfRandomHostsComeClose(boolean networks, double meanShare, double atOptimum) {

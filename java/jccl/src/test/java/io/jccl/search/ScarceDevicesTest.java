@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Network devices that allow only so many channels ({@code maxconn}). */
+/** Tests network devices that allow a limited number of channels ({@code maxconn}). */
 @Timeout(300)
 class ScarceDevicesTest {
 
@@ -27,10 +27,10 @@ class ScarceDevicesTest {
     private static final double ROUNDING = 1e-9;
 
     /**
-     * On the rails each of eight cards has 48 GB/s, and each GPU 370.8 of NVLink. Rings that come in beside one GPU and leave
-     * beside another use all the cards have; those that return to their card send by NVLink from every GPU. The former come
-     * in pairs, by which as many come in by a card as leave by it: cards that allow one channel lose none. Likewise between two
-     * sockets.
+     * On the host {@code rails}, each of eight network cards has 48 GB/s, and each GPU has 370.8 by NVLink. Rings that
+     * enter near one GPU and leave near another use the whole bandwidth of the cards; rings that return to their card
+     * send by NVLink from every GPU. Rings of the first kind come in pairs, so that as many enter by a card as leave by
+     * it: cards that allow one channel lose no bandwidth. The same holds between two sockets.
      */
     @ParameterizedTest
     @CsvSource({
@@ -67,7 +67,7 @@ class ScarceDevicesTest {
     }
 
     @Test
-    void withoutAnyDeviceChannelsAreThoseOfTheHostAlone() {
+    void channelsAreThoseOfTheHostAloneIfNoDeviceAllowsAny() {
         NodePaths paths = paths(text("rails").replace("maxconn=\"65536\"", "maxconn=\"0\""));
         ChannelGraph ring =
                 new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
@@ -75,9 +75,9 @@ class ScarceDevicesTest {
         assertThat(ring.totalBandwidthGBps()).isCloseTo(370.8, within(0.001));
     }
 
-    /** 0.125 GB/s for each of two channels would be less than one of 48. */
+    /** Two channels of 0.125 GB/s each would carry less than one channel of 48 GB/s. */
     @Test
-    void noChannelIsAddedOverADeviceThatHoldsTheOthersUp() {
+    void noChannelIsAddedOverADeviceThatSlowsTheOthersDown() {
         String xml = text("rails")
                 .replace("maxconn=\"65536\"", "maxconn=\"9\"")
                 .replace("speed=\"400000\"", "speed=\"1000\"")
@@ -92,7 +92,7 @@ class ScarceDevicesTest {
     }
 
     @Test
-    void randomHostsKeepToWhatTheirDevicesAllow() {
+    void channelsOfRandomHostsKeepToTheLimitsOfTheirDevices() {
         for (int seed = 0; seed < Seeds.of(1500); seed++) {
             search(seed, 8, STEPS);
         }
@@ -102,13 +102,13 @@ class ScarceDevicesTest {
     }
 
     @Test
-    void alsoWithoutStepsAndTheSameAgain() {
+    void aRepeatedSearchWithoutStepsFindsTheSame() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
             assertThat(search(seed, 14, 0)).isEqualTo(search(seed, 14, 0));
         }
     }
 
-    /** Whatever devices allow, one channel by the best of them is among what can be had. */
+    /** Whatever the devices allow, one channel by the best of them is always possible. */
     @Test
     void manyChannelsCarryNoLessThanOne() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
@@ -127,9 +127,9 @@ class ScarceDevicesTest {
         }
     }
 
-    /** A limit that no search comes to changes nothing. */
+    /** A limit that no search reaches changes nothing. */
     @Test
-    void wideLimitsAreNone() {
+    void aLimitThatNoSearchReachesChangesNothing() {
         for (int seed = 0; seed < Seeds.of(200); seed++) {
             String xml = RandomHost.description(seed, 8);
             List<ChannelGraph> limited = search(paths(xml.replace("'65536'", "'33'")), STEPS, "seed=" + seed);

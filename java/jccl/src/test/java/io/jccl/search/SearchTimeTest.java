@@ -24,8 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A search is part of every initialisation: from a description to rings and trees, warm, no host may take longer than
- * 100 ms. What counts is processor time of the searching thread, which other work on the host changes little.
+ * A search is part of every initialisation. In a warm JVM, the work from a description to rings and trees must take at
+ * most 100 ms for every host. The test measures CPU time of the searching thread, which other work on the host changes
+ * little.
  */
 @Timeout(120)
 class SearchTimeTest {
@@ -35,7 +36,7 @@ class SearchTimeTest {
     private static final int RUNS = 5;
     private static final int CORES = 8;
 
-    /** The project's own descriptions, and those of the shared material where that is at hand. */
+    /** Returns the project's own descriptions, and those of the shared material if it is present. */
     static List<Path> descriptions() throws IOException, URISyntaxException {
         Path own = Path.of(SearchTimeTest.class.getResource("cube-mesh.xml").toURI())
                 .getParent()
@@ -72,7 +73,7 @@ class SearchTimeTest {
                 millis[i] = (ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - begin) / 1e6;
             }
             Arrays.sort(millis);
-            // The best of them: on a busy host the JVM may still be compiling during the others.
+            // The fastest run counts: on a busy host the JVM may still be compiling during the others.
             assertThat(millis[0])
                     .as("milliseconds of %s, networks=%s: %s", description, networks, Arrays.toString(millis))
                     .isGreaterThan(0)

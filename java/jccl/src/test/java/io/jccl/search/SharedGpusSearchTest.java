@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Channels over GPUs that several ranks share. */
+/** Tests channels over GPUs that several ranks share. */
 @Timeout(300)
 class SharedGpusSearchTest {
 
@@ -38,7 +38,7 @@ class SharedGpusSearchTest {
             + "<pci busid='0000:12:00.0' class='0x020700' link_speed='32.0 GT/s PCIe' link_width='16'>"
             + "<nic><net name='net0' dev='0' speed='200000'/></nic></pci></cpu></system>";
 
-    /** An H100 copies 1675 GB/s: eight hops of a ring that closes there, seven of a chain. */
+    /** An H100 copies 1675 GB/s, which eight hops of a closed ring share, or seven hops of a chain. */
     @Test
     void eightRanksOnTheOnlyGpuShareItsMemory() {
         NodePaths paths = paths(SharedRanks.on(ONE_GPU, SharedRanks.ascending(8)), false);
@@ -47,7 +47,7 @@ class SharedGpusSearchTest {
         assertThat(ring.orders()).containsOnly(List.of(0, 1, 2, 3, 4, 5, 6, 7));
         assertThat(ring.typeIntra()).isEqualTo(PathType.LOC);
         assertThat(ring.totalBandwidthGBps()).isCloseTo(1675.0 / 8, within(1e-6));
-        assertThat(ring.channels()).isEqualTo(6); // the fewest, and even, of at most 50 GB/s
+        assertThat(ring.channels()).isEqualTo(6); // the smallest even number of channels of at most 50 GB/s
         ChannelGraph tree = search.searchTree(ring);
         assertThat(tree.totalBandwidthGBps()).isCloseTo(1675.0 / 7, within(1e-6));
         ChannelChecker.check(paths, ring, "one GPU");
@@ -68,9 +68,9 @@ class SharedGpusSearchTest {
     }
 
     /**
-     * The rails' GPUs copy 1675 GB/s and send 370.8: two ranks on each change nothing, three forward twice inside a
-     * GPU, and from six on the memory is the bottleneck. Shared GPUs whose links are the bottleneck have those of one
-     * rank each.
+     * The GPUs of {@code rails} copy 1675 GB/s and send 370.8. Two ranks on each GPU change nothing. Three ranks
+     * forward twice inside a GPU. From six ranks on, the memory is the bottleneck. If the links are the bottleneck,
+     * shared GPUs carry as much as GPUs with one rank each.
      */
     @ParameterizedTest
     @CsvSource({
@@ -84,7 +84,7 @@ class SharedGpusSearchTest {
         "cube-mesh, 5 1 1 1 1 1 1 1, 112.5, 48",
         "shared-port, 4 4, 80, 12.5",
     })
-    void ringsHaveWhatLinksAndMemoryLeave(String host, String counts, double alone, double several) {
+    void ringsHaveTheBandwidthThatLinksAndMemoryAllow(String host, String counts, double alone, double several) {
         int[] ranks = Stream.of(counts.split(" ")).mapToInt(Integer::parseInt).toArray();
         String xml = SharedRanks.on(text(host), SharedRanks.ascending(ranks));
         for (boolean networks : new boolean[] {false, true}) {
@@ -99,7 +99,7 @@ class SharedGpusSearchTest {
     }
 
     @Test
-    void ringsOfOppositeDirectionsAreSoInsideGpusToo() {
+    void ringsOfOppositeDirectionsAreOppositeInsideGpusToo() {
         String xml = SharedRanks.on(text("two-sockets"), SharedRanks.ascending(2, 1, 3, 1));
         NodePaths paths = paths(xml, true);
         ChannelGraph ring =
@@ -108,7 +108,7 @@ class SharedGpusSearchTest {
     }
 
     @Test
-    void randomHostsWithSharedGpusCarryWhatIsClaimed() {
+    void randomHostsWithSharedGpusCarryTheirChannels() {
         for (int seed = 0; seed < Seeds.of(500); seed++) {
             search(RandomHost.description(seed, 8), seed, STEPS);
         }
@@ -128,9 +128,9 @@ class SharedGpusSearchTest {
         }
     }
 
-    /** With the lowest rank of each GPU alone on it the channels are the same, but for what memory takes from them. */
+    /** With only the lowest rank of each GPU on it, the channels are the same, unless memory limits their bandwidth. */
     @Test
-    void channelsOverSharedGpusAreThoseOverTheGpus() {
+    void channelsOverSharedGpusAreThoseOfOneRankPerGpu() {
         for (int seed = 0; seed < Seeds.of(150); seed++) {
             String xml = RandomHost.description(seed, 8);
             List<List<Integer>> ranks = SharedRanks.random(xml, 4, seed);
@@ -153,7 +153,10 @@ class SharedGpusSearchTest {
         }
     }
 
-    /** The paths of every rank on a GPU are those of one that has it alone, and cost nothing among themselves but its memory. */
+    /**
+     * Every rank on a GPU has the paths of a rank that is alone there. Paths between ranks of one GPU use only its
+     * memory.
+     */
     @Test
     void ranksOnAGpuHaveItsPaths() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
@@ -166,7 +169,7 @@ class SharedGpusSearchTest {
             for (int from : distinct.topology().endpoints()) {
                 for (int to : distinct.topology().endpoints()) {
                     NodePath alone = distinct.path(from, to);
-                    NodePath path = all.path(same(distinct, from, all), same(distinct, to, all));
+                    NodePath path = all.path(nodeOfSameName(distinct, from, all), nodeOfSameName(distinct, to, all));
                     assertThat(List.of(path.type(), path.bandwidthGBps()))
                             .as("seed=" + seed)
                             .isEqualTo(List.of(alone.type(), alone.bandwidthGBps()));
@@ -184,7 +187,7 @@ class SharedGpusSearchTest {
         }
     }
 
-    private static int same(NodePaths paths, int node, NodePaths others) {
+    private static int nodeOfSameName(NodePaths paths, int node, NodePaths others) {
         return others.topology().find(paths.topology().node(node).name()).orElseThrow();
     }
 
