@@ -18,7 +18,7 @@ class AlignmentTest {
     private final List<RankChannels> ranks = new ArrayList<>();
 
     @Test
-    void equalHostsKeepWhatTheyFoundAndCarryEachChannelByTwo() {
+    void equalHostsKeepTheFoundChannelsAndCarryEachOneByTwo() {
         host(8, rings(8, 24, straight(8)));
         host(8, rings(8, 24, straight(8)));
         Plan plan = plan();
@@ -27,7 +27,7 @@ class AlignmentTest {
     }
 
     @Test
-    void eightGpusAndFourWithHalfTheNetworkMeetAtTheSmallerOnesBandwidth() {
+    void hostsOfEightAndFourGpusAgreeOnTheBandwidthOfTheSmallerHost() {
         host(8, rings(8, 24, straight(8)));
         host(4, rings(4, 24, straight(4)));
         GraphSummary agreed = plan().ringGraph();
@@ -35,9 +35,9 @@ class AlignmentTest {
         assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
     }
 
-    /** Taking the smaller number and the smaller bandwidth would leave half of what both can carry. */
+    /** The smaller number of channels with the smaller bandwidth would carry half of what both hosts can carry. */
     @Test
-    void aHostOfFewWideChannelsSplitsThemForOneOfManyNarrowOnes() {
+    void aHostWithFewWideChannelsSplitsThemForAHostWithManyNarrowOnes() {
         host(8, rings(8, 12, straight(8)));
         host(4, rings(4, 24, straight(4)));
         GraphSummary agreed = plan().ringGraph();
@@ -46,7 +46,7 @@ class AlignmentTest {
     }
 
     @Test
-    void numbersThatDoNotDivideEachOtherMeetAtAMultiple() {
+    void numbersOfChannelsThatDoNotDivideEachOtherMeetAtAMultiple() {
         host(6, rings(3, 10, straight(3)));
         host(4, rings(2, 15, straight(2)));
         GraphSummary agreed = plan().ringGraph();
@@ -55,7 +55,7 @@ class AlignmentTest {
     }
 
     @Test
-    void theFarthestTypeCounts() {
+    void theFarthestPathTypeCounts() {
         host(2, rings(1, 10, straight(1)));
         host(2, Found.rings(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
         assertThat(plan().ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 1, 9, 8, PathType.SYS));
@@ -75,7 +75,7 @@ class AlignmentTest {
     }
 
     @Test
-    void wideChannelsOfGpusAreCarriedByFourUntilThereAreSixteen() {
+    void wideChannelsOfGpusAreCarriedByFourUpToSixteenChannels() {
         host(4, rings(4, 48, straight(4)));
         host(4, rings(4, 48, straight(4)));
         assertThat(plan().channels()).isEqualTo(16);
@@ -122,9 +122,12 @@ class AlignmentTest {
         assertThat(plan().channels()).isEqualTo(1);
     }
 
-    /** In at 0 and out at 1 must be followed by in at 1 and out at 0: every other host swaps the pair. */
+    /**
+     * A ring that enters a host by device 0 and leaves by 1 must enter the next host by 1: every other host swaps the
+     * pair.
+     */
     @Test
-    void ringsThatCrossRailsAlternateSoThatEachStepBetweenHostsStaysOnOne() {
+    void ringsThatCrossRailsAlternateSoThatEachStepBetweenHostsStaysOnOneRail() {
         List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0), new Rail(2, 3), new Rail(3, 2));
         for (int host = 0; host < 6; host++) {
             host(4, rings(4, 48, crossing));
@@ -132,7 +135,7 @@ class AlignmentTest {
         assertRailsMeet(plan(), true);
     }
 
-    /** An odd number of swaps cannot come home on the same rail, but all the steps before the last do. */
+    /** After an odd number of swaps the last step must change the rail; all steps before it stay on one rail. */
     @Test
     void anOddNumberOfCrossingHostsChangesRailsAtTheLastStepOnly() {
         List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0));
@@ -170,7 +173,10 @@ class AlignmentTest {
         assertThat(plan.ringRail(3, 1)).contains(new Rail(7, 7));
     }
 
-    /** In {@link #rings} channel {@code c} of a host starts at its rank {@code c mod members}. */
+    /**
+     * Returns the rail of a rank that starts a tree. In {@link #rings} channel {@code c} of a host starts at its rank
+     * {@code c mod members}.
+     */
     private int treeRail(Plan plan, int channel, int rank) {
         List<Integer> members = plan.hostOf(rank).ranks();
         ChannelGraph found = ranks.get(rank).trees();

@@ -45,7 +45,7 @@ class DoubleBinaryTreeTest {
         }
     }
 
-    /** Every member is a leaf in one tree at least; where their number is odd, one may be inner in both. */
+    /** Every member is a leaf in at least one tree. If their number is odd, one member may be inner in both trees. */
     @Test
     void innerMembersOfOneTreeAreLeavesOfTheOther() {
         for (int size = 1; size <= 200; size++) {
@@ -63,7 +63,7 @@ class DoubleBinaryTreeTest {
     @Test
     void equalsTheReferenceFor1To64Members() throws IOException {
         Optional<Path> file = SharedMaterial.find("reference/double_binary_trees.json");
-        assumeTrue(file.isPresent(), "no reference beside the project");
+        assumeTrue(file.isPresent(), "no reference next to the project");
         Matcher sizes =
                 Pattern.compile("\"(\\d+)\":\\[((?:\\[[-0-9,]+\\],?)+)\\]").matcher(Files.readString(file.get()));
         List<Integer> seen = new ArrayList<>();
@@ -102,7 +102,7 @@ class DoubleBinaryTreeTest {
     }
 
     @Test
-    void refusesWhatIsNoMember() {
+    void refusesNumbersOutOfRange() {
         assertThatThrownBy(() -> new DoubleBinaryTree(0)).hasMessageContaining("size=0");
         DoubleBinaryTree tree = new DoubleBinaryTree(4);
         assertThatThrownBy(() -> tree.parent(0, 4)).hasMessageContaining("member=4: the tree has members 0 to 3");

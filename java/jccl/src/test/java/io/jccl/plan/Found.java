@@ -8,12 +8,12 @@ import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Search results that tests make up. */
+/** Makes results of the channel search for tests. */
 public final class Found {
 
     private Found() {}
 
-    /** Rings. */
+    /** Returns rings. */
     public static ChannelGraph rings(
             double bwIntra,
             double bwInter,
@@ -25,13 +25,13 @@ public final class Found {
         return new ChannelGraph(Pattern.RING, bwIntra, bwInter, typeIntra, typeInter, crossNic, orders, rails);
     }
 
-    /** Rings of unbounded bandwidth and without network devices. */
+    /** Returns rings of unbounded bandwidth without network devices. */
     public static ChannelGraph rings(List<List<Integer>> orders) {
         return rings(
                 LinkSpeeds.LOCAL_GBPS, LinkSpeeds.LOCAL_GBPS, PathType.LOC, PathType.LOC, false, orders, List.of());
     }
 
-    /** Trees of the same channels. */
+    /** Returns trees with the channels of another graph. */
     public static ChannelGraph trees(Pattern pattern, ChannelGraph like) {
         return new ChannelGraph(
                 pattern,
@@ -44,12 +44,15 @@ public final class Found {
                 like.rails());
     }
 
-    /** A rank whose rings and trees have the same channels. */
+    /** Returns a rank whose rings and trees have the same channels. */
     public static RankChannels rank(int rank, String host, boolean gpu, ChannelGraph rings, Pattern trees) {
         return new RankChannels(rank, host, gpu, rings, trees(trees, rings));
     }
 
-    /** The ranks of two hosts of two GPUs, with a channel in each direction over a rail of its own. */
+    /**
+     * Returns the ranks of two hosts with two GPUs each. Each host has a channel in each direction, each on its own
+     * rail.
+     */
     public static List<RankChannels> twoHosts(Rail first, Rail second) {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
@@ -67,7 +70,7 @@ public final class Found {
         return ranks;
     }
 
-    /** A host rank without a search result: its host's channel runs through the ranks in ascending order. */
+    /** Returns a host rank without a search result: its host's channel visits the ranks in ascending order. */
     public static RankChannels rank(int rank, String host) {
         return rank(rank, host, false, rings(List.of()), Pattern.BALANCED_TREE);
     }

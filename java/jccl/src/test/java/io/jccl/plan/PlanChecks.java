@@ -7,7 +7,7 @@ import java.util.BitSet;
 import java.util.Deque;
 import java.util.List;
 
-/** What must hold for every plan, whatever it was built from. */
+/** Checks the properties that every plan must have, whatever it was built from. */
 public final class PlanChecks {
 
     private PlanChecks() {}
@@ -25,7 +25,7 @@ public final class PlanChecks {
         innerHostsOfOneTreeAreLeavesOfTheOther(plan);
     }
 
-    /** Both plans say the same about every rank. */
+    /** Requires that two plans are equal for every rank. */
     public static void assertSame(Plan one, Plan other) {
         assertThat(other.channels()).isEqualTo(one.channels());
         assertThat(other.ringGraph()).isEqualTo(one.ringGraph());
@@ -52,7 +52,7 @@ public final class PlanChecks {
         assertThat(crossings).isEqualTo(plan.hostCrossings());
     }
 
-    /** From the one root all ranks are reached, each once, and every child names the parent that names it. */
+    /** Requires that a tree has one root, which reaches every rank once, and that every child names its parent. */
     private static void treeSpans(Plan plan, int channel) {
         BitSet reached = new BitSet();
         Deque<Integer> next = new ArrayDeque<>();
@@ -103,7 +103,10 @@ public final class PlanChecks {
         }
     }
 
-    /** With an odd number of hosts, one is inner in both. */
+    /**
+     * Requires that a host is inner in one of the two trees only. If the number of hosts is odd, one may be inner in
+     * both.
+     */
     private static void innerHostsOfOneTreeAreLeavesOfTheOther(Plan plan) {
         int hosts = plan.hosts().size();
         for (int channel = 0; channel + 1 < plan.channels() && hosts > 1; channel += 2) {

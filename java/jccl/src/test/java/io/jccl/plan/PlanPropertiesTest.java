@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Thousands of random sets of hosts, none like the other. */
+/** Checks the plans of thousands of random sets of hosts. */
 class PlanPropertiesTest {
 
     private static final int ROUNDS = 3000;
@@ -37,7 +37,7 @@ class PlanPropertiesTest {
     }
 
     @Test
-    void everyRankComesToTheSamePlanInWhateverOrderItHearsOfTheOthers() {
+    void thePlanDoesNotDependOnTheOrderInWhichRanksAreGiven() {
         for (int round = 0; round < 300; round++) {
             Random random = new Random(-round);
             List<RankChannels> ranks = new RandomHosts(random, 1 + random.nextInt(8)).ranks();
@@ -47,9 +47,12 @@ class PlanPropertiesTest {
         }
     }
 
-    /** Worked out anew from what went in: how often the plan uses each host's channels bounds what it may claim. */
+    /**
+     * Computes the bound from the input: the more often a plan uses each channel of a host, the less bandwidth it may
+     * claim.
+     */
     @Test
-    void noHostIsAskedForMoreThanItFound() {
+    void noHostMustCarryMoreThanItsSearchFound() {
         for (int round = 0; round < 1000; round++) {
             Random random = new Random(7000 + round);
             List<RankChannels> ranks = new RandomHosts(random, 1 + random.nextInt(12)).ranks();
@@ -73,7 +76,7 @@ class PlanPropertiesTest {
         assertThat(agreed.typeIntra()).isGreaterThanOrEqualTo(brought.typeIntra());
     }
 
-    /** Each plan channel's ring is made of found orders, and no found order is used more than its even share. */
+    /** In each host, the ring of every channel of the plan has an order that the host's search found. */
     @Test
     void ringsConsistOfOrdersThatWereFound() {
         for (int round = 0; round < 500; round++) {
@@ -106,7 +109,7 @@ class PlanPropertiesTest {
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             assertThat(plan.size()).isEqualTo(1024);
             assertThat(plan.channels()).isEqualTo(PlanOptions.CHANNEL_LIMIT);
-            // Some 50 ms in truth; the bound catches what grows with the square of ranks or hosts.
+            // Takes about 50 ms; the bound catches costs that grow with the square of ranks or hosts.
             assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(5));
         }
     }

@@ -37,14 +37,14 @@ class PlanTest {
     }
 
     @Test
-    void eachHostAttachesItsTreesWhereItsOwnSearchSays() {
+    void eachHostAttachesItsTreesAsItsOwnSearchFound() {
         List<RankChannels> ranks = new ArrayList<>();
         for (RankChannels rank : ranks("aabbcc")) {
             Pattern shape = rank.hostId().equals("a") ? Pattern.SPLIT_TREE : Pattern.TREE;
             ranks.add(Found.rank(rank.rank(), rank.hostId(), false, rank.rings(), shape));
         }
         Plan plan = Plan.build(ranks, PlanOptions.defaults());
-        // The first tree of three hosts: 0 above 2 above 1.
+        // In the first tree of three hosts, host 0 is above host 2, and host 2 above host 1.
         assertThat(plan.tree(0, 0).down()).containsExactly(1);
         assertThat(plan.tree(0, 1).down()).containsExactly(4);
         assertThat(plan.tree(0, 4).down()).containsExactly(2, 5);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class PlannedDevicesTest {
 
-    /** Hosts of two ranks, each with its own rails. */
+    /** Returns a plan of hosts with two ranks each. Every host has its own rails. */
     private static Plan plan(List<List<Rail>> railsOfHosts) {
         List<RankChannels> ranks = new ArrayList<>();
         for (int host = 0; host < railsOfHosts.size(); host++) {
@@ -41,7 +41,7 @@ class PlannedDevicesTest {
     }
 
     @Test
-    void aRingLeavesAHostByItsOneDeviceAndComesInByTheOther() {
+    void aRingLeavesAHostByOneDeviceAndEntersItByTheOther() {
         Plan plan = plan(List.of(List.of(new Rail(0, 3)), List.of(new Rail(3, 0))));
         assertThat(ringPaths(plan, 0, 1)).containsExactly(new NetworkPath(0, 1, 2, 3, 3));
         assertThat(ringPaths(plan, 0, 0)).containsExactly(new NetworkPath(0, 3, 0, 0, 0));
@@ -49,7 +49,7 @@ class PlannedDevicesTest {
     }
 
     @Test
-    void bothEndsOfEveryPathSayTheSame() {
+    void bothEndsOfEveryPathNameTheSameDevices() {
         Plan plan = plan(List.of(
                 List.of(new Rail(0, 1), new Rail(1, 0)),
                 List.of(new Rail(1, 1)),
@@ -63,13 +63,13 @@ class PlannedDevicesTest {
                     (path.from() == rank ? ofSenders : ofReceivers).add(path);
                 }
             }
-            // Three hosts: three steps of the ring, two edges of the tree either way.
+            // Three hosts: three steps of the ring, and two edges of the tree in both directions.
             assertThat(ofSenders).isEqualTo(ofReceivers).hasSizeBetween(4, 7);
         }
     }
 
     @Test
-    void whereAHostKnowsNoDevicesTheOtherEndIsStillSaid() {
+    void theDeviceOfAnEndIsNamedEvenIfTheOtherHostKnowsNone() {
         Plan plan = plan(List.of(List.of(new Rail(2, 2)), List.of()));
         assertThat(ringPaths(plan, 0, 1)).containsExactly(new NetworkPath(0, 1, 2, 2, PlannedDevices.UNKNOWN));
         assertThat(PlannedDevices.ofOthers(plan, 0, 3))
@@ -77,7 +77,7 @@ class PlannedDevicesTest {
     }
 
     @Test
-    void insideAHostThereIsNone() {
+    void aPlanOfOneHostHasNoNetworkPaths() {
         Plan plan = plan(List.of(List.of(new Rail(0, 0))));
         assertThat(PlannedDevices.of(plan, 0, 0)).isEmpty();
     }

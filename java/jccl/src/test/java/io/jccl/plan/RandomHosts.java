@@ -9,7 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** Sets of hosts as unlike each other as a cluster can be. */
+/** Draws sets of hosts that differ as much as hosts of one cluster can. */
 final class RandomHosts {
 
     private static final List<Pattern> TREES = List.of(Pattern.TREE, Pattern.SPLIT_TREE, Pattern.BALANCED_TREE);
@@ -22,7 +22,7 @@ final class RandomHosts {
         this.hosts = hosts;
     }
 
-    /** What all ranks bring, in rank order; the ranks of a host lie anywhere. */
+    /** Draws the channels of all ranks, in rank order. The ranks of a host need not be neighbours. */
     List<RankChannels> ranks() {
         List<Integer> hostOf = new ArrayList<>();
         for (int host = 0; host < hosts; host++) {

@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Chains to a network that reduces. */
+/** Tests the chains of ranks that lead to a network that reduces (CollNet). */
 class ReducingChainsTest {
 
     @Test
-    void eachChannelHasAChainOfItsOwn() {
+    void eachChannelHasItsOwnChain() {
         Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.chain(0, 0)).containsExactly(0, 1);
         assertThat(plan.chain(1, 0)).containsExactly(1, 0);
@@ -23,9 +23,9 @@ class ReducingChainsTest {
         assertThat(plan.chain(2, 1)).containsExactly(2, 3);
     }
 
-    /** Whatever the order in which a host found them, chains of one channel are on one rail. */
+    /** The chains of one channel are on one rail, whatever the order in which each host found its chains. */
     @Test
-    void thoseOfTheirOwnGoByRails() {
+    void separatelyFoundChainsAreMatchedByRails() {
         List<RankChannels> ranks = new ArrayList<>();
         for (RankChannels rank : Found.twoHosts(new Rail(0, 0), new Rail(1, 1))) {
             boolean first = rank.hostId().equals("host-0");
@@ -68,7 +68,7 @@ class ReducingChainsTest {
     }
 
     @Test
-    void withoutKnownDevicesTheyFollowTheRanks() {
+    void chainsFollowTheRanksIfNoDevicesAreKnown() {
         List<RankChannels> ranks = List.of(Found.rank(0, "a"), Found.rank(1, "a"), Found.rank(2, "b"));
         Plan plan = Plan.build(ranks, PlanOptions.defaults());
         assertThat(plan.chain(0, 0)).containsExactly(0, 1);

@@ -16,7 +16,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 
-/** Plans of described hosts where nothing is set. */
+/** Makes plans of described hosts with default settings. */
 public final class DescribedPlans {
 
     private static final int CORES = 8;
@@ -24,12 +24,12 @@ public final class DescribedPlans {
 
     private DescribedPlans() {}
 
-    /** What is found on a host; every search seems to take a millisecond. */
+    /** Returns the survey of a host. By its clock, every search takes a millisecond. */
     public static LocalSurvey survey(XmlElement description, boolean networks) {
         return survey(description, networks, Optional.empty());
     }
 
-    /** What is found, or given by a file. */
+    /** Returns the survey of a host, with the channels of a graph file if one is given. */
     static LocalSurvey survey(XmlElement description, boolean networks, Optional<GraphFile> graphs) {
         long[] clock = {0};
         Surveyor surveyor =
@@ -39,12 +39,12 @@ public final class DescribedPlans {
         return surveyor.survey(surveyor.paths(whole, first), first, "described", CORES);
     }
 
-    /** The plan of so many such hosts. */
+    /** Returns the plan of a number of equal hosts. */
     public static CommunicatorPlan plan(XmlElement description, int hosts) {
         return plan(Collections.nCopies(hosts, survey(description, hosts > 1).survey()), TransportKind.SHM);
     }
 
-    /** The plan of hosts of which each was surveyed. */
+    /** Returns the plan of hosts from their surveys. */
     static CommunicatorPlan plan(List<MachineSurvey> hosts, TransportKind local) {
         return Planner.plan(MachineSurvey.together(hosts), List.of(), local, options());
     }

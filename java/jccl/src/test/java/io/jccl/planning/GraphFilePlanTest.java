@@ -25,11 +25,11 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A plan by the channels that another one's survey wrote is that plan. */
+/** Tests that a plan stays the same if its channels are written to a graph file and read from there. */
 class GraphFilePlanTest {
 
     @Test
-    void describedHosts() throws IOException {
+    void plansOfDescribedHostsStayTheSame() throws IOException {
         List<XmlElement> hosts = new ArrayList<>();
         for (String name : List.of("cube-mesh", "rails", "shared-port", "two-sockets")) {
             hosts.add(TopologyXmlReader.read(DescribedHosts.text("/io/jccl/search/" + name)));
@@ -41,12 +41,12 @@ class GraphFilePlanTest {
             }
         }
         for (XmlElement host : hosts) {
-            same(host, 1);
-            same(host, 3);
+            requireSamePlan(host, 1);
+            requireSamePlan(host, 3);
         }
     }
 
-    private static void same(XmlElement description, int hosts) {
+    private static void requireSamePlan(XmlElement description, int hosts) {
         LocalSurvey searched = DescribedPlans.survey(description, hosts > 1);
         assertThat(searched.paths().topology().indexesOf(NodeType.HOST)).isEmpty();
         RankChannels channels = searched.survey().channels();

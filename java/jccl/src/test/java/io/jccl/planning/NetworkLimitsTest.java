@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 
 class NetworkLimitsTest {
 
-    /** Each of two found channels is carried by two, so each device gets two. */
+    /** Two channels of the plan carry each of the two found channels, so every device has two. */
     @Test
-    void aPlanThatExceedsADeviceSaysHowToKeepToIt() {
+    void aPlanThatExceedsMaxconnOfADeviceNamesTheRemedy() {
         Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkLimits.notes(plan, 0, host(1, 2)))
@@ -29,13 +29,13 @@ class NetworkLimitsTest {
     }
 
     @Test
-    void theRemedyHelps() {
+    void theRemedyKeepsThePlanWithinMaxconn() {
         Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), new PlanOptions(1, 1));
         assertThat(NetworkLimits.notes(plan, 0, host(1, 1))).isEmpty();
     }
 
     @Test
-    void aDeviceThatAllowsNothingIsNamedAndOneWithoutLimitIsNot() {
+    void aDeviceWithMaxconn0IsNamedAndOneWithoutLimitIsNot() {
         Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(NetworkLimits.notes(plan, 0, host(-1, 0)))
                 .containsExactly("NET/1 (mlx1) maxconn=0: no channel uses it");

@@ -35,14 +35,14 @@ class NetworkMapTest {
         Plan plan = Plan.build(ranks(2, new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkMap.describe(plan, 0, HOST))
-                // Rings 0 and 2 come in at GPU/0 and leave from GPU/1, both by NET/0; trees 0 and 1 begin at GPU/0.
+                // Rings 0 and 2 enter at GPU/0 and leave from GPU/1, both by NET/0; trees 0 and 1 begin at GPU/0.
                 .contains("GPU/0: NET/0 (mlx0) PIX channels 0-2, NET/1 (mlx1) PHB channels 1,3;"
                         + " GPU/1: NET/0 (mlx0) PHB channels 0,2, NET/1 (mlx1) PIX channels 1-3;"
                         + " unused: NET/2 (eth0)");
     }
 
     @Test
-    void aRingThatCrossesRailsComesInByOneDeviceAndLeavesByTheOther() {
+    void aRingThatCrossesRailsEntersByOneDeviceAndLeavesByTheOther() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 1)), new PlanOptions(1, 1));
         assertThat(NetworkMap.describe(plan, 0, HOST)).hasValueSatisfying(map -> assertThat(map)
                 .startsWith("GPU/0: NET/0 (mlx0) PIX channels 0; GPU/1: NET/1 (mlx1) PIX channels 0;"));
@@ -57,14 +57,14 @@ class NetworkMapTest {
     }
 
     @Test
-    void nothingIsSaidWhereNoChannelLeavesTheHost() {
+    void theMapIsEmptyIfNoChannelLeavesTheHost() {
         assertThat(NetworkMap.describe(Plan.build(ranks(1, new Rail(0, 0)), PlanOptions.defaults()), 0, HOST))
                 .isEmpty();
         assertThat(NetworkMap.describe(Plan.build(ranks(2), PlanOptions.defaults()), 0, HOST))
                 .isEmpty();
     }
 
-    /** Hosts of two GPUs with a channel on each of these rails. */
+    /** Returns the ranks of hosts with two GPUs each, and with one channel on each of the rails. */
     private static List<RankChannels> ranks(int hosts, Rail... rails) {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 2 * hosts; rank++) {

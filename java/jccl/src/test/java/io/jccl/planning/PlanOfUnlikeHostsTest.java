@@ -22,12 +22,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** From descriptions to the plan, with hosts that have little in common. */
+/** Plans mixtures of described hosts that have little in common. */
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class PlanOfUnlikeHostsTest {
 
     @Test
-    void hostsOfThisProjectArePlannedTogetherInAnyMixture() {
+    void hostsDescribedInThisProjectArePlannedTogetherInAnyMixture() {
         List<MachineSurvey> kinds = DescribedHosts.NAMES.stream()
                 .map(name -> found(TopologyXmlReader.read(DescribedHosts.text(name))))
                 .toList();
@@ -35,9 +35,9 @@ class PlanOfUnlikeHostsTest {
     }
 
     @Test
-    void theHostsBesideTheProjectArePlannedTogetherInAnyMixture() throws IOException {
+    void hostsDescribedNextToTheProjectArePlannedTogetherInAnyMixture() throws IOException {
         Optional<Path> folder = SharedMaterial.find("topologies");
-        assumeTrue(folder.isPresent(), "no descriptions beside the project");
+        assumeTrue(folder.isPresent(), "no descriptions next to the project");
         List<MachineSurvey> kinds = new ArrayList<>();
         try (Stream<Path> files = Files.list(folder.get())) {
             for (Path file : files.filter(name -> name.toString().endsWith(".xml"))

@@ -62,12 +62,12 @@ class PlannerTest {
         Plan plan = DescribedPlans.plan(described("host-2numa"), 3).host();
         assertThat(plan.size()).isEqualTo(12);
         assertThat(plan.hosts()).hasSize(3);
-        // Each host is left where it was entered: beside its faster network device.
+        // A ring leaves each host where it entered: near the faster network device.
         assertThat(plan.ring(0)).containsExactly(0, 1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10);
         PlanChecks.check(plan);
     }
 
-    /** What communicators have always agreed on: the fewest processors for each rank, and the narrowest best device. */
+    /** All hosts plan with the fewest processors for each rank, and with the narrowest of the hosts' best devices. */
     @Test
     void theFullestHostAndTheNarrowestNetworkBoundAll() {
         MachineSurvey wide =
@@ -118,7 +118,7 @@ class PlannerTest {
         return LARGE / plan.choices().predictedMicros(Collective.BROADCAST, LARGE) / 1000;
     }
 
-    /** What a description's GPUs are predicted to do is what kernels on such GPUs do once they are connected. */
+    /** The choices predicted from a description equal those for kernels on connected GPUs of that description. */
     @Test
     void connectedGpusFollowTheChoicesOfTheirDescription() {
         for (int hosts : new int[] {1, 2, 4}) {
@@ -140,7 +140,7 @@ class PlannerTest {
     }
 
     @Test
-    void aGpusPartHasNoMoreChannelsThanBlocksWaitForEachOther() {
+    void gpusHaveNoMoreChannelsThanBlocksCanWaitForEachOther() {
         List<MachineSurvey> ranks = MachineSurvey.together(
                 List.of(DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
         PlanningOptions many = new PlanningOptions(
@@ -156,9 +156,9 @@ class PlannerTest {
                 .isLessThanOrEqualTo(Planner.MAX_DEVICE_CHANNELS);
     }
 
-    /** 2 and 3 hosts of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
+    /** Plans 1 to 3 hosts of four GPUs with unequal numbers of ranks. Every ring visits the ranks of a GPU in a row. */
     @Test
-    void plansVisitTheRanksOfAGpuAfterOneAnother() {
+    void ringsVisitTheRanksOfAGpuInARow() {
         XmlElement description = TopologyXmlReader.read(
                 SharedRanks.on(DescribedHosts.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1)));
         Collection<List<Integer>> shared = SharedGpus.of(
@@ -195,7 +195,10 @@ class PlannerTest {
         }
     }
 
-    /** Large broadcasts among eight ranks on an H100 take what eight hops in its memory take, and not the time of any link. */
+    /**
+     * A large broadcast among eight ranks on one H100 takes the time of eight hops in its memory, not the time of a
+     * link.
+     */
     @Test
     void ranksThatShareTheOnlyGpuArePredictedByItsMemory() {
         XmlElement shared = TopologyXmlReader.read("<system version='1'><cpu numaid='0' arch='x86_64'>"
@@ -213,13 +216,13 @@ class PlannerTest {
         assertThat(DescribedPlans.plan(here, 2).host().size()).isEqualTo(4);
     }
 
-    /** Large sums of GPUs from 9.0 on whose switch joins all of them, on one host; nothing else. */
+    /** The switch reduces only large all-reduces, on one host, of GPUs from sm 9.0 on that are all connected to it. */
     @Test
-    void theSwitchReducesWhereAllGpusHangOnIt() {
+    void theSwitchReducesIfAllGpusAreConnectedToIt() {
         CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
         assertThat(plan.choices().choice(Collective.ALL_REDUCE, LARGE).algorithm())
                 .isEqualTo(Algorithm.NVLS);
-        // A ring brings each byte over a link less than once there.
+        // In these collectives a ring sends each byte over a link less than once.
         for (Collective collective : List.of(Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
             assertThat(plan.choices().choice(collective, LARGE).algorithm()).isEqualTo(Algorithm.RING);
         }
@@ -228,9 +231,9 @@ class PlannerTest {
         String text = DescribedHosts.text("gpu4-nvswitch");
         String link = "<nvlink target=\"ffff:ff:ff.f\" count=\"18\" tclass=\"0x068000\"/>";
         assertThat(text).contains(link);
-        assertNoSwitch(TopologyXmlReader.read(text.replace("sm=\"90\"", "sm=\"80\"")), 1); // too old
-        assertNoSwitch(TopologyXmlReader.read(text.replaceFirst(link, "")), 1); // one GPU hangs elsewhere
-        assertNoSwitch(described("gpu4-nvswitch"), 2); // a switch of each host
+        assertNoSwitch(TopologyXmlReader.read(text.replace("sm=\"90\"", "sm=\"80\"")), 1); // the GPUs are too old
+        assertNoSwitch(TopologyXmlReader.read(text.replaceFirst(link, "")), 1); // one GPU is not on the switch
+        assertNoSwitch(described("gpu4-nvswitch"), 2); // each host has its own switch
     }
 
     private static void assertNoSwitch(XmlElement description, int hosts) {
@@ -241,11 +244,11 @@ class PlannerTest {
                 .isNotEqualTo(Algorithm.NVLS);
     }
 
-    /** Hosts whose GPUs hang on NVSwitch; NCCL's answers for them have no NVLS to compare with. */
+    /** Known hosts, with the expected answer for each: NCCL's answers for them have no NVLS to compare with. */
     @Test
     void knownHostsWithNvSwitchReduceInIt() throws Exception {
         Path topologies = SharedMaterial.find("topologies").orElse(null);
-        assumeTrue(topologies != null, "no descriptions beside the project");
+        assumeTrue(topologies != null, "no descriptions next to the project");
         Map<String, Boolean> expected =
                 Map.of("dgx_h100", true, "dgx_b200", true, "dgx_a100", false, "dgx1v", false, "l40s_8gpu_4nic", false);
         for (Map.Entry<String, Boolean> host : expected.entrySet()) {

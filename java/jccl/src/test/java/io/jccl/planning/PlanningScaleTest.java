@@ -15,24 +15,27 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What planning takes grows with the number of hosts and ranks: counted in bytes allocated, not in time. */
+/**
+ * Tests that the cost of planning grows linearly with the number of hosts and ranks. The cost is measured in allocated
+ * bytes, not in time.
+ */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class PlanningScaleTest {
 
-    /** Twice as many may take this much more; with the square of their number it would be four times. */
+    /** Factor by which the cost may grow if the number doubles; quadratic growth would be a factor of 4. */
     private static final double GROWTH = 2.2;
 
     @ParameterizedTest
     @ValueSource(strings = {"gpu4-nvswitch", "host-2numa"})
     void memoryGrowsNoFasterThanTheNumberOfHosts(String name) {
         XmlElement description = TopologyXmlReader.read(DescribedHosts.text(name));
-        minBytes(() -> plan(description, 64)); // classes are loaded
+        minBytes(() -> plan(description, 64)); // loads the classes
         long few = minBytes(() -> plan(description, 256));
         long more = minBytes(() -> plan(description, 512));
         long many = minBytes(() -> plan(description, 1024));
         assertThat((double) more).isLessThan(GROWTH * few);
         assertThat((double) many).isLessThan(GROWTH * more);
-        // A rank of a channel is a few numbers, and what is made on the way to them.
+        // Each rank of a channel takes a few numbers and the temporary objects needed to compute them.
         long ranks = 1024L * 4;
         assertThat(many / ranks).isLessThan(16_384);
     }
@@ -47,7 +50,7 @@ class PlanningScaleTest {
         assertThat((double) many).isLessThan(GROWTH * more);
     }
 
-    /** From the description of a host to the plan of its ranks. */
+    /** Makes the plan of two hosts with many ranks from their description. */
     private static void plan(int ranks) {
         XmlElement host = TopologyXmlReader.read(IntStream.range(0, ranks)
                 .mapToObj(rank -> "<host rank='" + rank + "'/>")
@@ -62,7 +65,9 @@ class PlanningScaleTest {
         assertThat(DescribedPlans.plan(description, hosts).host().hosts()).hasSize(hosts);
     }
 
-    /** What is allocated, of several runs in the one in which the virtual machine allocates least for itself. */
+    /**
+     * Returns the bytes that a task allocates: the minimum of several runs, because the JVM allocates some for itself.
+     */
     private static long minBytes(Runnable work) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long min = Long.MAX_VALUE;

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 class SurveyCodecTest {
 
-    // Where values lie.
+    // Offsets of values in an encoded survey.
     private static final int CORES = 8;
     private static final int GPU = 12;
     private static final int MIN_CAPABILITY = 13;
@@ -63,7 +63,7 @@ class SurveyCodecTest {
     }
 
     @Test
-    void readsWhatItWrote() {
+    void surveysAreDecodedAsTheyWereEncoded() {
         assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(FOUND, true)))
                 .isEqualTo(FOUND);
         SurveyCodec.Found both = new SurveyCodec.Found(HOST, Optional.of(GPUS));
@@ -84,7 +84,7 @@ class SurveyCodecTest {
     }
 
     @Test
-    void chainsOfTheirOwnComeFromTheLowestRankAndHaveRails() {
+    void separatelyFoundChainsComeFromTheLowestRankAndHaveRails() {
         SurveyCodec.Found chained = new SurveyCodec.Found(GPUS, Optional.empty());
         SurveyCodec.Found other = SurveyCodec.decode(5, "a", RANKS, SurveyCodec.encode(chained, false));
         assertThat(other.host().channels().chains()).isEmpty();
@@ -97,7 +97,7 @@ class SurveyCodecTest {
     }
 
     @Test
-    void namesTheRankAndWhatIsWrong() {
+    void invalidBytesAreRefusedWithTheRankAndTheReason() {
         byte[] bytes = SurveyCodec.encode(FOUND, true);
         refuses(Arrays.copyOf(bytes, bytes.length - 1), "rank=3", "ends early", "same JCCL version");
         refuses(Arrays.copyOf(bytes, bytes.length + 1), "remaining=1");
@@ -118,7 +118,7 @@ class SurveyCodecTest {
         refuses(noBandwidth, "bwIntra=NaN");
     }
 
-    /** Whatever arrives, it is read or refused; nothing else happens, and nothing big is allocated for it. */
+    /** All bytes are read or refused, without another exception and without a large allocation. */
     @Test
     void garbageIsReadOrRefused() {
         Random random = new Random(3);

@@ -1,11 +1,11 @@
 package io.jccl.planning;
 
-/** What {@link SurveyCodec} writes, for tests of other packages. */
+/** Bytes of {@link SurveyCodec} for tests of other packages. */
 public final class SurveySeeds {
 
     private SurveySeeds() {}
 
-    /** What the lowest rank of a host with ranks 3, 5 and 9 sends, with a plan for its GPUs too. */
+    /** Returns the bytes that the lowest rank of a host with ranks 3, 5 and 9 sends, with a survey of its GPUs. */
     public static byte[] one() {
         return SurveyCodecTest.bytesOfBoth();
     }

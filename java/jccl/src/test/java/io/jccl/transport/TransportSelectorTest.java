@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Which transport is chosen, with what reason, and how both ends come to the same one. */
+/** Tests which transport is chosen and for which reason, and how both ends agree on one transport. */
 class TransportSelectorTest {
 
     private static final PeerIdentity SELF = peer(0, "a", "p1");
@@ -38,7 +38,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void theFastestThatReachesThePeerIsTaken() {
+    void theFastestTransportThatReachesThePeerIsChosen() {
         assertThat(selector().select(peer(1, "a", "p1")))
                 .isEqualTo(new PeerTransport(1, TransportKind.P2P, "same process"));
         assertThat(selector().select(peer(2, "a", "p2")))
@@ -61,7 +61,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void anObstacleIsTheReasonForTheNextOne() {
+    void anObstacleIsTheReasonForTheNextTransport() {
         assertThat(selector(Optional.empty(), Set.of(TransportKind.SHM, TransportKind.IB))
                         .select(peer(2, "a", "p2")))
                 .isEqualTo(new PeerTransport(
@@ -71,7 +71,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void aDisabledTransportIsNotTaken() {
+    void aDisabledTransportIsNotChosen() {
         TransportSelector selector = new TransportSelector(
                 SELF,
                 Optional.empty(),
@@ -83,7 +83,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void aForcedTransportIsTakenOrAnError() {
+    void aForcedTransportIsChosenOrCausesAnError() {
         assertThat(selector(Optional.of(TransportKind.SOCKET), Set.of()).select(peer(1, "a", "p1")))
                 .isEqualTo(new PeerTransport(1, TransportKind.SOCKET, "forced by a setting"));
         assertThatThrownBy(
@@ -94,7 +94,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void whenNothingReachesThePeerAllReasonsAreReported() {
+    void allReasonsAreReportedIfNoTransportReachesThePeer() {
         assertThatThrownBy(() -> selector(Optional.empty(), Set.of(TransportKind.SOCKET, TransportKind.IB))
                         .select(peer(1, "b", "p")))
                 .isInstanceOf(TransportException.class)
@@ -132,7 +132,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void aPluginIsTakenBeforeOtherNetworks() {
+    void aPluginIsPreferredToOtherNetworks() {
         TransportSelector selector =
                 new TransportSelector(SELF, Optional.empty(), Map.of(), Set.of(), (kind, peer) -> Optional.empty());
         assertThat(selector.select(peer(3, "b", "p3")))
@@ -146,7 +146,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void aNetworkThatNobodyExpectsIsNoReasonForAnother() {
+    void aMissingNetworkIsNoReasonIfItWasNotExpected() {
         TransportSelector selector = new TransportSelector(
                 SELF,
                 Optional.empty(),
@@ -177,7 +177,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void whereTwoRanksNeedAnotherNetworkThanTwoOthersAllUseSockets() {
+    void allRanksUseSocketsIfTwoNeedAnotherNetworkThanTwoOthers() {
         List<PeerTransport> mine = List.of(
                 new PeerTransport(1, TransportKind.PLUGIN, "x"), new PeerTransport(2, TransportKind.PLUGIN, "x"));
         byte[] one = sent(2, 0, 3); // ranks 1 and 2 use verbs
@@ -215,7 +215,7 @@ class TransportSelectorTest {
     }
 
     @Test
-    void theSlowestTransportInsideAHostIsWhatAllRanksPredictBy() {
+    void allRanksPredictByTheSlowestTransportInsideAHost() {
         byte[] p2p = sent(0, 0, 4, 4);
         byte[] shm = sent(4, 4, 0, 1);
         List<List<Integer>> hosts = List.of(List.of(0, 1), List.of(2, 3));
@@ -237,7 +237,7 @@ class TransportSelectorTest {
         }
     }
 
-    /** What a rank sends that has chosen these kinds by rank. */
+    /** Returns the bytes that a rank sends if it has chosen these kinds, by peer. */
     private static byte[] sent(int... kinds) {
         List<PeerTransport> choices = new ArrayList<>();
         for (int peer = 0; peer < kinds.length; peer++) {
@@ -247,20 +247,20 @@ class TransportSelectorTest {
     }
 
     @Test
-    void whatARankSendsStaysShortWhereManyAreAlike() {
+    void theBytesThatARankSendsStayFewIfManyChoicesAreEqual() {
         int size = 70_000;
         List<PeerTransport> mine = new ArrayList<>();
         for (int peer = 1; peer < size; peer++) {
             mine.add(new PeerTransport(peer, peer < 8 ? TransportKind.SHM : TransportKind.SOCKET, "because"));
         }
         byte[] sent = TransportSelector.encode(size, mine);
-        assertThat(sent).hasSize(3 * 5); // itself, its host, and the rest
+        assertThat(sent).hasSize(3 * 5); // three runs: itself, its host, and the other ranks
         List<byte[]> all = new ArrayList<>(Collections.nCopies(size, sent));
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 7)))).isEqualTo(TransportKind.SHM);
     }
 
     @Test
-    void socketsOnTheSameHostSayWhy() {
+    void socketsOnTheSameHostAreDescribedWithTheReason() {
         List<PeerTransport> transports = List.of(
                 new PeerTransport(1, TransportKind.SHM, "same host"),
                 new PeerTransport(2, TransportKind.SOCKET, "no shm: another user; reachable by network"),

@@ -14,7 +14,10 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every override of the choice is read under its own name and NCCL's, changes what is chosen, and refuses nonsense. */
+/**
+ * Tests the overrides of choices: each is read under JCCL's and NCCL's name, changes the choice, and refuses invalid
+ * values.
+ */
 class ChoiceSettingsTest {
 
     private static final GpuShape SHAPE = GpuShapes.of(8, 1, 16, 20, PathType.NVL, 80);
@@ -31,7 +34,7 @@ class ChoiceSettingsTest {
 
     @ParameterizedTest
     @CsvSource({"JCCL", "NCCL"})
-    void eachChangesTheChoiceUnderBothNames(String prefix) {
+    void eachSettingChangesTheChoiceUnderBothNames(String prefix) {
         for (Algorithm algorithm : new Algorithm[] {Algorithm.RING, Algorithm.TREE}) {
             for (long bytes = 8; bytes <= 1L << 30; bytes *= 8) {
                 assertThat(choice(settings(prefix + "_ALGO", algorithm.label()), bytes)
@@ -70,7 +73,7 @@ class ChoiceSettingsTest {
         "CROSS_NIC, 3, a whole number from 0 to 2",
         "THREAD_THRESHOLDS, 1 2 3 4 5 6 7, up to 6 whole numbers",
     })
-    void nonsenseUnderOurNamesIsRefused(String name, String value, String expected) {
+    void invalidValuesUnderJcclNamesAreRefused(String name, String value, String expected) {
         assertThatThrownBy(() -> settings("JCCL_" + name, value))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("JCCL_" + name)

@@ -25,7 +25,7 @@ class ChoiceTableTest {
     private static final CommunicatorShape.SlotBytes SLOTS =
             new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
 
-    /** Costs that stay when the built-in ones are measured again. */
+    /** Returns costs that do not change when the built-in ones are measured again. */
     static HostCosts fixedCosts() {
         try (Reader in = new InputStreamReader(
                 ChoiceTableTest.class.getResourceAsStream("fixed-costs.properties"), StandardCharsets.UTF_8)) {
@@ -36,7 +36,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void twoRanksStartDirectAndEndInTheRing() {
+    void twoRanksUseDirectForSmallSizesAndTheRingForLargeOnes() {
         ChoiceTable table = table(shape(2, 1, 2, 1), TuningOverrides.none());
         assertThat(table.choice(Collective.ALL_REDUCE, 8))
                 .extracting(Choice::algorithm, Choice::protocol, Choice::tryZeroCopy)
@@ -47,7 +47,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void allCollectivesButMessagesTryToWorkInPlace() {
+    void allCollectivesTryToWorkInPlaceExceptSendRecvAndBarrier() {
         ChoiceTable table = table(shape(4, 1, 4, 1), TuningOverrides.none());
         for (Collective collective : Collective.values()) {
             boolean moves = collective != Collective.SEND_RECV && collective != Collective.BARRIER;
@@ -68,7 +68,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void oversubscribedRanksLeaveDirectWhereItsChunksCostMoreThanContextSwitches() {
+    void oversubscribedRanksLeaveDirectIfItsChunksCostMoreThanContextSwitches() {
         assertThat(directUpTo(table(shape(4, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
         assertThat(directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
     }
@@ -293,7 +293,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void ranksJoinedBySocketsSaveAHopAndShareNoBuffers() {
+    void ranksConnectedBySocketsSaveAHopAndShareNoBuffers() {
         CommunicatorShape local = shape(2, 1, 2, 1);
         CommunicatorShape sockets =
                 new CommunicatorShape(2, 1, 2, 2, 1, local.treeDepth(), TransportKind.SOCKET, 1.25, SLOTS);

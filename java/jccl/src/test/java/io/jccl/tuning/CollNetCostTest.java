@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the cost model makes of a network that reduces. */
+/** Tests the cost models for CollNet, a network that reduces. */
 class CollNetCostTest {
 
     private static final CollNetTraits FAST = new CollNetTraits(2, true, 25, 2);
@@ -40,7 +40,7 @@ class CollNetCostTest {
     }
 
     @Test
-    void isThereOnlyWhereTheNetworkReduces() {
+    void collNetExistsOnlyIfTheNetworkReduces() {
         for (Protocol protocol : Protocol.values()) {
             CostModel without = model(4, 2, null);
             CostModel reduces = model(4, 2, new CollNetTraits(1, false, 0, 0));
@@ -63,7 +63,7 @@ class CollNetCostTest {
     }
 
     @Test
-    void chainsOfGpusDoWhatTheNetworkDoes() {
+    void chainsOfGpusExistForTheCollectivesOfTheNetwork() {
         GpuShape shape = GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80);
         TuningOverrides only = TuningOverrides.of("collnetchain,ring", "simple", 0, 0, 0);
         for (CollNetTraits traits : new CollNetTraits[] {new CollNetTraits(8, false, 0, 0), FAST}) {
@@ -84,9 +84,12 @@ class CollNetCostTest {
         }
     }
 
-    /** Fewer hops for little data, and fewer bytes through a rank's links for much. */
+    /**
+     * Trees have fewer hops, which counts for little data. Chains send fewer bytes over a rank's links, which counts
+     * for much data.
+     */
     @Test
-    void treesOfGpusHaveFewerHopsThanChains() {
+    void treesOfGpusAreChosenForLittleDataAndChainsForMuch() {
         GpuShape shape = GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80);
         TuningOverrides only = TuningOverrides.of("collnet", "simple", 0, 0, 0);
         GraphCostModel model = new GraphCostModel(shape, only, Optional.of(new CollNetTraits(2, true, 0, 0)));
@@ -102,27 +105,30 @@ class CollNetCostTest {
         }
     }
 
-    /** Two hops and 31 us for 8 ranks: 2 x 2 x (3.7 + 3 x 0.4) + 31. With two ranks a tree is a chain. */
+    /**
+     * Eight ranks take two hops up and two down, and 31 us for the rest: 2 x 2 x (3.7 + 3 x 0.4) + 31. A tree of two
+     * ranks is a chain.
+     */
     @ParameterizedTest
     @CsvSource({"1, 31", "2, 39.2", "4, 40.8", "5, 50.6", "8, 50.6", "13, 50.6", "14, 60.4"})
-    void aHopOfATreeCountsThoseBelow(int localRanks, double micros) {
+    void aHopOfATreeCostsMoreForEachRankBelow(int localRanks, double micros) {
         GraphLatency latency = new GraphLatency(
                 GpuShapes.of(localRanks, 2, 8, 24, PathType.NVL, 80), Optional.of(new CollNetTraits(2, true, 0, 0)));
         assertThat(latency.micros(Collective.ALL_REDUCE, Algorithm.COLLNET_DIRECT, Protocol.SIMPLE, 8))
                 .isCloseTo(micros, within(1e-9));
     }
 
-    /** A ring between n hosts moves each byte nearly twice; its latency grows with n, and the network's does not. */
+    /** A ring between n hosts moves each byte nearly twice. Its latency grows with n, unlike that of the network. */
     @ParameterizedTest
     @ValueSource(longs = {8, 4096, 1 << 20, 256 << 20})
-    void isChosenBetweenManyHosts(long bytes) {
+    void collNetIsChosenBetweenManyHosts(long bytes) {
         ChoiceTable table = ChoiceTable.build(model(32, 1, FAST), TuningOverrides.none());
         assertThat(table.choice(Collective.ALL_REDUCE, bytes).algorithm().name())
                 .startsWith("COLLNET_");
     }
 
     @Test
-    void isNotWhereTheNetworkTakesTooLong() {
+    void collNetIsNotChosenIfTheNetworkTakesTooLong() {
         ChoiceTable table =
                 ChoiceTable.build(model(2, 2, new CollNetTraits(1, true, 0.01, 5000)), TuningOverrides.none());
         for (long bytes = 8; bytes < 1L << 30; bytes *= 8) {
@@ -140,7 +146,7 @@ class CollNetCostTest {
     }
 
     @Test
-    void askedForAndMissingItIsAnErrorUnlessItMightHaveBeenThere() {
+    void aSettingThatAllowsOnlyAMissingCollNetIsAnErrorUnlessCollNetIsTakenOutOfIt() {
         TuningOverrides only = TuningOverrides.of("collnet", null, 0, 0, 0);
         assertThatThrownBy(() -> ChoiceTable.build(model(2, 2, null), only))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -151,7 +157,7 @@ class CollNetCostTest {
     }
 
     @Test
-    void traitsMakeSense() {
+    void invalidTraitsAreRefused() {
         assertThatThrownBy(() -> new CollNetTraits(0, false, 1, 1)).hasMessageContaining("groups=0");
         assertThatThrownBy(() -> new CollNetTraits(1, false, Double.NaN, 1)).hasMessageContaining("gigabytes=NaN");
     }

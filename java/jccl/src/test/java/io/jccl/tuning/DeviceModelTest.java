@@ -24,9 +24,9 @@ class DeviceModelTest {
         return model.micros(Collective.ALL_REDUCE, choice, BYTES);
     }
 
-    /** Rings over NVLink that are not reached take the time of the links to the host, and LL128 does not use these. */
+    /** If NVLink cannot be used, rings take the time of the links to the host, and LL128 is not available. */
     @Test
-    void whatGoesThroughTheHostTakesTheTimeOfItsLinks() {
+    void dataThroughTheHostTakesTheTimeOfTheLinksToTheHost() {
         GpuShape fast = GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 80);
         DeviceModel direct = model(fast, false);
         DeviceModel staged = model(fast.throughHost(DeviceModel.HOST_LINK_GBPS), false);
@@ -41,7 +41,10 @@ class DeviceModelTest {
                 .isFalse();
     }
 
-    /** Where no topology is known, ranks of one device share its memory, and a few keep the pace of their blocks. */
+    /**
+     * Without a known topology, ranks of one device share its memory. Few ranks are limited by the speed of their
+     * thread blocks.
+     */
     @Test
     void ranksOnOneDeviceShareItsMemory() {
         for (int ranks : new int[] {2, 16}) {
@@ -54,7 +57,9 @@ class DeviceModelTest {
         assertThat(several.ring().typeIntra()).isEqualTo(PathType.PHB);
     }
 
-    /** Through slots each byte is written and read once more, whatever the topology says of the way from a device to itself. */
+    /**
+     * With slots each byte is written and read once more, whatever the topology says about a device's path to itself.
+     */
     @Test
     void largeDataOfRanksOnOneDeviceIsReducedInPlace() {
         for (int channels : new int[] {1, 32}) {

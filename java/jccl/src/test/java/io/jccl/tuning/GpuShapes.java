@@ -13,14 +13,14 @@ import io.jccl.topology.XmlElement;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Communicators of GPUs for tests. */
+/** Makes shapes of GPU communicators for tests. */
 final class GpuShapes {
 
     static final CommunicatorShape.SlotBytes SLOTS = new CommunicatorShape.SlotBytes(32 << 10, 122_880, 512 << 10);
 
     private GpuShapes() {}
 
-    /** Hosts whose rings and trees have the same channels. */
+    /** Returns the shape of hosts whose rings and trees have the same channels. */
     static GpuShape of(int localRanks, int hosts, int channels, double gbps, PathType type, int capability) {
         GraphSummary ring = new GraphSummary(Pattern.RING, channels, gbps, gbps, type);
         GraphSummary tree = new GraphSummary(Pattern.BALANCED_TREE, channels, gbps, gbps, type);
@@ -52,7 +52,10 @@ final class GpuShapes {
                 0);
     }
 
-    /** One, 2, 4 and 32 hosts like the one described; none if its ranks own no GPUs. */
+    /**
+     * Returns the shapes of 1, 2, 4 and 32 hosts of a description, by the number of hosts; none if its ranks own no
+     * GPUs.
+     */
     static Map<Integer, GpuShape> of(XmlElement description) {
         Topology topology = GraphBuilder.build(description);
         Map<Integer, GpuShape> shapes = new LinkedHashMap<>();
@@ -66,7 +69,7 @@ final class GpuShapes {
         return shapes;
     }
 
-    /** Of so many hosts, with the channels that a plan over {@code planned} has. */
+    /** Returns the shape of a number of hosts, with the channels of a plan over {@code planned} hosts. */
     private static GpuShape of(XmlElement description, int planned, int hosts) {
         MachineSurvey found = DescribedPlans.survey(description, planned > 1).survey();
         ChannelGraph ring = found.channels().rings();

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What must hold of the predictions for every host, alone and with others like it. */
+/** Tests properties of the predictions for every host, alone and together with equal hosts. */
 class GraphCostModelPropertiesTest {
 
     private static final List<Collective> KERNELS = List.of(
@@ -92,7 +92,7 @@ class GraphCostModelPropertiesTest {
 
     @ParameterizedTest
     @MethodSource("hosts")
-    void smallSizesTakeLlAndLargeOnesSimple(GpuShape shape) {
+    void smallSizesUseLlAndLargeOnesSimple(GpuShape shape) {
         ChoiceTable table = table(shape, "auto");
         for (Collective collective : KERNELS) {
             assertThat(table.choice(collective, 8).protocol())
@@ -135,7 +135,8 @@ class GraphCostModelPropertiesTest {
             assertThat(gbps * busFactor(Collective.ALL_REDUCE, shape.ranks()))
                     .isLessThanOrEqualTo(shape.tree().channels() * shape.tree().bwIntra());
             if (!shape.oneHost()) {
-                // Over a network each byte goes up and down once, two hosts share the directions.
+                // Over a network each byte goes up once and down once; between two hosts these are different
+                // directions.
                 double trips = shape.hosts() == 2 ? 1 : 2;
                 assertThat(gbps)
                         .isLessThanOrEqualTo(
@@ -146,7 +147,7 @@ class GraphCostModelPropertiesTest {
 
     @ParameterizedTest
     @MethodSource("hosts")
-    void overManyHostsSmallSizesTakeTreesAndLargeOnesRings(GpuShape shape) {
+    void overManyHostsSmallSizesUseTreesAndLargeOnesRings(GpuShape shape) {
         if (shape.hosts() < 4) {
             return;
         }
@@ -168,7 +169,10 @@ class GraphCostModelPropertiesTest {
         }
     }
 
-    /** Up to where hops must outweigh bytes: the more hops a ring has and the wider the network is, the farther. */
+    /**
+     * Returns the largest size at which hops must outweigh bytes. It grows with the hops of a ring and with the
+     * bandwidth of the network.
+     */
     private static long lastSizeOfTrees(GpuShape shape) {
         double network = shape.tree().channels() * shape.tree().bwInter();
         if (shape.hosts() == 32) {

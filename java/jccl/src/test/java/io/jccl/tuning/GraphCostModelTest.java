@@ -21,7 +21,7 @@ class GraphCostModelTest {
     private static final GpuShape DGX_A100 = GpuShapes.of(8, 1, 12, 20, PathType.NVL, 80);
     private static final GpuShape PCIE = GpuShapes.of(8, 1, 1, 12, PathType.PHB, 86);
 
-    /** What nccl-tests' all_reduce_perf shows on such hosts at 1 GiB and more, as widely published, NVLS off. */
+    /** Widely published results of nccl-tests' all_reduce_perf on such hosts, at 1 GiB and more, without NVLS. */
     @ParameterizedTest
     @CsvSource({
         "DGX-1 V100,        8, 1,  6, 20, NVL, 70, 120",
@@ -32,7 +32,7 @@ class GraphCostModelTest {
         "8 A10G in a VM,    8, 1,  1, 12, SYS, 86, 11",
         "8 L40S behind CPU, 8, 1,  1, 24, PHB, 89, 22",
     })
-    void busBandwidthIsWhatSuchHostsAreKnownFor(
+    void busBandwidthIsCloseToPublishedResults(
             String name, int local, int hosts, int channels, double gbps, PathType type, int sm, double known) {
         GpuShape shape = GpuShapes.of(local, hosts, channels, gbps, type, sm);
         long bytes = 4L << 30;
@@ -43,15 +43,15 @@ class GraphCostModelTest {
 
     @Test
     void eightBytesTakeAsLongAsALaunchAndTheHops() {
-        // 6.6 µs to launch, 14 hops of 0.6 µs.
+        // 6.6 µs to launch, and 14 hops of 0.6 µs.
         assertThat(micros(DGX_A100, "ring", "ll", 8)).isCloseTo(15.0, within(0.01));
-        // 6.8 µs to launch, 3 levels of hosts and back over a network of 5 µs, 7 hops of 0.6 µs each way.
+        // 6.8 µs to launch; in each direction 3 levels of hosts over a network of 5 µs, and 7 hops of 0.6 µs.
         assertThat(micros(GpuShapes.of(8, 8, 8, 24, PathType.NVL, 80), "tree", "ll", 8))
                 .isCloseTo(6.8 + 2 * (3 * 5 + 7 * 0.6), within(0.01));
     }
 
     @Test
-    void everyKernelsCollectiveHasItsOwnShareOfTheRing() {
+    void everyCollectiveWithAKernelHasItsOwnShareOfTheRing() {
         long bytes = 1L << 36;
         ChoiceTable table = table(DGX_A100, TuningOverrides.of("ring", "simple", 0, 0, 0));
         assertThat(gbps(table, Collective.ALL_REDUCE, bytes)).isCloseTo(240 * 8 / 14.0, within(1.0));
@@ -62,16 +62,16 @@ class GraphCostModelTest {
     }
 
     @Test
-    void whatHasNoKernelGoesPointToPointAndSharesTheNetwork() {
+    void collectivesWithoutAKernelGoPointToPointAndShareTheNetwork() {
         GpuShape shape = GpuShapes.of(8, 4, 8, 24, PathType.NVL, 80);
         ChoiceTable table = table(shape, TuningOverrides.none());
         for (Collective collective :
                 List.of(Collective.ALL_TO_ALL, Collective.GATHER, Collective.SCATTER, Collective.SEND_RECV)) {
             assertThat(table.choice(collective, 1 << 20).algorithm()).isEqualTo(Algorithm.DIRECT);
         }
-        // Of each rank's data three quarters leave the host, which 8 ranks share: 192 GB/s / 8 / 0.75.
+        // Three quarters of each rank's data leave the host, whose network 8 ranks share: 192 GB/s / 8 / 0.75.
         assertThat(gbps(table, Collective.ALL_TO_ALL, 1L << 36)).isCloseTo(32, within(0.5));
-        // Only one rank of a host receives; three quarters come from outside, the rest at the same time.
+        // Only one rank of a host receives. Three quarters of its data come from outside, the rest at the same time.
         assertThat(gbps(table, Collective.GATHER, 1L << 36)).isCloseTo(192, within(1.0));
     }
 
@@ -122,7 +122,7 @@ class GraphCostModelTest {
         "SYS, 1, 80, 80, false",
         "NVL, 2, 90, 90, false",
     })
-    void ll128OnlyWhereLinesArriveWhole(PathType type, int hosts, int min, int max, boolean safe) {
+    void ll128IsUsedOnlyIfLinesArriveWhole(PathType type, int hosts, int min, int max, boolean safe) {
         GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, type);
         GpuShape shape = GpuShapes.of(4, hosts, 8, ring, ring, min, max, false);
         assertThat(uses(table(shape, TuningOverrides.none()), Protocol.LL128)).isEqualTo(safe);
@@ -158,7 +158,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void settingsAreFollowedOrRefusedWithWhatThereIs() {
+    void settingsAreFollowedOrRefusedWithTheAlternatives() {
         ChoiceTable tree = table(DGX_A100, TuningOverrides.of("tree", "^ll128,ll", 0, 0, 0));
         assertThat(tree.choice(Collective.ALL_REDUCE, 8))
                 .extracting(Choice::algorithm, Choice::protocol)
@@ -199,8 +199,8 @@ class GraphCostModelTest {
     }
 
     @Test
-    void thresholdsSayWhenAFurtherChannelPays() {
-        // Threads of SIMPLE in a ring are the sixth number; 512 of them make a channel, 256 on slow links.
+    void thresholdsDetermineWhenAFurtherChannelPays() {
+        // The sixth number is the threshold of SIMPLE in a ring. A channel has 512 threads, on slow links 256.
         ThreadThresholds eager = new ThreadThresholds(List.of(-2, -2, -2, -2, -2, 1));
         TuningOverrides overrides =
                 TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, 0, eager, true);

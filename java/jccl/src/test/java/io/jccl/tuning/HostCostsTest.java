@@ -38,7 +38,7 @@ class HostCostsTest {
                 "step_us=\\S+ | step_us=-1 | step_us=-1: expected a number from 0 up",
                 "step_us=\\S+ | step_us=1\\nstep_ns=1 | unknown key=step_ns",
             })
-    void aBadTableIsRefusedByName(String row, String replacement, String expected) throws IOException {
+    void anInvalidTableIsRefusedByName(String row, String replacement, String expected) throws IOException {
         String rest = replacement == null ? "" : replacement.replace("\\n", "\n");
         String text = builtIn().replaceFirst(row, rest);
         assertThatThrownBy(() -> HostCosts.read(new StringReader(text), "mine"))
@@ -48,7 +48,7 @@ class HostCostsTest {
     }
 
     @Test
-    void aTimePerByteLiesBetweenThoseOfTheSizesBesideIt() {
+    void aTimePerByteIsInterpolatedBetweenSizes() {
         LinkCost cost = new LinkCost(0, List.of(1.0, 2.0, 3.0, 4.0, 5.0));
         assertThat(cost.nanosPerByte(8)).isEqualTo(1);
         assertThat(cost.nanosPerByte(8 << 10)).isEqualTo(2);
@@ -57,7 +57,7 @@ class HostCostsTest {
     }
 
     @Test
-    void theSettingsNameATableByItsFile(@TempDir Path directory) throws IOException {
+    void aSettingNamesTheFileOfATable(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("mine.properties");
         HostCosts mine = HostCosts.builtIn().with(General.STEP_US, 0.77);
         Files.writeString(file, builtIn().replaceFirst("step_us=\\S+", "step_us=0.77"));

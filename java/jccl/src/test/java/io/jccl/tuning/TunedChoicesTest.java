@@ -25,7 +25,7 @@ class TunedChoicesTest {
     private static final int PAT_SIMPLE = 20;
     private static final long MIB = 1 << 20;
 
-    /** Answers, and remembers what it was asked. */
+    /** A tuner that records the questions that it is asked. */
     private static class Questions implements Tuner {
 
         final List<Long> sizes = new ArrayList<>();
@@ -52,7 +52,7 @@ class TunedChoicesTest {
         }
     }
 
-    /** Sets one entry of the table for all-reduces. */
+    /** Returns a tuner that sets one entry of the cost table for all-reduces. */
     private static Questions setting(int entry, float cost, int channels) {
         return new Questions() {
             @Override
@@ -82,7 +82,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void whoChangesNothingChangesNoChoice() {
+    void aTunerThatChangesNoCostChangesNoChoice() {
         TunedChoices asked = TunedChoices.ask(table(), new Questions());
         assertThat(asked.changed()).isEmpty();
         assertThat(asked.changes()).isEmpty();
@@ -90,7 +90,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void isAskedAboutNcclsCollectivesAtEachSizeThatBeginsABucket() {
+    void theTunerIsAskedAboutNcclsCollectivesAtTheFirstSizeOfEachBucket() {
         Questions tuner = new Questions();
         TunedChoices.ask(table(), tuner);
         assertThat(tuner.functions).containsExactly(0, 1, 2, 3, 4);
@@ -113,7 +113,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void anEntryThatCostsNothingWinsAndBuffersAreNotUsedInPlaceInstead() {
+    void anEntryThatCostsNothingWinsAlsoOverTheUseOfBuffersInPlace() {
         ChoiceTable table = table();
         assertThat(table.choice(Collective.ALL_REDUCE, 64).algorithm()).isEqualTo(Algorithm.DIRECT);
         assertThat(table.choice(Collective.ALL_REDUCE, MIB).tryZeroCopy()).isTrue();
@@ -129,7 +129,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void whatChangesIsOneLineForEachCollectiveWithRangesOfSizes() {
+    void changesAreDescribedByOneLineForEachCollectiveWithRangesOfSizes() {
         Questions tuner = new Questions() {
             @Override
             int answer(int function, long bytes, float[] costs) {
@@ -159,7 +159,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void anEntryThatIsMadeToBeIgnoredIsNotChosen() {
+    void anEntryThatTheTunerMarksAsIgnoredIsNotChosen() {
         ChoiceTable table = table(4, TuningOverrides.of("ring", null, 0, 0, 0));
         assertThat(table.choice(Collective.ALL_REDUCE, 1L << 28).protocol()).isEqualTo(Protocol.SIMPLE);
         assertThat(tuned(table, setting(RING_SIMPLE, Tuner.IGNORED, 0))
@@ -192,7 +192,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void whatCannotBeExecutedIsRefusedIfItIsPreferred() {
+    void anEntryThatCannotBeExecutedIsRefusedIfItIsPreferred() {
         TunedChoices preferred = TunedChoices.ask(table(), setting(PAT_SIMPLE, 0, 0));
         assertThat(preferred.changed()).isEmpty();
         assertThat(preferred.problems())
@@ -205,7 +205,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void whoLeavesNothingOrFailsIsRefused() {
+    void aTunerThatLeavesNoEntryOrFailsIsRefused() {
         ChoiceTable rings = table(4, TuningOverrides.of("ring", "simple", 0, 0, 0));
         assertThat(TunedChoices.ask(rings, setting(RING_SIMPLE, Tuner.IGNORED, 0))
                         .problems())
@@ -226,7 +226,7 @@ class TunedChoicesTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0, 0, 1", "3, 0, 0, 3", "40, 0, 0, 4", "4, 0, 2, 2", "1, 2, 0, 2"})
-    void channelsAreThoseAskedForWithinThePlanAndTheSettings(int asked, int min, int max, int got) {
+    void theChannelsOfTheTunerAreUsedWithinThePlanAndTheSettings(int asked, int min, int max, int got) {
         ChoiceTable table = table(4, TuningOverrides.of(null, null, min, max, 0));
         assertThat(tuned(table, setting(RING_SIMPLE, 0, asked))
                         .choice(Collective.ALL_REDUCE, MIB)
@@ -236,7 +236,7 @@ class TunedChoicesTest {
 
     @ParameterizedTest
     @CsvSource({"4096, 4096", "1, 64", "5000, 4992", "9999999999, 131072"})
-    void theBytesOfAStepAreThoseAskedForInWholeLinesThatFitASlot(long asked, int got) {
+    void theChunkOfTheTunerIsUsedInWholeLinesThatFitASlot(long asked, int got) {
         assertThat(tuned(table(), chunk(asked))
                         .choice(Collective.ALL_REDUCE, MIB)
                         .chunkBytes())
@@ -244,7 +244,7 @@ class TunedChoicesTest {
     }
 
     @Test
-    void aStepOfNoBytesIsRefusedAndOneThatASettingFixesIsNotAskedAbout() {
+    void aChunkOfNoBytesIsRefusedAndOneThatASettingFixesIsNotAskedAbout() {
         assertThat(TunedChoices.ask(table(), chunk(0)).problems())
                 .singleElement()
                 .asString()
@@ -256,7 +256,7 @@ class TunedChoicesTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void tablesOfGpusAreTunedTheSame(boolean inPlace) {
+    void tablesOfGpusAreTunedInTheSameWay(boolean inPlace) {
         CommunicatorShape.SlotBytes slots = new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
         TuningOverrides none = TuningOverrides.none();
         GpuShape shape = DeviceModel.assumedShape(4, 8, 2, 1, 90, 90, slots);
@@ -292,7 +292,7 @@ class TunedChoicesTest {
     @EnumSource(
             value = Collective.class,
             names = {"ALL_REDUCE", "BROADCAST", "REDUCE_SCATTER"})
-    void choicesThatThisCommunicatorHasNotAreRefused(Collective collective) {
+    void choicesThatThisCommunicatorDoesNotHaveAreRefused(Collective collective) {
         ChoiceTable table = table(2, TuningOverrides.of("ring", null, 0, 0, 0));
         for (Choice wrong : List.of(
                 new Choice(Algorithm.NVLS, Protocol.SIMPLE, 1, 4096, false),
