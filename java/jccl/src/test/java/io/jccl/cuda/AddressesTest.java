@@ -10,7 +10,7 @@ import jcuda.driver.CUstream;
 import jcuda.runtime.cudaStream_t;
 import org.junit.jupiter.api.Test;
 
-/** What JCuda's objects hold needs no natives to be read. */
+/** Tests reading addresses from JCuda's objects, which needs no native libraries. */
 class AddressesTest {
 
     private static final long ADDRESS = 0x7f30_0000_1000L;
@@ -22,12 +22,12 @@ class AddressesTest {
     }
 
     @Test
-    void theAddressIsThePointers() {
+    void theAddressIsReadFromThePointer() {
         assertThat(Addresses.of(new At(ADDRESS))).isEqualTo(ADDRESS);
     }
 
     @Test
-    void offsetsCount() {
+    void offsetsAreAddedToTheAddress() {
         Pointer pointer = new At(ADDRESS).withByteOffset(64).withByteOffset(8);
         assertThat(Addresses.of(pointer)).isEqualTo(ADDRESS + 72);
     }
@@ -50,7 +50,7 @@ class AddressesTest {
     }
 
     @Test
-    void noElementsNeedNoMemory() {
+    void zeroElementsNeedNoMemory() {
         assertThat(Addresses.of(new Pointer(), 0)).isZero();
         assertThat(Addresses.of(null, 0)).isZero();
         assertThat(Addresses.of(new At(ADDRESS), 1)).isEqualTo(ADDRESS);
@@ -59,7 +59,7 @@ class AddressesTest {
     }
 
     @Test
-    void streamsOfEitherInterfaceAreTheSameStream() {
+    void streamsOfDriverAndRuntimeApiHaveTheSameHandle() {
         CUstream driver = new CUstream();
         assertThat(Addresses.of(driver)).isZero();
         assertThat(Addresses.of(new cudaStream_t(driver))).isEqualTo(Addresses.of(driver));

@@ -20,22 +20,22 @@ import jcuda.runtime.cudaStream_t;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Pointers and streams that CUDA itself has made. */
-@SuppressWarnings("try") // a context is there to be current
+/** Tests pointers and streams that CUDA itself has created. */
+@SuppressWarnings("try") // a context is opened only to be current
 @RequiresGpu
 @Timeout(60)
 class CudaOnGpuTest {
 
     private static final int COUNT = 1 << 20;
 
-    /** An address as JCuda's pointer, to read the memory behind it. */
+    /** A JCuda pointer to a given address, for reading the memory there. */
     private static final class At extends Pointer {
         At(long address) {
             super(address);
         }
     }
 
-    /** The device's own context, made current on the thread of the test. */
+    /** The primary context of device 0, made current on the thread of the test. */
     private static final class Context implements AutoCloseable {
 
         private final CUdevice device = new CUdevice();
@@ -55,7 +55,7 @@ class CudaOnGpuTest {
     }
 
     @Test
-    void aBufferOfEitherInterfaceHoldsWhatWasCopiedThere() {
+    void buffersOfDriverAndRuntimeApiContainTheCopiedValues() {
         try (Context current = new Context()) {
             float[] values = new float[COUNT];
             for (int i = 0; i < COUNT; i++) {
@@ -77,7 +77,7 @@ class CudaOnGpuTest {
     }
 
     @Test
-    void offsetsCount() {
+    void offsetsAreAddedToTheAddress() {
         try (Context current = new Context()) {
             CUdeviceptr pointer = new CUdeviceptr();
             driver(JCudaDriver.cuMemAlloc(pointer, 1024));
@@ -90,7 +90,7 @@ class CudaOnGpuTest {
     }
 
     @Test
-    void streamsAreTheirHandles() {
+    void streamsKeepTheirHandles() {
         try (Context current = new Context()) {
             CUstream one = new CUstream();
             CUstream other = new CUstream();

@@ -4,7 +4,10 @@ import io.jccl.DataType;
 import io.jccl.DeviceException;
 import io.jccl.device.CudaInventory;
 
-/** Prints, in a process of its own, what this package and the inventory make of the parts that it finds. */
+/**
+ * Runs in its own process, and prints what this package and the inventory report about the parts of CUDA that they
+ * find.
+ */
 final class CudaProbe {
 
     private CudaProbe() {}

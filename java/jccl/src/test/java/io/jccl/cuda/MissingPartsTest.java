@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every part of CUDA that can be missing, each in a process of its own; and a fake driver that is there. */
+/** Tests every part of CUDA that can be missing, and a fake driver, each case in its own process. */
 @Timeout(120)
 class MissingPartsTest {
 
@@ -100,7 +100,7 @@ class MissingPartsTest {
                 "0,1");
     }
 
-    /** What a process prints that runs without the jars whose names begin like this. */
+    /** Runs {@link CudaProbe} without the jars whose names have a prefix, and returns the lines that it prints. */
     private List<String> probe(String withoutJars, Map<String, String> environment)
             throws IOException, InterruptedException {
         String classPath = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
@@ -108,7 +108,7 @@ class MissingPartsTest {
                 .collect(Collectors.joining(File.pathSeparator));
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Djava.io.tmpdir=" + folder, // JCuda leaves its natives there, and takes those that it finds
+                        "-Djava.io.tmpdir=" + folder, // JCuda unpacks its natives there, and uses those it finds
                         "-cp",
                         classPath,
                         CudaProbe.class.getName())

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The same GPUs by two libraries. */
+/** Compares the GPUs that CUDA reports with those of NVML and nvidia-smi. */
 @RequiresGpu
 @Timeout(60)
 class CudaInventoryOnGpuTest {
@@ -23,7 +23,7 @@ class CudaInventoryOnGpuTest {
     private static final long MEBIBYTE = 1L << 20;
 
     @Test
-    void everyDeviceIsTheManagementLibrarysGpuAtThatPlace() {
+    void everyCudaDeviceEqualsNvmlsGpuOfTheSameBusId() {
         NativeNvml.Answer answer = NativeNvml.ask("libnvidia-ml.so.1");
         assumeTrue(answer.numbers() != null, () -> "nvml reports nothing: " + answer.remarks());
         Map<String, GpuInventory.Gpu> managed =
@@ -36,7 +36,7 @@ class CudaInventoryOnGpuTest {
     }
 
     @Test
-    void nameMemoryAndIdentityAreWhatNvidiaSmiSays() throws Exception {
+    void nameMemoryAndIdentityEqualThoseOfNvidiaSmi() throws Exception {
         List<String> rows = nvidiaSmi();
         for (CudaDevice device : CudaInventory.ask().devices()) {
             String row = rows.stream()
@@ -46,7 +46,7 @@ class CudaInventoryOnGpuTest {
             String[] columns = row.split(", ");
             assertThat(columns[1]).isEqualTo(device.name());
             assertThat(columns[2].toLowerCase(java.util.Locale.ROOT)).endsWith(device.busId());
-            // CUDA leaves out what the driver keeps for itself.
+            // CUDA does not count the memory that the driver reserves for itself.
             long mebibytes = Long.parseLong(columns[3]);
             assertThat(device.memoryBytes() / MEBIBYTE).isBetween(mebibytes * 9 / 10, mebibytes);
         }
@@ -62,7 +62,7 @@ class CudaInventoryOnGpuTest {
                     .redirectErrorStream(true)
                     .start();
         } catch (IOException e) {
-            assumeTrue(false, "nvidia-smi is not here: " + e.getMessage());
+            assumeTrue(false, "nvidia-smi cannot be started: " + e.getMessage());
             return List.of();
         }
         try {

@@ -34,7 +34,7 @@ class GpuInventoryTest {
     }
 
     @Test
-    void refusesNumbersThatEndEarlyLateOrAreNoCounts() {
+    void refusesTooFewNumbersTooManyNumbersAndNegativeCounts() {
         for (int length = 0; length < ONE.length; length++) {
             long[] cut = Arrays.copyOf(ONE, length);
             assertThatThrownBy(() -> GpuInventory.decode("nvml", cut, List.of()))

@@ -28,7 +28,7 @@ class UserIdTest {
     }
 
     @Test
-    void theUserOfFilesCountsAlsoWhereItIsNotTheRealOneOrVeryLarge() throws IOException {
+    void theFileSystemUserIsReadEvenIfItDiffersFromTheRealUserOrIsVeryLarge() throws IOException {
         assertThat(UserId.ofStatus(status("Name:\tjava\nUid:\t1000\t1001\t1002\t4294967294\nGid:\t1\t1\t1\t1\n")))
                 .isEqualTo(4_294_967_294L);
     }
@@ -44,7 +44,7 @@ class UserIdTest {
     }
 
     @Test
-    void aProcessThatIsNotThereIsNamedAsSuch() {
+    void aMissingProcessIsReportedAsAMissingFile() {
         assertThatThrownBy(() -> UserId.ofProcess(Integer.MAX_VALUE)).isInstanceOf(NoSuchFileException.class);
     }
 

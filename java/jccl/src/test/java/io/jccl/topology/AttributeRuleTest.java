@@ -36,7 +36,7 @@ class AttributeRuleTest {
 
     @ParameterizedTest
     @EnumSource(Kind.class)
-    void admitsWhatItsFormSays(Kind kind) {
+    void admitsExactlyTheTextsOfItsForm(Kind kind) {
         AttributeRule rule = AttributeRule.optional("name", kind);
         Pattern form = Pattern.compile(form(kind));
         for (String text : TEXTS) {
@@ -51,7 +51,7 @@ class AttributeRuleTest {
     }
 
     @Test
-    void replacesWhatCannotBeShown() {
+    void replacesCharactersThatCannotBePrinted() {
         for (int round = 0; round < ROUNDS; round++) {
             String line = changed("plain\ttext \u0007 \ud83d\ude00 end\u007f", round % 4);
 
@@ -83,7 +83,7 @@ class AttributeRuleTest {
         };
     }
 
-    /** The text after so many characters were inserted, replaced or left out. */
+    /** Inserts, replaces or removes a character of a text several times. */
     private String changed(String text, int times) {
         StringBuilder changed = new StringBuilder(text);
         for (int i = 0; i < times; i++) {

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Hosts of every kind, each with the table of its paths worked out by hand. */
+/** Compares the paths of hosts of every kind with tables that were worked out by hand. */
 class DescribedHostsTest {
 
     @ParameterizedTest
@@ -26,7 +26,7 @@ class DescribedHostsTest {
                 "linked-switches",
                 "nvlink-across-sockets",
             })
-    void pathsAreThoseOfTheTable(String host) {
+    void pathsEqualThoseOfTheTable(String host) {
         NodePaths paths = DescribedHosts.paths("paths/" + host);
         PathTable table = PathTable.ofResource("paths/" + host + ".paths");
         assertThat(table.missing(paths.topology())).isEmpty();
@@ -38,7 +38,7 @@ class DescribedHostsTest {
     }
 
     @Test
-    void aNeighbourIsAskedOnlyForWhatIsWiderOrShorter() {
+    void aPathOverAnNvlinkNeighbourIsTakenOnlyIfItIsWiderOrShorter() {
         String amd = DescribedHosts.text("paths/nvlink-across-sockets").replace("GenuineIntel", "AuthenticAMD");
         NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(amd)));
         Topology topology = paths.topology();
@@ -49,7 +49,7 @@ class DescribedHostsTest {
     }
 
     @Test
-    void aSwitchThatShowsAsSeveralIsOne() {
+    void aSwitchThatAppearsAsSeveralIsOneNode() {
         Topology topology = DescribedHosts.topology("paths/split-switches");
         assertThat(topology.indexesOf(NodeType.PCI))
                 .extracting(node -> topology.node(node).name())
@@ -71,7 +71,7 @@ class DescribedHostsTest {
     }
 
     @Test
-    void withOneRankOnEachGpuLeftNothingButTheOtherRanksIsMissing() {
+    void theTopologyWithOneRankPerGpuLacksOnlyTheOtherRanks() {
         SharedGpus gpus = SharedGpus.of(DescribedHosts.topology("paths/shared-gpus"));
         assertThat(gpus.ranks())
                 .containsExactly(Map.entry("0000:11:00.0", List.of(0, 1)), Map.entry("0000:12:00.0", List.of(2, 3)));
@@ -82,7 +82,7 @@ class DescribedHostsTest {
     }
 
     @Test
-    void linksAreSortedByWidthAndTheLinkUpIsLast() {
+    void linksAreSortedByWidthAndTheLinkToTheParentIsLast() {
         Topology topology = DescribedHosts.topology("paths/pcie-network-faster");
         assertThat(links(topology, "PCI/0000:20:00.0")).last().isEqualTo("PCI 24.0 CPU/1");
         assertThat(links(topology, "CPU/1"))

@@ -13,7 +13,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a file leaves out comes from the host; what it says stays. */
+/** Tests that values missing in a topology file are added from the host, and that values in the file stay. */
 class DescriptionMergeTest {
 
     private static final String FOUND =
@@ -47,9 +47,9 @@ class DescriptionMergeTest {
         return merged;
     }
 
-    /** Descriptions that clouds give say where devices are and nothing of what they are. */
+    /** Descriptions from clouds tell where devices are, but not what they are. */
     @Test
-    void devicesComeToThePlacesThatAFileGivesThem() {
+    void devicesAreAddedAtThePlacesThatAFileGivesThem() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -77,13 +77,13 @@ class DescriptionMergeTest {
         assertThat(gpu.children(ElementType.NVLINK)).hasSize(1);
         Topology graph = GraphBuilder.build(merged);
         assertThat(graph.find("NET/0")).isPresent();
-        // What the file does not know hangs where it was found, its bridge with it.
+        // A device that the file lacks is added where it was found, together with its bridge.
         assertThat(cpu.children().get(1).text("busid")).contains("0102:00:00.0");
         assertThat(graph.find("NET/1")).isPresent();
     }
 
     @Test
-    void whatAFileSaysCountsAndNumbersStayDifferent() {
+    void valuesOfAFileStayAndNumbersStayDifferent() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -117,13 +117,13 @@ class DescriptionMergeTest {
                 .extracting(link -> link.integer("count", 0))
                 .containsExactly(4);
         Topology graph = GraphBuilder.build(merged);
-        // Number 1 is taken by the file: the other device takes the next.
+        // The file uses number 1, so the other device gets the next number.
         assertThat(((Node.Net) graph.node(graph.find("NET/2").orElseThrow())).device())
                 .isEqualTo("eth0");
     }
 
     @Test
-    void anotherProcessorOrCardIsNotFilled() {
+    void valuesOfAnotherProcessorOrCardAreNotAdded() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -160,9 +160,9 @@ class DescriptionMergeTest {
         assertThat(merged.children().get(1).text("origin")).contains("found on this host");
     }
 
-    /** Whatever is cut out of a description comes back from the host. */
+    /** Everything that is removed from a description is added again from the host. */
     @Test
-    void anyHoleIsFilled() {
+    void everyHoleIsFilled() {
         int holes = 0;
         for (String name : List.of("gpu4-nvswitch", "arm-c2c", "gpu2-virtual", "host-2numa", "paths/nvlink-mesh")) {
             XmlElement whole = withoutRanks(TopologyXmlReader.read(DescribedHosts.text(name)));
@@ -206,7 +206,7 @@ class DescriptionMergeTest {
         assertThat(merged).isGreaterThan(500);
     }
 
-    /** Nodes with their links, in no order. */
+    /** Returns the nodes with their links, without their order. */
     private static Map<String, Map<String, Double>> described(XmlElement system) {
         Topology graph = GraphBuilder.build(system);
         Map<String, Map<String, Double>> nodes = new TreeMap<>();
@@ -233,7 +233,7 @@ class DescriptionMergeTest {
                 0);
     }
 
-    /** Elements and attributes are missing here and there; what names a device stays if the device does. */
+    /** Removes some elements and attributes. The attributes that identify a device stay if the device stays. */
     private static XmlElement damaged(XmlElement element, SplittableRandom random) {
         Map<String, String> attributes = new LinkedHashMap<>(element.attributes());
         attributes

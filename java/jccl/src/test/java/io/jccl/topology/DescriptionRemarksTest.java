@@ -14,12 +14,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Host descriptions that cannot be right: GPUs of AMD are refused, odd NVLinks lead to a remark. */
+/** Tests host descriptions that cannot be right: GPUs of AMD are refused, and strange NVLinks cause a remark. */
 class DescriptionRemarksTest {
 
     private static final String LINK = "<nvlink target='%s' count='4' tclass='%s'/>";
 
-    /** A host with a GPU of each of these contents, on the buses 1, 2 and so on. */
+    /** Returns a host with one GPU for each given content of a GPU element, on the buses 1, 2 and so on. */
     private static String host(String... gpus) {
         return IntStream.range(0, gpus.length)
                 .mapToObj(i -> "<pci busid='" + busId(i + 1) + "' class='0x030200' vendor='0x10de'><gpu dev='" + i
@@ -42,7 +42,7 @@ class DescriptionRemarksTest {
     }
 
     @Test
-    void linksToOthersAreNotRemarkedOn() {
+    void linksToOtherGpusCauseNoRemark() {
         assertThat(remarks(host(to(2), to(1)))).isEmpty();
         assertThat(remarks(host(TO_SWITCH, TO_SWITCH))).isEmpty();
         assertThat(remarks(host("", ""))).isEmpty();
@@ -58,7 +58,7 @@ class DescriptionRemarksTest {
     }
 
     @Test
-    void aGpuOfAnotherKindMayHaveNone() {
+    void aGpuOfAnotherKindMayHaveNoNvLink() {
         assertThat(remarks(host(to(2), to(1), "").replace("rank='2' sm='90'", "rank='2' sm='75'")))
                 .isEmpty();
     }
@@ -90,16 +90,16 @@ class DescriptionRemarksTest {
                 "<pci busid='0000:c1:00.0'><gpu dev='0' rank='0' gcn='908'/></pci>",
                 "<pci busid='0000:c0:00.0'><pci busid='0000:c1:00.0'><gpu dev='0' rank='0' arch='gfx90a:sramecc+'/></pci></pci>"
             })
-    void gpusOfAmdAreSaidNotToBeSupported(String device) {
+    void gpusOfAmdAreRefusedAsNotSupported(String device) {
         String xml = "<system version='1'><cpu numaid='0' vendor='AuthenticAMD'>" + device + "</cpu></system>";
         assertThatThrownBy(() -> TopologyXmlReader.read(xml))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining("line=1 element=<gpu>: a GPU of AMD; AMD GPUs are not supported");
     }
 
-    /** Real files, where they are at hand: each is described, or what is wrong with it is said. */
+    /** Real files, if the shared material is present: each is read, or refused with an error that names the file. */
     @Test
-    void filesOfTheFieldAreReadOrRefusedByAnError() throws IOException {
+    void realFilesAreReadOrRefusedWithAnError() throws IOException {
         Path folder = SharedMaterial.find("field").orElse(null);
         if (folder == null) {
             return;

@@ -9,14 +9,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** The management library of the tests' own ({@code native/test/nvml/fake_nvml.cc}) that answers as a script says. */
+/** A fake of NVML, NVIDIA's management library ({@code native/test/nvml/fake_nvml.cc}), which answers by a script. */
 final class FakeNvml {
 
     private static final Path LIBRARY = Path.of(System.getProperty("jccl.fake.nvml"));
 
     private FakeNvml() {}
 
-    /** Loads a copy of the library, by the setting that names it, and asks it. */
+    /**
+     * Loads a copy of the fake library through the setting {@code JCCL_NVML_LIBRARY}, and returns what it answers by
+     * the script.
+     */
     static GpuInventory emulate(Path folder, String script) {
         try {
             Path copy = Files.createTempFile(folder, "libnvml", ".so");

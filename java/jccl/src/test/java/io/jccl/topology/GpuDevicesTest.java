@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Hosts made of files, and of emulated GPUs that a management library of the tests' own reports. */
+/** Tests hosts made of files, with GPUs that a fake management library reports. */
 @Timeout(60)
 class GpuDevicesTest {
 
@@ -85,7 +85,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void aLinkIntoWhatIsNotVisibleIsTakenForOneToASwitchAndSaid() {
+    void aLinkWhoseOtherEndIsNotVisibleIsAssumedToLeadToASwitchAndMarked() {
         new SysfsTree(root).gpu("pci0000:00/0000:00:05.0", 0);
         XmlElement gpu = gpus(detect("gpu 00000000:00:05.0 8 0\nlink 0 0 1 255 nonsense\nlink 0 7 1 255 nonsense\n"))
                 .get(0);
@@ -95,7 +95,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void gpusThatMayNotReachEachOtherSaySo() {
+    void gpusThatCannotReachEachOtherAreListed() {
         XmlElement system = detect(
                 """
             gpu 00000000:05:00.0 8 9
@@ -111,7 +111,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void aGpuThatTheKernelHidesHangsOnTheFirstCpu() {
+    void aGpuThatTheKernelHidesIsPlacedAtTheFirstCpu() {
         XmlElement pci = detect("gpu 00000000:05:00.0 12 0\n")
                 .children()
                 .get(0)
@@ -125,7 +125,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void aGpuThatTheLibraryDoesNotGiveBelongsToSomebodyElse() {
+    void aGpuThatOnlyTheKernelReportsIsNotUsableByThisProcess() {
         new SysfsTree(root).gpu("pci0000:00/0000:00:05.0", 0).gpu("pci0000:00/0000:00:06.0", 0);
         List<XmlElement> gpus = gpus(detect("gpu 00000000:00:06.0 8 6\n"));
         assertThat(gpus.get(0).text("dev")).contains("0");
@@ -134,7 +134,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void gpusAreKnownByTheKernelWhereNoLibraryAnswers() {
+    void gpusAreReadFromTheKernelIfNoLibraryAnswers() {
         SysfsTree tree = new SysfsTree(root).gpu("pci0000:00/0000:00:01.0/0000:01:00.0", 0);
         tree.device("pci0000:00/0000:00:02.0", "0x030000", 0);
         GpuInventory failed = FakeNvml.emulate(libraries, "gpu 00000000:01:00.0 8 0\nfail nvmlInit_v2 9\n");
@@ -147,7 +147,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void openDriversOnNewKernelsGiveCardsGpuMemoryByThemselves() {
+    void openDriversOnNewKernelsAllowGpuDirectByDmaBuf() {
         SysfsTree tree = new SysfsTree(root)
                 .file("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1\n");
         tree.file("proc/sys/kernel/osrelease", "5.11.0-generic\n");

@@ -24,7 +24,7 @@ class GpuElementsTest {
                 .containsExactlyInAnyOrder(0, 3);
     }
 
-    /** As NCCL's dialect has it, an element names one rank; what is written is read back to the same. */
+    /** As in NCCL's dialect, an element names one rank. The written description is read back unchanged. */
     @Test
     void aGpuOfSeveralRanksHasAnElementForEach() {
         XmlElement shared = GpuElements.add(
@@ -43,7 +43,7 @@ class GpuElementsTest {
     }
 
     @Test
-    void aGpuThatIsNotThereMakesNone() {
+    void noElementsAreAddedIfAGpuIsMissing() {
         assertThat(GpuElements.add(SYSTEM, Map.of("0000:11:00.0", List.of(0), "0000:99:00.0", List.of(1))))
                 .isEmpty();
     }

@@ -47,7 +47,9 @@ class LinkSpeedsTest {
         assertThat(LinkSpeeds.nvLink(sm)).isEqualTo(expected);
     }
 
-    /** Half of what the data sheets of P100, V100, T4, A100, A10, L40S, H100, B200 and RTX PRO 6000 say. */
+    /**
+     * Half of the memory bandwidths in the data sheets of P100, V100, T4, A100, A10, L40S, H100, B200 and RTX PRO 6000.
+     */
     @ParameterizedTest
     @CsvSource({
         "60, 366",
@@ -63,7 +65,7 @@ class LinkSpeedsTest {
         "120, 896",
         "0, 160"
     })
-    void knowsWhatIsCopiedInTheMemoryOfAGpu(int sm, double expected) {
+    void knowsTheCopyBandwidthOfGpuMemory(int sm, double expected) {
         assertThat(LinkSpeeds.deviceMemory(sm)).isEqualTo(expected);
     }
 

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Damages descriptions: bytes changed, spans cut out, doubled or replaced by nasty tokens; or only what a well-formed file
- * may say by mistake.
+ * Damages host descriptions at random. Changes bytes, removes or doubles spans, or replaces them by tokens with a
+ * meaning in XML; or makes only mistakes that a well-formed file can contain.
  */
 final class Mutations {
 
@@ -54,7 +54,9 @@ final class Mutations {
         return bytes;
     }
 
-    /** What a well-formed file may say by mistake: another digit, or a line that is missing, twice, or elsewhere. */
+    /**
+     * Makes a mistake that a well-formed file can contain: another digit, or a line that is missing, doubled or moved.
+     */
     private byte[] gently(byte[] bytes) {
         List<String> lines = new ArrayList<>(
                 new String(bytes, StandardCharsets.UTF_8).lines().toList());

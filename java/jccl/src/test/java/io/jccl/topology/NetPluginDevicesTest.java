@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The devices of a network plug-in in the description of a host. */
+/** Tests the devices of a network plug-in in the description of a host. */
 class NetPluginDevicesTest {
 
     private static final String CARD = "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0";
@@ -50,7 +50,7 @@ class NetPluginDevicesTest {
     }
 
     @Test
-    void theyAreTheHostsDevicesAndOthersAreNotUsed() {
+    void devicesOfThePluginAreUsedAndOthersAreNot() {
         List<String> nets = nets(describe(device("fab0", "/sys/devices/" + CARD)));
         assertThat(nets).hasSize(3);
         assertThat(nets)
@@ -64,17 +64,17 @@ class NetPluginDevicesTest {
                         && line.contains("not used because data goes by the network plug-in Fabric"));
     }
 
-    /** A plug-in over InfiniBand calls a card what the kernel calls it: it is there once. */
+    /** A plug-in over InfiniBand uses the kernel's name of a card, so the card appears once. */
     @Test
-    void aCardThatTheSystemKnowsByTheSameNameIsThereOnce() {
+    void aCardThatTheSystemKnowsByTheSameNameAppearsOnce() {
         List<String> nets = nets(describe(device("mlx5_0", "/sys/devices/" + CARD)));
         assertThat(nets).hasSize(2);
         assertThat(nets.get(0)).contains("name=\"mlx5_0\" dev=\"0\" speed=\"400000\"");
     }
 
-    /** By its place, whatever it calls the card; by its name where it does not say where that is. */
+    /** A device is found by its PCI path, whatever its name; without a path, it is found by its name. */
     @Test
-    void devicesBehindWhichTheNetworkReducesAreMarked() {
+    void devicesOnANetworkThatReducesAreMarked() {
         List<CollNetDevices.Device> reducing = List.of(
                 new CollNetDevices.Device("sharp0", "/sys/devices/" + CARD), new CollNetDevices.Device("eth0", ""));
         List<String> nets = nets(describe(Optional.empty(), reducing));
@@ -89,7 +89,7 @@ class NetPluginDevicesTest {
     }
 
     @Test
-    void theirPlaceIsThatOfTheirPciPath() {
+    void devicesArePlacedByTheirPciPath() {
         Topology placed = GraphBuilder.build(describe(device("fab0", "/sys/devices/" + CARD)));
         Topology unplaced = GraphBuilder.build(describe(device("fab0", "")));
         assertThat(cardOf(placed)).isEqualTo("NIC/0000:03:00.0");

@@ -63,7 +63,7 @@ class NodePathsTest {
     }
 
     @Test
-    void endpointsWithoutALinkAreApart() {
+    void endpointsWithoutALinkHaveNoPath() {
         Topology.Builder builder = new Topology.Builder();
         builder.add(new Node.Host(0, 1));
         builder.add(new Node.Host(1, 1));
@@ -73,7 +73,7 @@ class NodePathsTest {
     }
 
     @Test
-    void switchesAreNoEndsOfPaths() {
+    void switchesCannotBeEndsOfPaths() {
         NodePaths paths = DescribedHosts.paths("gpu4-nvswitch");
         int pci = paths.topology().find("PCI/0000:10:00.0").orElseThrow();
         assertThatThrownBy(() -> paths.path(pci, pci))
@@ -102,7 +102,7 @@ class NodePathsTest {
         return width;
     }
 
-    /** The bandwidth of the widest link from one node to another. */
+    /** Returns the bandwidth of the widest link from one node to another. */
     static double linkWidth(Topology topology, int from, int to) {
         return topology.links(from).stream()
                 .filter(link -> link.to() == to)
@@ -111,7 +111,7 @@ class NodePathsTest {
                 .orElseThrow();
     }
 
-    /** Every simple path, by depth-first search. */
+    /** Returns the best of all simple paths, by depth-first search. */
     private static NodePath bruteForce(Topology topology, int from, int to) {
         List<NodePath> best = new ArrayList<>(List.of(new NodePath(from, to, PathType.DIS, 0, List.of())));
         walk(topology, from, to, new ArrayList<>(List.of(from)), Double.MAX_VALUE, best);

@@ -15,7 +15,8 @@ class PathPolicyTest {
 
     @ParameterizedTest
     @CsvSource({
-        // Without NVLink the cards beside GPUs of different sockets carry more than what joins the sockets.
+        // Without NVLink, the network cards near GPUs of different sockets carry more than the link between the
+        // sockets.
         "nvlink-mesh, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, PHB, 12",
         "nvlink-mesh, NCCL_P2P_DISABLE, 1, GPU/0, GPU/2, NET, 10",
         "nvlink-mesh, JCCL_P2P_DISABLE, 1, GPU/2, NET/0, SYS, 10",
@@ -40,7 +41,7 @@ class PathPolicyTest {
     }
 
     @Test
-    void whatIsDivertedLeadsThroughACpu() {
+    void aDivertedPathLeadsThroughACpu() {
         NodePaths paths = NodePaths.compute(
                 DescribedHosts.topology("paths/nvlink-mesh"), policy(Map.of("JCCL_P2P_DISABLE", "1")));
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/1")).via())
@@ -48,7 +49,7 @@ class PathPolicyTest {
                 .containsExactly("PCI/0000:10:00.0", "CPU/0", "PCI/0000:10:00.0", "GPU/1");
     }
 
-    /** Two GPUs and a card on one switch; the card cannot use the memory of the first. */
+    /** Two GPUs and a network card are on one switch. The card cannot use the memory of the first GPU. */
     @Test
     void aGpuWhoseMemoryTheCardCannotUseSendsThroughOneWhoseMemoryItCan() {
         String gpu = "<pci busid='0000:1%d:00.0' class='0x030200' link_speed='16.0 GT/s PCIe' link_width='16'>"
@@ -92,7 +93,7 @@ class PathPolicyTest {
         "pcie-network-faster, GPU/0, GPU/2, false",
         "shared-gpus, GPU/0, GPU/1, true",
     })
-    void gpusUseEachOthersMemoryWhereItPays(String host, String one, String other, boolean expected) {
+    void gpusUseEachOthersMemoryIfItPays(String host, String one, String other, boolean expected) {
         NodePaths paths = DescribedHosts.paths("paths/" + host);
         assertThat(paths.peerToPeer(node(paths, one), node(paths, other))).isEqualTo(expected);
     }
@@ -131,7 +132,7 @@ class PathPolicyTest {
         "chip-to-chip, JCCL_NET_GDR_C2C=0, GPU/0, NET/0, false, false",
         "power-nvlink, '', GPU/0, NET/0, false, false",
     })
-    void cardsUseGpuMemoryWhereItPays(
+    void cardsUseGpuMemoryIfItPays(
             String host, String setting, String gpu, String net, boolean reading, boolean expected) {
         Map<String, String> environment = setting.isEmpty()
                 ? Map.of()
@@ -183,18 +184,18 @@ class PathPolicyTest {
 
     @ParameterizedTest
     @CsvSource({
-        // Two NVLinks are of no use between these: their path leads through the CPU, as without any.
+        // These GPUs cannot use the NVLinks between them: their path leads through the CPU, as without NVLink.
         "0, 1, '', GPU/0, GPU/1, PHB, false",
         "0, 1, '', GPU/1, GPU/0, PHB, false",
         "0, 1, JCCL_P2P_LEVEL=SYS, GPU/0, GPU/1, PHB, false",
         "0, 1, '', GPU/0, GPU/2, NVL, true",
-        // Through a third one, whose memory both use.
+        // The path leads through a third GPU, whose memory both use.
         "0, 3, '', GPU/0, GPU/3, NVB, true",
-        // The third one's own link is what is barred: the other neighbour takes its place.
+        // The link to that third GPU is barred: the other neighbour takes its place.
         "0, 1, '', GPU/0, GPU/3, NVB, true",
         "0, 1, '', GPU/2, GPU/3, NVL, true",
     })
-    void gpusThatAreBarredMeetInHostMemory(
+    void gpusThatAreBarredFromEachOtherMeetInHostMemory(
             int one, int other, String setting, String from, String to, PathType type, boolean peerToPeer) {
         Map<String, String> environment = setting.isEmpty()
                 ? Map.of()
@@ -206,7 +207,7 @@ class PathPolicyTest {
 
     @Test
     void noPathLeadsOverAnNvlinkThatIsBarred() {
-        // 0 is barred from both its NVLink neighbours: neither they nor what lies behind them is reached by NVLink.
+        // GPU 0 is barred from both its NVLink neighbours: NVLink leads neither to them nor to the GPU behind them.
         NodePaths paths = NodePaths.compute(barring(Map.of(0, List.of(1, 2))), PathPolicy.defaults());
         for (String other : List.of("GPU/1", "GPU/2", "GPU/3")) {
             for (NodePath path : List.of(
@@ -220,7 +221,7 @@ class PathPolicyTest {
         }
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "NET/1")).type())
                 .isEqualTo(PathType.SYS);
-        // The search keeps to what the paths say: every rank is there, over other paths.
+        // Trimming keeps every rank, because other paths lead to it.
         NodePaths trimmed = NodePaths.compute(Trimmer.trim(paths, 0, true));
         assertThat(ranks(trimmed.topology())).containsExactly(0, 1, 2, 3);
     }
@@ -237,7 +238,7 @@ class PathPolicyTest {
         assertThat(paths.peerToPeer(0, 1)).isFalse();
     }
 
-    /** The mesh, in which some GPUs name others that they cannot reach. */
+    /** Returns the host nvlink-mesh, in which some GPUs name others that they cannot reach. */
     private static Topology barring(Map<Integer, List<Integer>> barred) {
         List<String> ids = List.of("0000:11:00.0", "0000:12:00.0", "0000:21:00.0", "0000:22:00.0");
         String[] text = {DescribedHosts.text("paths/nvlink-mesh")};

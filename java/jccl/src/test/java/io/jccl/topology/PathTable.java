@@ -14,9 +14,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The paths that a host is expected to have, and how they compare with those found.
+ * The expected paths of a host, for comparison with the paths that are found.
  *
- * <p>A table in text has lines such as {@code GPU/0,2-3 > NET/1 PXN 12}, or with {@code <>} for both directions.
+ * <p>The text of a table has lines such as {@code GPU/0,2-3 > NET/1 PXN 12}; {@code <>} stands for both directions.
  */
 final class PathTable {
 
@@ -84,7 +84,7 @@ final class PathTable {
         return numbers;
     }
 
-    /** A description of what differs, one line per path. */
+    /** Describes the paths that differ from the table, one line per path. */
     List<String> differences(NodePaths paths) {
         Topology topology = paths.topology();
         List<String> differences = new ArrayList<>();
@@ -101,7 +101,7 @@ final class PathTable {
         return differences;
     }
 
-    /** The paths from GPU to GPU, NET and CPU and from NET to GPU that the table says nothing of. */
+    /** Returns the paths that the table lacks, of those from GPU to GPU, NET and CPU, and from NET to GPU. */
     List<String> missing(Topology topology) {
         List<String> missing = new ArrayList<>();
         for (int gpu : topology.indexesOf(NodeType.GPU)) {

@@ -44,7 +44,7 @@ class ProcessorGroupsTest {
     }
 
     @Test
-    void onlyProcessorsThatThisProcessMayUseAreThere() {
+    void groupsContainOnlyProcessorsThatThisProcessMayUse() {
         ProcessorGroups groups = allowed("00000000,000000d1");
         assertThat(groups.open()).isEqualTo(0xd1);
         assertThat(groups.nodes()).isEqualTo(masks("11", "c0"));
@@ -53,7 +53,7 @@ class ProcessorGroupsTest {
     }
 
     @Test
-    void whereTheKernelReportsNoNodesAndNoSiblingsThereIsOneOfProcessors() {
+    void oneNodeHasAllProcessorsIfTheKernelReportsNoNodesAndNoSiblings() {
         new SysfsTree(root.resolve("bare")).file("proc/self/status", "Cpus_allowed:\t7\n");
         ProcessorGroups groups = ProcessorGroups.of(root.resolve("bare"));
         assertThat(groups.nodes()).isEqualTo(masks("7"));
@@ -61,7 +61,7 @@ class ProcessorGroupsTest {
     }
 
     @Test
-    void whereNothingIsReportedThereAreNone() {
+    void thereAreNoGroupsIfTheKernelReportsNothing() {
         ProcessorGroups groups = ProcessorGroups.of(root.resolve("nothing"));
         assertThat(groups.open()).isZero();
         assertThat(groups.nodes()).isEmpty();

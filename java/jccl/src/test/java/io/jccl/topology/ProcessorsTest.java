@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class ProcessorsTest {
 
     @Test
-    void processesBoundToPartsHaveThePartsTogether() {
+    void processesBoundToPartsOfAHostHaveTheUnionOfTheParts() {
         assertThat(Processors.together(List.of(new Processors(1, "1"), new Processors(1, "2"))))
                 .isEqualTo(2);
         assertThat(Processors.together(List.of(new Processors(2, "3"), new Processors(2, "6"))))
@@ -26,13 +26,13 @@ class ProcessorsTest {
     }
 
     @Test
-    void aQuotaIsTakenToBeShared() {
+    void aQuotaIsAssumedToBeShared() {
         assertThat(Processors.together(List.of(new Processors(2, "ff"), new Processors(2, "ff"))))
                 .isEqualTo(2);
     }
 
     @Test
-    void withoutMasksTheLargestCountCounts() {
+    void withoutMasksTheLargestCountIsUsed() {
         assertThat(Processors.together(List.of(new Processors(2, ""), new Processors(4, "zz"))))
                 .isEqualTo(4);
     }
@@ -53,13 +53,13 @@ class ProcessorsTest {
     }
 
     @Test
-    void whereAProcessMayRunAnywhereAllShare() {
+    void allProcessesShareIfOneMayRunAnywhere() {
         List<Processors> all = List.of(new Processors(1, "1"), new Processors(1, "2"), new Processors(4, ""));
         assertThat(Processors.sharing(all.get(0), all)).isEqualTo(all);
     }
 
     @Test
-    void aProcessRunsSomewhere() {
+    void aProcessWithoutProcessorsIsRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Processors(0, ""))
                 .withMessageContaining("count=0");

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What holds of the paths of every host, tried on a thousand made-up ones. */
+/** Tests properties of the paths of every host, on a thousand random hosts. */
 class RandomHostsPathsTest {
 
     private static final int HOSTS = 1000;
@@ -29,7 +29,7 @@ class RandomHostsPathsTest {
     }
 
     @Test
-    void typesSayWhatPathsAreMadeOf() {
+    void typesFollowFromTheNodesOfPaths() {
         forEachHost((paths, seed) -> forEachPath(paths, path -> {
             Topology topology = paths.topology();
             List<NodeType> inner = path.via().stream()

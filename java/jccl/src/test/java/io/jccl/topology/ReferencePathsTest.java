@@ -15,7 +15,10 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Compares with what NCCL finds on the same hosts; those that it splits in two are left out. */
+/**
+ * Compares nodes, links and paths with those that NCCL finds on the same hosts. Hosts that NCCL splits in two are left
+ * out.
+ */
 class ReferencePathsTest {
 
     private static final List<String> KINDS = List.of("gpu_gpu", "gpu_net", "net_gpu", "gpu_cpu", "cpu_gpu", "net_cpu");
@@ -40,7 +43,7 @@ class ReferencePathsTest {
                     .forEach(line -> differences.add(host.getKey().getFileName() + ": " + line));
         }
         assertThat(rows).isGreaterThan(4000);
-        // All are equal today. One that is to differ is to be explained in docs/paths.md.
+        // All are equal today. An intended difference must be explained in docs/paths.md.
         assertThat(differences).isEmpty();
     }
 

@@ -4,12 +4,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Material that lies beside the project on some hosts; tests that use it are skipped elsewhere. */
+/** Finds material next to the project, which is present on some hosts. Tests that use it are skipped on other hosts. */
 public final class SharedMaterial {
 
     private SharedMaterial() {}
 
-    /** A file or folder of the shared material, wherever in the project the tests are run from. */
+    /**
+     * Returns a file or folder of the shared material, from whichever folder of the project the tests are run; empty if
+     * it is missing.
+     */
     public static Optional<Path> find(String name) {
         for (Path at = Path.of("").toAbsolutePath(); at != null; at = at.getParent()) {
             if (Files.exists(at.resolve("CMakeLists.txt")) && Files.isDirectory(at.resolve("java"))) {

@@ -7,14 +7,17 @@ import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Hosts of the tests with several ranks on their GPUs. */
+/** Places several ranks on the GPUs of the tests' hosts. */
 public final class SharedRanks {
 
     private static final Pattern GPU = Pattern.compile("<gpu ([^>]*?)rank=['\"](\\d+)['\"]([^>]*?)(/?)>");
 
     private SharedRanks() {}
 
-    /** The host with other ranks on its GPUs: those of each in turn, as the description names them. */
+    /**
+     * Returns a host with other ranks on its GPUs, which are given in the order in which the description names the
+     * GPUs.
+     */
     public static String on(String xml, List<List<Integer>> ranksOfGpus) {
         Matcher gpu = GPU.matcher(xml);
         StringBuilder shared = new StringBuilder();
@@ -34,7 +37,7 @@ public final class SharedRanks {
         return "<gpu " + gpu.group(1) + "rank='" + rank + "'" + gpu.group(3);
     }
 
-    /** Ranks from 0 up, so many on each GPU in turn. */
+    /** Returns ascending ranks from 0, with the given number on each GPU in turn. */
     public static List<List<Integer>> ascending(int... counts) {
         List<List<Integer>> ranks = new ArrayList<>();
         int next = 0;
@@ -48,7 +51,7 @@ public final class SharedRanks {
         return ranks;
     }
 
-    /** One to {@code max} ranks on each GPU of a host, in any order; the same for the same seed. */
+    /** Draws one to {@code max} ranks for each GPU of a host, in any order. Equal seeds give equal ranks. */
     public static List<List<Integer>> random(String xml, int max, long seed) {
         Random random = new Random(seed);
         List<Integer> counts = new ArrayList<>();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Hosts made of files: processors, PCI and network interfaces. */
+/** Tests the detection of processors, PCI devices and network interfaces on hosts made of files. */
 @Timeout(60)
 class SysfsDetectorTest {
 
@@ -78,7 +78,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void saysWhatItAssumedWhereAContainerHidesAlmostEverything() {
+    void listsItsAssumptionsIfAContainerHidesAlmostEverything() {
         SysfsTree tree = new SysfsTree(root).file("proc/cpuinfo", "processor : 0\n");
         tree.device("pci0000:00/0000:00:03.0", "0x020000", -1);
         tree.net("eth0", "pci0000:00/0000:00:03.0/virtio2/net/eth0", "-1", "up");
@@ -97,7 +97,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void usesAVirtualDeviceWhereAContainerHasNothingElse() {
+    void usesAVirtualDeviceIfAContainerHasNoOther() {
         new SysfsTree(root).net("eth0", "virtual/net/eth0", "10000", "up");
         XmlElement nic = detect().children().get(0).children(ElementType.NIC).get(0);
         assertThat(nic.children().get(0).text("dev")).contains("0");
@@ -110,7 +110,10 @@ class SysfsDetectorTest {
         assertThat(system.children().get(0).children(ElementType.HOST)).hasSize(2);
     }
 
-    /** Every spelling of kernels old and new; what a kernel does not know is left out and said. */
+    /**
+     * Uses the spellings of old and new kernels. A speed that the kernel does not know is left out and listed as
+     * missing.
+     */
     @ParameterizedTest
     @CsvSource({
         "2.5 GT/s, 1, 0.1875",
@@ -153,7 +156,7 @@ class SysfsDetectorTest {
         assertThat(shape(cpu)).isEqualTo("(10:02.0)(11:00.0(13:00.0(15:00.0))(16:00.0))");
     }
 
-    /** The bus ids of all PCI devices below an element. */
+    /** Returns the bus ids of all PCI devices below an element, in nested parentheses. */
     private static String shape(XmlElement element) {
         StringBuilder shape = new StringBuilder();
         for (XmlElement pci : element.children(ElementType.PCI)) {
@@ -173,7 +176,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void aDeviceThatKnowsOnlyItsProcessorsGoesToTheirNode() {
+    void aDeviceThatReportsOnlyItsProcessorsIsPlacedAtTheirNode() {
         SysfsTree tree = new SysfsTree(root).node(0, "000000ff", "10 21").node(1, "0000ff00", "21 10");
         tree.gpu("pci0000:80/0000:80:05.0", -1).file("sys/devices/pci0000:80/0000:80:05.0/local_cpus", "ff00\n");
         tree.gpu("pci0000:00/0000:00:05.0", -1).file("sys/devices/pci0000:00/0000:00:05.0/local_cpus", "ffff\n");
@@ -185,7 +188,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void aNodeOfMemoryOnlyIsNoCpuAndItsDevicesGoToTheNearest() {
+    void aNodeWithoutProcessorsIsNoCpuAndItsDevicesArePlacedAtTheNearestCpu() {
         SysfsTree tree = new SysfsTree(root)
                 .node(0, "000000ff", "10 40 80 80")
                 .node(1, "0000ff00", "40 10 80 80")
@@ -198,7 +201,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void survivesLinksThatGoInCirclesAndIntoNothing() throws IOException {
+    void survivesSymbolicLinksThatFormCyclesOrLeadNowhere() throws IOException {
         Files.createDirectories(root.resolve("sys/class/net"));
         Files.createDirectories(root.resolve("sys/class/infiniband"));
         Files.createDirectories(root.resolve("sys/bus/pci/devices"));
@@ -212,9 +215,9 @@ class SysfsDetectorTest {
         assertThat(detect().children()).hasSize(1);
     }
 
-    /** Folders in the place of files cannot be read by anybody, the superuser of the tests included. */
+    /** Replaces files by folders: nobody can read these, not even the superuser who may run the tests. */
     @Test
-    void saysWhichFilesCouldNotBeRead() throws IOException {
+    void listsFilesThatCannotBeRead() throws IOException {
         server(root);
         for (String file : List.of("max_link_speed", "class", "subsystem_device")) {
             Path path = root.resolve("sys/devices/" + CARD + "/" + file);

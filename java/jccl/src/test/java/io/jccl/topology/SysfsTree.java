@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Makes the files by which a kernel describes a host: by hand, or from a capture of a real one. */
+/** Makes the files by which a kernel describes a host, by hand or from a capture of a real host. */
 final class SysfsTree {
 
     private final Path root;
@@ -75,7 +75,7 @@ final class SysfsTree {
         return file("sys/devices/system/node/node" + number + "/distance", distances + "\n");
     }
 
-    /** A PCI device at the end of a chain such as {@code pci0000:80/0000:80:01.0/0000:81:00.0}. */
+    /** Adds a PCI device at the end of a chain such as {@code pci0000:80/0000:80:01.0/0000:81:00.0}. */
     SysfsTree device(String chain, String pciClass, int numaNode) {
         String path = "sys/devices/" + chain;
         file(path + "/class", pciClass + "\n").file(path + "/numa_node", numaNode + "\n");
@@ -97,7 +97,7 @@ final class SysfsTree {
         return device(chain, "0x030200", numaNode).ids(chain, "0x10de", "0x2330", "0x10de", "0x16c1");
     }
 
-    /** A network interface; where it lies says whether it is virtual or on which card. */
+    /** Adds a network interface. Its path tells whether it is virtual, or on which card it is. */
     SysfsTree net(String name, String path, String speed, String state) {
         file("sys/devices/" + path + "/type", "1\n");
         file("sys/devices/" + path + "/speed", speed + "\n");
@@ -105,7 +105,7 @@ final class SysfsTree {
         return link("sys/class/net/" + name, "sys/devices/" + path);
     }
 
-    /** A verbs adapter with one port on the card at the end of a chain. */
+    /** Adds a verbs adapter with one port, on the card at the end of a chain. */
     SysfsTree verbs(String name, String chain, String rate, String state, String layer, String guid) {
         String path = "sys/devices/" + chain + "/infiniband/" + name;
         file(path + "/sys_image_guid", guid + "\n");

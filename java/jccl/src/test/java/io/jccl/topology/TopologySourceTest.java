@@ -24,7 +24,7 @@ class TopologySourceTest {
     Path folder;
 
     @Test
-    void ranksLiveOnTheirNodesOfAFileThatNamesNone() throws IOException {
+    void ranksAreAddedAtTheirNumaNodesIfAFileNamesNoRanks() throws IOException {
         Path file = Files.writeString(
                 folder.resolve("places.xml"),
                 "<system version='1'><cpu numaid='0'/><cpu numaid='1'><pci busid='0000:01:00.0' class='0x030200'/></cpu></system>");
@@ -38,14 +38,14 @@ class TopologySourceTest {
     }
 
     @Test
-    void aFileThatNamesRanksIsTakenAsItIs() throws IOException {
+    void aFileThatNamesRanksIsUsedUnchanged() throws IOException {
         Path file = Files.writeString(folder.resolve("ranks.xml"), DescribedHosts.text("gpu4-nvswitch"));
         assertThat(TopologySource.describe(settings("JCCL_TOPO_FILE", file), Optional.empty(), RANKS))
                 .isEqualTo(TopologyXmlReader.read(DescribedHosts.text("gpu4-nvswitch")));
     }
 
     @Test
-    void ranksInAFileUnderNcclsNameAreThoseOfAnotherJob() throws IOException {
+    void ranksInAFileUnderTheNcclNameAreReplaced() throws IOException {
         Path file = Files.writeString(folder.resolve("ranks.xml"), DescribedHosts.text("gpu4-nvswitch"));
         Topology graph =
                 GraphBuilder.build(TopologySource.describe(settings("NCCL_TOPO_FILE", file), Optional.empty(), RANKS));
@@ -55,7 +55,7 @@ class TopologySourceTest {
     }
 
     @Test
-    void ranksThatShareAGpuInAFileUnderNcclsNameLeaveOneGpu() throws IOException {
+    void ranksThatShareAGpuInAFileUnderTheNcclNameLeaveOneGpu() throws IOException {
         String shared =
                 """
                 <system version="1"><cpu numaid="0"><pci busid="0002:81:00.0" class="0x030200">
@@ -80,7 +80,7 @@ class TopologySourceTest {
                 "<!DOCTYPE topology SYSTEM 'hwloc2.dtd'><topology version='2.0'/>",
                 "<system version='1'><cpu numaid='0'/><cpu numaid='0'/></system>"
             })
-    void aFileUnderNcclsNameThatIsNoDescriptionIsIgnored(String text) throws IOException {
+    void aFileUnderTheNcclNameThatIsNoDescriptionIsIgnored(String text) throws IOException {
         Path file = folder.resolve("bad.xml");
         Files.writeString(file, text);
         XmlElement found = TopologyXmlReader.read("<system version='1'><cpu numaid='3'/></system>");
@@ -129,7 +129,7 @@ class TopologySourceTest {
     }
 
     @Test
-    void withoutAFileItIsThisHost() {
+    void withoutAFileThisHostIsDescribed() {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of());
         assertThat(TopologySource.name(settings)).isEqualTo("this host");
         Topology graph = GraphBuilder.build(TopologySource.describe(settings, Optional.empty(), RANKS));

@@ -15,17 +15,17 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Damaged descriptions are read, or refused with a clear error; nothing else happens. */
+/** Tests that damaged descriptions are read, or refused with a clear error, and that nothing else happens. */
 @Timeout(300)
 class TopologyXmlFuzzTest {
 
     private static final int MUTATIONS = 100_000;
-    /** Paths take far longer than reading: they are found on some. */
+    /** Computing paths takes far longer than reading: paths are computed for one of this many mutations. */
     private static final int PATHS_EVERY = 1024;
 
     private static final int LONGEST_MESSAGE = 1000;
 
-    /** Every mutation has a seed of its own, so that each can be repeated, whichever thread made it. */
+    /** Every mutation has its own seed, so that it can be repeated, whichever thread ran it. */
     @Test
     void aMutatedDescriptionIsReadOrRefusedClearly() throws IOException {
         List<String> hosts = hosts();
@@ -36,7 +36,7 @@ class TopologyXmlFuzzTest {
         assertThat(refused).isBetween(MUTATIONS / 5L, MUTATIONS - MUTATIONS / 20L);
     }
 
-    /** The project's own hosts, and those beside it that are small enough to be read often. */
+    /** Returns the project's own hosts, and those of the shared material that are small enough to be read often. */
     private static List<String> hosts() throws IOException {
         List<String> hosts = new ArrayList<>();
         DescribedHosts.NAMES.forEach(name -> hosts.add(DescribedHosts.text(name)));
@@ -73,7 +73,7 @@ class TopologyXmlFuzzTest {
 
     private static void requireSame(XmlElement read, XmlElement again, int seed) {
         if (!again.equals(read)) {
-            throw new AssertionError("mutation " + seed + ": written and read again it is another");
+            throw new AssertionError("mutation " + seed + ": changed by writing and reading");
         }
     }
 

@@ -44,9 +44,9 @@ class TopologyXmlTest {
     }
 
     @Test
-    void readsBackEveryGivenHostAsItWroteIt() throws IOException {
+    void hostsOfTheSharedMaterialAreReadAsTheyWereWritten() throws IOException {
         Optional<Path> folder = SharedMaterial.find("topologies");
-        assumeTrue(folder.isPresent(), "no host descriptions beside the project");
+        assumeTrue(folder.isPresent(), "no host descriptions next to the project");
         List<Path> files;
         try (Stream<Path> list = Files.list(folder.get())) {
             files = list.filter(file -> file.toString().endsWith(".xml")).toList();
@@ -62,9 +62,9 @@ class TopologyXmlTest {
         }
     }
 
-    /** What no host of the tests has is not damaged by {@link TopologyXmlFuzzTest} either. */
+    /** {@link TopologyXmlFuzzTest} damages only elements and attributes that these hosts have. */
     @Test
-    void theHostsOfTheTestsHaveEveryElementAndAttribute() {
+    void theDescribedHostsHaveEveryElementAndAttribute() {
         Map<ElementType, Set<String>> seen = new EnumMap<>(ElementType.class);
         for (String name : NAMES) {
             collect(TopologyXmlReader.read(DescribedHosts.text(name)), seen);
@@ -127,7 +127,10 @@ class TopologyXmlTest {
                 .hasMessageContaining(expected);
     }
 
-    /** As NCCL 2.28 and later write them; {@code net="0"} is there for GPUs only, or a part of another device. */
+    /**
+     * NCCL 2.28 and later write net elements like these. A device with {@code net="0"} serves GPUs only, or is part of
+     * another device.
+     */
     @Test
     void aNetElementIsANetworkDeviceUnlessItSaysOtherwise() {
         String text =
@@ -172,7 +175,7 @@ class TopologyXmlTest {
             """;
 
     @Test
-    void whatItDoesNotKnowIsKeptForWriting() {
+    void unknownElementsAndAttributesAreKeptForWriting() {
         XmlElement system = TopologyXmlReader.read(LATER);
         assertThat(TopologyXmlWriter.write(system)).isEqualTo(LATER);
         assertThat(TopologyXmlReader.read(LATER)).isEqualTo(system).hasSameHashCodeAs(system);
@@ -182,7 +185,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void whatItDoesNotKnowStaysWhenTheHostAndRanksAreAdded() {
+    void unknownElementsAndAttributesStayWhenTheHostAndRanksAreAdded() {
         XmlElement found = TopologyXmlReader.read(
                 "<system version='1'><cpu numaid='0' vendor='GenuineIntel'>"
                         + "<pci busid='0000:01:00.0' class='0x030200' link_width='16'><gpu dev='0' sm='90'/></pci></cpu></system>");
@@ -197,7 +200,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void oneWarningNamesWhatItDoesNotKnow(@TempDir Path directory) throws IOException {
+    void oneWarningNamesAllUnknownElementsAndAttributes(@TempDir Path directory) throws IOException {
         Path later = Files.writeString(directory.resolve("later.xml"), LATER);
         Path known = Files.writeString(directory.resolve("known.xml"), DescribedHosts.text("gpu4-nvswitch"));
         Logger logger = (Logger) LoggerFactory.getLogger(UnknownNames.class);
@@ -222,7 +225,7 @@ class TopologyXmlTest {
                         Level.WARN));
     }
 
-    /** A cloud's file says which switch a device hangs on, and leaves the rest to the host. */
+    /** A cloud's file tells at which switch a device is, and leaves the rest to the host. */
     @ParameterizedTest
     @ValueSource(strings = {"link_speed='' link_width='0'", "link_speed=''", "link_width='0'", ""})
     void filesOfCloudsWithoutGpusAndLinkSpeedsAreRead(String link) {

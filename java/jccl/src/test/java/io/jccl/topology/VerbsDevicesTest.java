@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Hosts made of files: adapters for verbs, and the network interfaces on them. */
+/** Tests the detection of verbs adapters and of their network interfaces on hosts made of files. */
 class VerbsDevicesTest {
 
     private static final String FIRST = "pci0000:00/0000:00:01.0/0000:01:00.0";
@@ -18,7 +18,9 @@ class VerbsDevicesTest {
     @TempDir
     Path root;
 
-    /** An InfiniBand port without an interface, a RoCE port with one, and a plain interface. */
+    /**
+     * Makes a host with an InfiniBand port without an interface, a RoCE port with one, and an interface without verbs.
+     */
     static void cluster(Path root) {
         SysfsTree tree = new SysfsTree(root);
         tree.device(FIRST, "0x020700", 0).device(SECOND, "0x020000", 0);
@@ -64,7 +66,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void aPortThatReportsNothingButItsNameIsDescribedAllTheSame() {
+    void aPortThatReportsOnlyItsNameIsStillDescribed() {
         SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020700", 0);
         tree.verbs("hfi1_0", FIRST, "garbage", "4: ACTIVE", "", "0000:0000:0000:0000");
         assertThat(nets(true))
@@ -88,7 +90,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void interfacesThatABondedAdapterCarriesAreNotUsedTwice() {
+    void interfacesOfABondedAdapterAreNotUsedTwice() {
         SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020000", 0);
         tree.verbs("mlx5_bond_0", FIRST, "200 Gb/sec (2X NDR)", "4: ACTIVE", "Ethernet", "506b:4b03:00a1:0000");
         tree.net("bond0", "virtual/net/bond0", "200000", "up");
