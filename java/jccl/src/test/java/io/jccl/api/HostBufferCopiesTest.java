@@ -9,13 +9,13 @@ import java.nio.FloatBuffer;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** Copies between arrays and a host buffer, and its typed views. */
+/** Tests copies between arrays and a host buffer, and the typed views of a host buffer. */
 class HostBufferCopiesTest {
 
-    private static final long LARGE = (2L << 30) + 4096; // pages that nobody touches take no memory
+    private static final long LARGE = (2L << 30) + 4096; // untouched pages take no memory
 
     @Test
-    void arraysOfEveryTypeComeBackFromWhereTheyWerePut() {
+    void arraysOfEveryTypeAreReadBackAtTheirOffsets() {
         try (HostBuffer memory = HostBuffer.allocate(LARGE)) {
             long beyondAnInt = (2L << 30) + 3; // offsets need no alignment
             memory.put(beyondAnInt, new byte[] {1, -2, 3});
@@ -45,7 +45,7 @@ class HostBufferCopiesTest {
     }
 
     @Test
-    void anArrayOfSeveralPartsIsCopiedWhole() {
+    void anArrayThatIsCopiedInSeveralPartsArrivesWhole() {
         long[] values = new long[(1 << 23) + 5]; // 64 MiB and 40 bytes
         values[0] = 1;
         values[1 << 23] = 2;
@@ -62,7 +62,7 @@ class HostBufferCopiesTest {
     }
 
     @Test
-    void whatDoesNotFitIsRefusedBeforeAnythingIsCopied() {
+    void aRangeOutsideOfTheBufferIsRefusedBeforeAnythingIsCopied() {
         try (HostBuffer memory = HostBuffer.allocate(16)) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> memory.put(1, new float[] {1, 2, 3, 4}))

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares the classes that applications can see, member by member, with {@code public-api.txt}. A change of the API that is
- * meant changes that file in the same commit: {@code mvn test -Dtest=PublicApiTest -Djccl.update=true} writes it.
+ * Compares the classes that applications can see, member by member, with {@code public-api.txt}. An intended change of
+ * the API updates that file in the same commit: {@code mvn test -Dtest=PublicApiTest -Djccl.update=true} writes it.
  */
 class PublicApiTest {
 
@@ -31,14 +31,14 @@ class PublicApiTest {
     private static final int SHOWN = Modifier.PUBLIC | Modifier.PROTECTED;
 
     @Test
-    void theApiIsAsRecorded() throws Exception {
+    void thePublicApiEqualsTheRecordedOne() throws Exception {
         String api = exportedPackages().map(PublicApiTest::describePackage).collect(Collectors.joining("\n"));
         if (Boolean.getBoolean("jccl.update")) {
             Files.createDirectories(RECORD.getParent());
             Files.writeString(RECORD, api);
         }
         assertThat(api)
-                .as("the public API; if it is meant to change, write " + RECORD + " again with -Djccl.update=true")
+                .as("the public API; if the change is intended, update " + RECORD + " with -Djccl.update=true")
                 .isEqualTo(Files.readString(RECORD));
     }
 

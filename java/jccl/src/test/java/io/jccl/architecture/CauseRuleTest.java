@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Messages take the text of another exception from {@code Causes.describe}: many exceptions of Java have no message, or only a
- * name or a path. Only exceptions of this library always have a sentence.
+ * Checks that messages quote another exception by {@code Causes.describe}: many exceptions of Java have no message, or
+ * only a name or a path. Only exceptions of this library always have a sentence as their message.
  */
 class CauseRuleTest {
 
@@ -24,7 +24,10 @@ class CauseRuleTest {
     private static final Pattern USE = Pattern.compile("\\b(\\w+)\\.getMessage\\(\\)");
     private static final Pattern USE_OF_RETURNED = Pattern.compile("\\)\\.getMessage\\(\\)|::getMessage");
 
-    /** They search the text, copy an exception, may not allocate, or are outside of the library's module, without {@code Causes}. */
+    /**
+     * Files that may call {@code getMessage}: they search the text, copy an exception, must not allocate, or are in a
+     * module that cannot use {@code Causes}.
+     */
     private static final Set<String> READERS = Set.of(
             "CallerFuture.java",
             "Causes.java",
@@ -36,15 +39,17 @@ class CauseRuleTest {
             "Rethrown.java",
             "TopologyXmlReader.java");
 
-    /** In these a method returns the exception whose message is used, always one of this library. */
+    /**
+     * Files in which a method returns the exception whose message is used. It is always an exception of this library.
+     */
     private static final Set<String> RETURNED =
             Set.of("CommunicatorImpl.java", "LiveView.java", "LogThread.java", "ProcessAffinity.java");
 
-    /** Exceptions that are thrown with a sentence only, though their names are not of this library's exceptions. */
+    /** Exceptions of other libraries whose message is always a sentence. */
     private static final Set<String> SPEAKING = Set.of("ParameterException", "CommandLine.ParameterException");
 
     @Test
-    void noMessageHasTheBareMessageOfAnExceptionOfJava() throws IOException {
+    void noMessageQuotesTheBareMessageOfAJavaException() throws IOException {
         Set<String> ours = ownExceptions();
         List<String> violations = new ArrayList<>();
         int uses = 0;
@@ -76,7 +81,7 @@ class CauseRuleTest {
                 .allMatch(one -> SPEAKING.contains(one) || ours.contains(one.substring(one.lastIndexOf('.') + 1)));
     }
 
-    /** The type of the nearest declaration above a use: of a catch clause, a parameter or a variable. */
+    /** Returns the type in the nearest declaration at or above a use: of a catch clause, a parameter or a variable. */
     private static String typeOf(String name, List<String> lines, int from) {
         Pattern declared = Pattern.compile(
                 "catch \\(([^)]*?)\\s+" + name + "\\)|\\b([A-Z][\\w.]*(?:<[^>]*>)?)\\s+" + name + "\\b");
@@ -86,7 +91,7 @@ class CauseRuleTest {
                 return found.group(1) == null ? found.group(2) : found.group(1);
             }
         }
-        // A lambda's parameter, a method or a constant: of an exception of this library wherever there is one today.
+        // A lambda's parameter, a method or a constant: today all of these are exceptions of this library.
         return "JcclException";
     }
 

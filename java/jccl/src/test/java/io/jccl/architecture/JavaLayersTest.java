@@ -30,7 +30,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
 import java.util.stream.BaseStream;
 
-/** The layers of docs/architecture.md: a package imports only from lower layers, and everything may use {@code io.jccl} and {@code io.jccl.internal}. */
+/**
+ * Checks the layers of docs/architecture.md: a package imports only from lower layers. Every package may use {@code
+ * io.jccl} and {@code io.jccl.internal}.
+ */
 @AnalyzeClasses(packages = "io.jccl", importOptions = ImportOption.DoNotIncludeTests.class)
 class JavaLayersTest {
 
@@ -92,7 +95,7 @@ class JavaLayersTest {
             .beDeclaredInClassesThat()
             .resideInAPackage("io.jccl.nativelib");
 
-    /** LoggedOnce prints warnings that no provider of SLF4J takes. */
+    /** LoggedOnce prints its warnings if the application has no SLF4J provider. */
     @ArchTest
     static final ArchRule NOTHING_IS_PRINTED = noClasses()
             .that()
@@ -109,8 +112,8 @@ class JavaLayersTest {
             .callMethod(Runtime.class, "halt", int.class);
 
     /**
-     * Threads of executors, timers and common pools would end with what they throw, in another place. LocalRanks runs the
-     * application's own code, and throws what that throws.
+     * An exception in a thread of an executor, a timer or a common pool would bypass ServiceThread, which logs it or
+     * passes it on. LocalRanks runs the application's own code and rethrows the exceptions of that code.
      */
     @ArchTest
     static final ArchRule THREADS_ARE_SERVICE_THREADS = noClasses()
@@ -157,14 +160,17 @@ class JavaLayersTest {
         return Optional.ofNullable(LAYERS.get(topPackage(type)));
     }
 
-    /** The first package below {@code io.jccl}, or that itself. */
+    /** Returns the package directly below {@code io.jccl} that contains the type, or {@code io.jccl} itself. */
     private static String topPackage(JavaClass type) {
         String name = type.getPackageName();
         int end = name.length() == ROOT.length() ? -1 : name.indexOf('.', ROOT.length() + 1);
         return end < 0 ? name : name.substring(0, end);
     }
 
-    /** Holds for every dependency of a class on another of ours, itself included. */
+    /**
+     * Requires that a check holds between a class and each JCCL class that it depends on, and between the class and
+     * itself.
+     */
     private static final class Condition extends ArchCondition<JavaClass> {
 
         private static final DescribedPredicate<JavaClass> OURS = JavaClass.Predicates.resideInAnyPackage("io.jccl..");

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The layers of the native library: a folder includes only from itself and from lower layers. */
+/** Checks the layers of the native library: a folder includes only from itself and from lower layers. */
 class NativeLayersTest {
 
     private static final Path NATIVE = Path.of("../../native");
@@ -34,23 +34,23 @@ class NativeLayersTest {
             entry("plugin", 1),
             entry("base", 0),
             entry("glibc", 0),
-            entry("lightgbm", 0)); // a library of its own, which includes nothing of the others
+            entry("lightgbm", 0)); // a separate library, which includes no other folder
 
-    /** What is built beside the library and may use all of it. */
-    private static final List<String> BESIDE = List.of("test", "bench", "fuzz");
+    /** Folders that are not part of the library and may use all of it. */
+    private static final List<String> UNLAYERED = List.of("test", "bench", "fuzz");
 
     @Test
     void everyFolderHasALayer() throws IOException {
         try (Stream<Path> folders = Files.list(NATIVE).filter(Files::isDirectory)) {
             assertThat(folders.map(folder -> folder.getFileName().toString()))
                     .isNotEmpty()
-                    .allSatisfy(folder -> assertThat(LAYERS.containsKey(folder) || BESIDE.contains(folder))
+                    .allSatisfy(folder -> assertThat(LAYERS.containsKey(folder) || UNLAYERED.contains(folder))
                             .isTrue());
         }
     }
 
     @Test
-    void includesGoDown() throws IOException {
+    void aFolderIncludesOnlyFromLowerLayers() throws IOException {
         List<String> violations = new ArrayList<>();
         int includes = 0;
         for (Path file : sources()) {
@@ -69,7 +69,7 @@ class NativeLayersTest {
         assertThat(violations).isEmpty();
     }
 
-    /** Elsewhere an exception of a thread's body would end the process. */
+    /** Only base/thread.h catches the exceptions of a thread's body, which would end the process otherwise. */
     @Test
     void threadsAreStartedInOnePlace() throws IOException {
         List<String> violations = new ArrayList<>();
@@ -87,7 +87,7 @@ class NativeLayersTest {
         try (Stream<Path> files = Files.walk(NATIVE)) {
             return files.filter(file -> file.toString().matches(".*\\.(h|cc)"))
                     .filter(file ->
-                            !BESIDE.contains(NATIVE.relativize(file).getName(0).toString()))
+                            !UNLAYERED.contains(NATIVE.relativize(file).getName(0).toString()))
                     .sorted()
                     .toList();
         }

@@ -12,12 +12,12 @@ class EnvironmentPageTest {
     private static final Path PAGE = Path.of("../../docs/environment.md");
 
     @Test
-    void thePageSaysWhatTheRegistrySays() throws IOException {
+    void thePageEqualsTheRenderedRegistry() throws IOException {
         if (Boolean.getBoolean("jccl.update")) {
             Files.writeString(PAGE, EnvironmentPage.render());
         }
         assertThat(Files.readString(PAGE))
-                .as("docs/environment.md; write it again with -Djccl.update=true")
+                .as("docs/environment.md; update it with -Djccl.update=true")
                 .isEqualTo(EnvironmentPage.render());
     }
 

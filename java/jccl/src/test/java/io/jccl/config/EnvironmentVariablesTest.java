@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Variables whose bytes Java decodes by the locale. */
+/** Tests variables with bytes that Java decodes differently in each locale. */
 class EnvironmentVariablesTest {
 
     private static final byte[] RAW =
@@ -32,7 +32,7 @@ class EnvironmentVariablesTest {
     }
 
     @Test
-    void variablesThatTheProcessNoLongerHasDoNotComeBack() {
+    void variablesThatAreNotInTheMapAreNotAdded() {
         assertThat(EnvironmentVariables.decoded(Map.of("JCCL_DEBUG", "ü"), RAW)).isEqualTo(Map.of("JCCL_DEBUG", "ü"));
     }
 }

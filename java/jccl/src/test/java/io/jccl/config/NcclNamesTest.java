@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Values under NCCL's names: what NCCL accepts ends no job. */
+/** Tests values under NCCL's names: no value that NCCL accepts ends a job. */
 class NcclNamesTest {
 
     private static Settings load(Map<String, String> environment) {
@@ -49,13 +49,13 @@ class NcclNamesTest {
 
     @ParameterizedTest
     @MethodSource("variables")
-    void theDefaultOfNcclIsNoWarning(NcclVariable variable) {
+    void theDefaultOfNcclCausesNoWarning(NcclVariable variable) {
         assertThat(load(Map.of(variable.name(), variable.defaultText())).warnings())
                 .isEmpty();
     }
 
     @Test
-    void allDefaultsOfNcclTogetherAreNoWarning() {
+    void allDefaultsOfNcclTogetherCauseNoWarning() {
         Map<String, String> environment = new HashMap<>();
         NcclVariable.all().forEach(variable -> environment.put(variable.name(), variable.defaultText()));
 
@@ -104,7 +104,7 @@ class NcclNamesTest {
                 "NCCL_SOCKET_IFNAME|eth0,,eth1,|JCCL_SOCKET_IFNAME|eth0,eth1",
                 "NCCL_IB_HCA|^=mlx5_3:1|JCCL_IB_HCA|^=mlx5_3:1",
             })
-    void whatNcclAcceptsMeansTheSame(String name, String text, String setting, String used) {
+    void aValueThatNcclAcceptsMeansTheSame(String name, String text, String setting, String used) {
         Settings settings = load(Map.of(name, text));
 
         assertThat(text(settings, setting)).isEqualTo(used);
@@ -142,7 +142,7 @@ class NcclNamesTest {
                 "NCCL_PROTO|LL64|JCCL_PROTO|auto",
                 "NCCL_THREAD_THRESHOLDS|8 8 64 x|JCCL_THREAD_THRESHOLDS|8 8 64",
             })
-    void whatJcclCannotUseIsAWarningThatSaysWhatIsUsedInstead(String name, String text, String setting, String used) {
+    void aValueThatJcclCannotUseCausesAWarningWithTheSubstitute(String name, String text, String setting, String used) {
         Settings settings = load(Map.of(name, text));
 
         assertThat(text(settings, setting).replaceFirst("^$", "the default")).startsWith(used);
@@ -154,7 +154,7 @@ class NcclNamesTest {
     }
 
     @Test
-    void theNextOfNcclsNamesCountsWhereTheFirstIsOfNoUse() {
+    void theNextNcclNameIsUsedIfTheFirstIsInvalid() {
         Settings settings = load(Map.of("NCCL_MAX_NCHANNELS", "many", "NCCL_MAX_CTAS", "4"));
 
         assertThat(settings.get(AlgorithmSettings.MAX_NCHANNELS)).isEqualTo(4);
@@ -162,7 +162,7 @@ class NcclNamesTest {
     }
 
     @Test
-    void ofNcclsBoundsThatContradictEachOtherTheUpperCounts() {
+    void theUpperOfContradictoryNcclBoundsWins() {
         Settings both = load(Map.of("NCCL_MIN_NCHANNELS", "8", "NCCL_MAX_CTAS", "4"));
         Settings low = load(Map.of("JCCL_MIN_NCHANNELS", "8", "NCCL_MAX_NCHANNELS", "4"));
 
@@ -175,7 +175,7 @@ class NcclNamesTest {
     }
 
     @Test
-    void tooManyTcpConnectionsUnderNcclsNamesBecomeFewer() {
+    void tooManyTcpConnectionsUnderNcclNamesAreReduced() {
         Settings each = load(Map.of("NCCL_SOCKET_NTHREADS", "8", "NCCL_NSOCKS_PERTHREAD", "16"));
         Settings threads = load(Map.of("NCCL_SOCKET_NTHREADS", "16", "JCCL_NSOCKS_PERTHREAD", "16"));
 
@@ -186,7 +186,7 @@ class NcclNamesTest {
     }
 
     @Test
-    void aNameOfJcclsStaysStrictAndHidesNccls() {
+    void aJcclNameIsCheckedStrictlyAndHidesTheNcclName() {
         assertThatThrownBy(() -> load(Map.of("JCCL_IB_RETRY_CNT", "13", "NCCL_IB_RETRY_CNT", "6")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageStartingWith("JCCL_IB_RETRY_CNT=\"13\" (from environment): expected");
@@ -196,7 +196,7 @@ class NcclNamesTest {
     }
 
     @Test
-    void aConfigurationFileOfNcclIsAWarning() {
+    void aConfigurationFileOfNcclCausesAWarning() {
         assertThat(load(Map.of("NCCL_CONF_FILE", "/etc/site.conf")).warnings())
                 .containsExactly(
                         "NCCL_CONF_FILE=\"/etc/site.conf\" (from environment): JCCL reads no configuration files"

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** {@code docs/nccl-variables.md} is written from the settings and from {@code nccl-variables.txt}. */
+/**
+ * Checks, and updates, {@code docs/nccl-variables.md}, which is rendered from the settings and {@code
+ * nccl-variables.txt}.
+ */
 class NcclPageTest {
 
     private static final Path PAGE = Path.of("../../docs/nccl-variables.md");
@@ -69,12 +72,12 @@ class NcclPageTest {
     }
 
     @Test
-    void thePageSaysWhatIsDoneWithEachVariable() throws IOException {
+    void thePageEqualsTheRenderedVariables() throws IOException {
         if (Boolean.getBoolean("jccl.update")) {
             Files.writeString(PAGE, render());
         }
         assertThat(Files.readString(PAGE))
-                .as("docs/nccl-variables.md; write it again with -Djccl.update=true")
+                .as("docs/nccl-variables.md; update it with -Djccl.update=true")
                 .isEqualTo(render());
     }
 }

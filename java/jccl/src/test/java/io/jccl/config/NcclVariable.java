@@ -9,18 +9,18 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A variable that NCCL or its users' scripts know.
+ * An environment variable that NCCL documents or that public job scripts set.
  *
- * @param name of the variable
- * @param defaultText NCCL's documented default; empty where there is none
- * @param texts documented extremes, and what public job scripts set
- * @param reason why JCCL does not read it; empty where it does
+ * @param name the name of the variable
+ * @param defaultText NCCL's documented default; empty if it has none
+ * @param texts documented extreme values, and values that public job scripts set
+ * @param reason the reason why JCCL does not read the variable; empty if JCCL reads it
  */
 public record NcclVariable(String name, String defaultText, List<String> texts, String reason) {
 
     private static final String RESOURCE = "nccl-variables.txt";
 
-    /** All of them in the order of NCCL's page. */
+    /** Returns all variables in the order of NCCL's page. */
     public static List<NcclVariable> all() {
         try (InputStream in = NcclVariable.class.getResourceAsStream(RESOURCE)) {
             List<NcclVariable> all = new ArrayList<>();

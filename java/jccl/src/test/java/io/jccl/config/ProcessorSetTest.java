@@ -25,7 +25,7 @@ class ProcessorSetTest {
                 "0XFF | ff | 0-7",
                 "64-65 | 30000000000000000 | 64-65"
             })
-    void listsAndMasksAreSets(String text, String mask, String list) {
+    void listsAndMasksAreParsedAsSets(String text, String mask, String list) {
         assertThat(ProcessorSet.parse(text)).isEqualTo(new BigInteger(mask, 16));
         assertThat(ProcessorSet.format(new BigInteger(mask, 16))).isEqualTo(list);
     }
@@ -39,7 +39,7 @@ class ProcessorSetTest {
     @ValueSource(
             strings = {"all", "3-1", "0,", ",0", "-1", "0-", "0--1", "8192", "0-99999", "0x", "0xg", "0x0", "1 2", "0;1"
             })
-    void aSettingThatIsNoSetNamesWhatWasExpected(String text) {
+    void aTextThatIsNoSetIsRefusedWithAnExample(String text) {
         assertThatThrownBy(() ->
                         Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_CPU_AFFINITY", text)))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -21,7 +21,7 @@ class SettingsTest {
     }
 
     @Test
-    void withoutAnythingEverySettingHasItsDefault() {
+    void everySettingHasItsDefaultIfNothingIsSet() {
         Settings settings = fromEnvironment(Map.of());
 
         assertThat(Registry.all()).allSatisfy(setting -> {
@@ -32,7 +32,7 @@ class SettingsTest {
     }
 
     @Test
-    void gpusHaveDefaultsOfTheirOwnWhereNothingIsSet() {
+    void gpusHaveTheirOwnDefaultsIfNothingIsSet() {
         Settings unset = fromEnvironment(Map.of());
         assertThat(unset.getForDevices(MemorySettings.BUFFSIZE)).isEqualTo(4 << 20);
         assertThat(unset.getForDevices(MemorySettings.LL_BUFFSIZE)).isEqualTo(512 << 10);
@@ -85,7 +85,7 @@ class SettingsTest {
     }
 
     @Test
-    void aConnectionHasSoManyTcpConnectionsForEachThread() {
+    void aConnectionHasTheSetNumberOfTcpConnectionsForEachThread() {
         assertThat(NetworkSettings.streamsPerConnection(
                         fromEnvironment(Map.of("NCCL_SOCKET_NTHREADS", "4", "NCCL_NSOCKS_PERTHREAD", "16"))))
                 .isEqualTo(64);
@@ -98,7 +98,7 @@ class SettingsTest {
     }
 
     @Test
-    void ofSeveralAliasesTheFirstThatIsSetCounts() {
+    void theFirstAliasThatIsSetWins() {
         Settings rings = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MAX_CTAS", "9"));
         Settings all = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MIN_CTAS", "4", "NCCL_MIN_NCHANNELS", "5"));
 
@@ -110,7 +110,7 @@ class SettingsTest {
     }
 
     @Test
-    void theApplicationComesBeforeThePropertyBeforeTheEnvironmentBeforeTheAlias() {
+    void theOrderOfPrecedenceIsApplicationPropertyEnvironmentAlias() {
         Map<String, String> alias = Map.of("NCCL_BUFFSIZE", "1M");
         Map<String, String> both = Map.of("NCCL_BUFFSIZE", "1M", "JCCL_BUFFSIZE", "2M");
         CommunicatorConfig config =
@@ -203,7 +203,7 @@ class SettingsTest {
                 "ring, tree|ring,tree",
                 "ring;all_reduce:tree|ring;all_reduce:tree"
             })
-    void algorithmsAreAListOrAllOthers(String text, String normal) {
+    void algorithmsAreAListOrAnExclusion(String text, String normal) {
         assertThat(fromEnvironment(Map.of("NCCL_ALGO", text)).get(AlgorithmSettings.ALGO))
                 .isEqualTo(normal);
     }
@@ -250,7 +250,7 @@ class SettingsTest {
     }
 
     @Test
-    void theNameComesBeforeTheFormerName() {
+    void theCurrentNameTakesPrecedenceOverTheFormerName() {
         Settings settings = fromEnvironment(Map.of("JCCL_GPU_STAGED", "on", "JCCL_GPU_HOST_STAGING", "off"));
 
         assertThat(settings.get(TransportSettings.GPU_HOST_STAGING)).isEqualTo("off");

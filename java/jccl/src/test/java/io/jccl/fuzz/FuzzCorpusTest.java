@@ -9,7 +9,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Every input that a fuzzer once found worth keeping is read or refused; {@code scripts/check-fuzz} looks for more. */
+/**
+ * Runs every fuzz target on its corpus: each input is read or refused. {@code scripts/check-fuzz} searches for new
+ * inputs.
+ */
 @Timeout(60)
 class FuzzCorpusTest {
 
@@ -17,7 +20,7 @@ class FuzzCorpusTest {
 
     @ParameterizedTest
     @EnumSource
-    void theCorpusIsReadOrRefusedAndNothingWorse(FuzzTarget target) throws Exception {
+    void everyInputOfTheCorpusIsReadOrRefused(FuzzTarget target) throws Exception {
         SortedMap<String, byte[]> inputs = target.inputs();
         assertThat(inputs).hasSizeGreaterThan(MIN_INPUTS);
         for (Map.Entry<String, byte[]> input : inputs.entrySet()) {

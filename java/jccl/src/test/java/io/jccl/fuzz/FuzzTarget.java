@@ -15,8 +15,9 @@ import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 
 /**
- * What is fuzzed: readers of bytes that others wrote. Each class has a method {@code fuzzerTestOneInput}, which Jazzer calls,
- * and {@code seeds}. The corpus that is kept is an archive beside this class.
+ * The fuzz targets: readers of bytes from other processes or users. The class of a target has a method {@code
+ * fuzzerTestOneInput}, which Jazzer calls, and a method {@code seeds}. The stored corpus of a target is an archive
+ * among the resources of this package.
  */
 enum FuzzTarget {
     CONTROL("io.jccl.bootstrap.ControlFrameFuzz"),
@@ -33,7 +34,7 @@ enum FuzzTarget {
         this.className = className;
     }
 
-    /** Tries an input. */
+    /** Runs the target on an input. */
     void run(byte[] input) throws Throwable {
         try {
             Class.forName(className)
@@ -44,7 +45,7 @@ enum FuzzTarget {
         }
     }
 
-    /** Seeds and the corpus that is kept. */
+    /** Returns the seeds and the stored corpus, by name. */
     @SuppressWarnings("unchecked")
     SortedMap<String, byte[]> inputs() throws ReflectiveOperationException, IOException {
         SortedMap<String, byte[]> inputs = new TreeMap<>();
@@ -66,8 +67,9 @@ enum FuzzTarget {
     }
 
     /**
-     * Moves the corpora between archives and folders, for {@code scripts/check-fuzz}: {@code list}, which prints the names and
-     * classes; {@code unpack FOLDER}; {@code pack FOLDER ARCHIVES}. A corpus is the folder of a target's name.
+     * Runs a command of {@code scripts/check-fuzz}: {@code list} prints the names and classes of the targets; {@code
+     * unpack FOLDER} unpacks the corpora into folders with the names of the targets; {@code pack FOLDER ARCHIVES} packs
+     * these folders.
      */
     public static void main(String[] arguments) throws Exception {
         for (FuzzTarget target : values()) {
@@ -88,7 +90,7 @@ enum FuzzTarget {
         }
     }
 
-    /** Equal inputs give equal archives. */
+    /** Packs the corpus of a folder; equal inputs give equal archives. */
     private void pack(Path folder, Path archives) throws IOException {
         SortedMap<String, byte[]> inputs = new TreeMap<>();
         try (Stream<Path> files = Files.list(folder)) {

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Fuzz target: the channels that a rank has found, as other ranks read them. */
+/** Fuzz target: the channels in another rank's survey. */
 public final class SurveyFuzz {
 
     private static final List<Integer> RANKS = List.of(3, 5, 9);
@@ -17,13 +17,13 @@ public final class SurveyFuzz {
 
     private SurveyFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         try {
             SurveyCodec.Found found = SurveyCodec.decode(RANK, HOST, RANKS, data);
             byte[] again = SurveyCodec.encode(found, true);
             if (!SurveyCodec.decode(RANK, HOST, RANKS, again).equals(found)) {
-                throw new IllegalStateException("written and read again it is another: " + found);
+                throw new IllegalStateException("changed by writing and reading: " + found);
             }
         } catch (BootstrapException e) {
             if (!e.getMessage().startsWith("rank=3 bytes=" + data.length)) {
@@ -32,7 +32,7 @@ public final class SurveyFuzz {
         }
     }
 
-    /** Inputs that are read, for a fuzzer to begin with. */
+    /** Returns valid inputs, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() {
         return new TreeMap<>(Map.of("survey", SurveySeeds.one()));
     }

@@ -12,14 +12,14 @@ import java.util.Arrays;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Fuzz target: descriptions of hosts, and files of graphs. The first byte selects which. */
+/** Fuzz target: topology descriptions and graph files. The first byte selects which of them is read. */
 public final class TopologyFuzz {
 
     private static final int MAX_MESSAGE = 1000;
 
     private TopologyFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         if (data.length == 0) {
             return;
@@ -29,7 +29,7 @@ public final class TopologyFuzz {
             if ((data[0] & 1) == 0) {
                 XmlElement read = TopologyXmlReader.read(new ByteArrayInputStream(body), "fuzz");
                 if (!TopologyXmlReader.read(TopologyXmlWriter.write(read)).equals(read)) {
-                    throw new IllegalStateException("written and read again it is another");
+                    throw new IllegalStateException("changed by writing and reading");
                 }
                 GraphBuilder.build(read);
             } else {
@@ -42,7 +42,7 @@ public final class TopologyFuzz {
         }
     }
 
-    /** Inputs that are read, for a fuzzer to begin with. */
+    /** Returns valid inputs, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() {
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         seeds.put(

@@ -16,7 +16,7 @@ public final class TuningProfileFuzz {
 
     private TuningProfileFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) throws IOException {
         try (Reader in = new InputStreamReader(new ByteArrayInputStream(data), StandardCharsets.UTF_8)) {
             HostCosts.read(in, "fuzz").source();
@@ -27,7 +27,7 @@ public final class TuningProfileFuzz {
         }
     }
 
-    /** Inputs that are read, for a fuzzer to begin with. */
+    /** Returns valid inputs, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() throws IOException {
         try (InputStream in = HostCosts.class.getResourceAsStream("host-costs.properties")) {
             return new TreeMap<>(Map.of("built-in", in.readAllBytes()));

@@ -12,12 +12,15 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.zip.CRC32;
 
-/** Fuzz target: ids as bytes, as text, and as bytes to which the right check is added. The first byte selects which. */
+/**
+ * Fuzz target: unique ids as bytes, as text, and as bytes to which a valid checksum is added. The first byte selects
+ * the form.
+ */
 public final class UniqueIdFuzz {
 
     private UniqueIdFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         if (data.length == 0) {
             return;
@@ -33,7 +36,7 @@ public final class UniqueIdFuzz {
             UniqueId again = UniqueId.parse(id.toText());
             if (!again.equals(id)
                     || !Arrays.equals(UniqueId.fromBytes(id.toBytes()).toBytes(), id.toBytes())) {
-                throw new IllegalStateException("written and read again it is another: " + id.toText());
+                throw new IllegalStateException("changed by writing and reading: " + id.toText());
             }
         } catch (IllegalArgumentException e) {
             if (e.getMessage() == null || e.getMessage().isEmpty()) {
@@ -51,7 +54,7 @@ public final class UniqueIdFuzz {
                 .array();
     }
 
-    /** Inputs that are read, for a fuzzer to begin with. */
+    /** Returns valid inputs, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() throws UnknownHostException {
         UniqueId id = UniqueId.of(
                 List.of(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 8080)),

@@ -1,2 +1,2 @@
-/** Fuzzing of everything that reads bytes of others: {@code scripts/check-fuzz}. */
+/** Fuzz targets for all readers of bytes from other processes or users: {@code scripts/check-fuzz} runs them. */
 package io.jccl.fuzz;

@@ -25,7 +25,7 @@ class DirectSlotsTest {
 
     private static final Devices BOTH = new Devices(Set.of(0), Set.of(0), Map.of());
 
-    /** Two hosts of two ranks, each with network device 0. */
+    /** Returns a plan of two hosts with two ranks each. Every host has network device 0. */
     private static Plan plan() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
@@ -48,7 +48,7 @@ class DirectSlotsTest {
     }
 
     @Test
-    void devicesBesideAGpuUseItsMemoryAndThoseBesideANeighbourSendFromThatOnes() {
+    void devicesNearAGpuUseItsMemoryAndDevicesNearANeighbourSendFromTheNeighbours() {
         NodePaths paths = NodePaths.compute(DescribedHosts.topology("gpu4-nvswitch"), PathPolicy.defaults());
         assertThat(Devices.of(paths, 0)).isEqualTo(BOTH);
         assertThat(Devices.of(paths, 3)).isEqualTo(new Devices(Set.of(1), Set.of(1), Map.of(0, 0)));
@@ -76,7 +76,7 @@ class DirectSlotsTest {
     }
 
     @Test
-    void eachDirectionIsAllowedByItself() {
+    void eachDirectionIsAllowedIndependently() {
         Plan plan = plan();
         for (int rank = 0; rank < 4; rank++) {
             List<Use> both = uses(plan, rank, BOTH);
@@ -89,20 +89,22 @@ class DirectSlotsTest {
     }
 
     @Test
-    void whatGoesOverSocketsOrSharedMemoryHasNone() {
+    void connectionsOverSocketsOrSharedMemoryHaveNoSlotsOnTheGpu() {
         Plan plan = plan();
         assertThat(DirectSlots.of(plan, plan.channels(), 0, BOTH, peer -> false))
                 .isEmpty();
     }
 
-    /** Of two channels with each rank of the other host, but for those that have slots already. */
+    /**
+     * Returns the slots for two channels with each rank of the other host, except connections that have slots already.
+     */
     private static List<Use> others(Plan plan, int rank, Devices devices, List<Use> planned, int max) {
         return DirectSlots.others(
                 plan, rank, devices, peer -> !plan.sameHost(peer, rank), planned, peer -> new int[] {0, 1}, max);
     }
 
     @Test
-    void connectionsBesideRingsAndTreesHaveSlotsOnTheGpuByTheDevicesOfTheRing() {
+    void connectionsOutsideOfRingsAndTreesHaveSlotsOnTheGpuByTheDevicesOfTheRing() {
         Plan plan = plan();
         for (int rank = 0; rank < 4; rank++) {
             List<Use> planned = uses(plan, rank, BOTH);
@@ -120,7 +122,7 @@ class DirectSlotsTest {
     }
 
     @Test
-    void theNearestRanksComeFirstAndHaveAllTheirConnectionsThereOrNone() {
+    void theNearestRanksHaveAllTheirConnectionsOnTheGpuAndFartherRanksNone() {
         Plan plan = plan();
         List<Use> all = others(plan, 0, BOTH, List.of(), 8);
         assertThat(all).extracting(Use::peer).containsExactly(3, 3, 3, 3, 2, 2, 2, 2);
@@ -129,7 +131,7 @@ class DirectSlotsTest {
     }
 
     @Test
-    void channelsBeyondThePlanAreLikeThoseThatTheyRunBeside() {
+    void channelsBeyondThePlanHaveTheSlotsOfThePlannedChannels() {
         Plan plan = plan();
         int rank = plan.ring(0)[0];
         List<Use> once = DirectSlots.of(plan, plan.channels(), rank, BOTH, peer -> true);

@@ -37,7 +37,7 @@ class EngineSettingsTest {
     }
 
     @Test
-    void anEngineThatStagesForGpusHasTheirSlots() {
+    void anEngineThatStagesForGpusHasSlotsOfTheirSize() {
         EngineConfig config = new EngineConfig();
         EngineConfig unset = EngineSettings.forStaging(config, Settings.load(CommunicatorConfig.defaults()));
         assertThat(unset.get(EngineConfig.SIMPLE_SLOT_BYTES)).isEqualTo(512 << 10);
@@ -52,7 +52,7 @@ class EngineSettingsTest {
     }
 
     @Test
-    void networkDevicesAreKnownToTheEngineByTheNumbersOfThePlan() {
+    void theEngineKnowsNetworkDevicesByTheNumbersOfThePlan() {
         Topology topology = GraphBuilder.build(
                 TopologyXmlReader.read(
                         "<system version='1'><cpu numaid='0' arch='x86_64'><nic>"
@@ -62,7 +62,7 @@ class EngineSettingsTest {
     }
 
     @Test
-    void rowsOfThePlansDevicesEndWithOneForAllOtherConnectionsOfAChannel() {
+    void theDeviceRowsOfAChannelEndWithOneForAllItsOtherConnections() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 2; rank++) {
             ChannelGraph found = Found.rings(
@@ -78,10 +78,10 @@ class EngineSettingsTest {
                 .isEmpty();
     }
 
-    /** The connection's error, which says more, comes before the coordinator's agreed failure. */
+    /** The connection's error says more than the coordinator's agreed failure, so it must come first. */
     @ParameterizedTest
     @CsvSource({"8s, 6000", "2s, 1500", "1h, 2700000"})
-    void itIsGivenUpBeforeTheSilentRankIs(String heartbeatTimeout, long millis) {
+    void aSilentConnectionIsGivenUpBeforeItsRank(String heartbeatTimeout, long millis) {
         assertThat(peerTimeout(CommunicatorConfig.builder().setting("JCCL_HEARTBEAT_TIMEOUT", heartbeatTimeout)))
                 .isEqualTo(Duration.ofMillis(millis));
     }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class ForwardingTest {
 
-    /** Hosts of three ranks. */
+    /** Every host has three ranks. */
     private static final BiPredicate<Integer, Integer> SAME_HOST = (one, other) -> one / 3 == other / 3;
 
     private static final Connection FIRST = new Connection(1, 0, 4, 0, 7, true);
@@ -24,7 +24,7 @@ class ForwardingTest {
     }
 
     @Test
-    void bothEndsNumberConnectionsAlike() {
+    void bothEndsNumberConnectionsEqually() {
         Forwarding all = new Forwarding(List.of(FIRST, SECOND, THIRD));
         assertThat(all.forwardersOf(0)).containsExactly(1, 2);
         assertThat(all.forwardersOf(1)).isEmpty();
@@ -36,20 +36,20 @@ class ForwardingTest {
     }
 
     @Test
-    void whatIsSentIsRead() {
+    void connectionsAreReadAsWritten() {
         List<Connection> sent = List.of(FIRST, SECOND);
         assertThat(read(0, Forwarding.write(sent))).isEqualTo(sent);
         assertThat(read(0, Forwarding.write(List.of()))).isEmpty();
     }
 
     @Test
-    void nonsenseIsRefusedAndNamesTheRank() {
+    void invalidBytesAreRefusedAndTheirRankIsNamed() {
         byte[] whole = Forwarding.write(List.of(FIRST));
         for (byte[] sent : List.of(
                 Arrays.copyOf(whole, whole.length - 1),
                 Arrays.copyOf(whole, whole.length + 1),
-                Forwarding.write(List.of(new Connection(3, 0, 4, 0, 7, true))), // of another host
-                Forwarding.write(List.of(new Connection(1, 0, 2, 0, 7, true))), // to the same host
+                Forwarding.write(List.of(new Connection(3, 0, 4, 0, 7, true))), // the forwarder is on another host
+                Forwarding.write(List.of(new Connection(1, 0, 2, 0, 7, true))), // the receiver is on the same host
                 Forwarding.write(List.of(new Connection(1, 0, 6, 0, 7, true))))) {
             assertThatThrownBy(() -> read(0, sent))
                     .isInstanceOf(TransportException.class)

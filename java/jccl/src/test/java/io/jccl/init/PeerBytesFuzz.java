@@ -12,14 +12,16 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Fuzz target: what ranks send each other while a communicator is initialised. The first byte selects the reader. */
+/**
+ * Fuzz target: bytes that ranks send each other while a communicator is initialised. The first byte selects the reader.
+ */
 public final class PeerBytesFuzz {
 
     private static final int SIZE = 4;
 
     private PeerBytesFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         if (data.length == 0) {
             return;
@@ -30,26 +32,26 @@ public final class PeerBytesFuzz {
                 case 0 -> {
                     PeerInfo info = PeerInfo.decode(1, body);
                     if (!info.equals(PeerInfo.decode(1, info.encode()))) {
-                        throw new IllegalStateException("written and read again it is another: " + info);
+                        throw new IllegalStateException("changed by writing and reading: " + info);
                     }
                 }
                 case 1 -> {
                     Map<String, SharedSettings.Value> settings = SharedSettings.decode(1, body);
                     if (!settings.equals(SharedSettings.decode(1, SharedSettings.encode(settings)))) {
-                        throw new IllegalStateException("written and read again it is another: " + settings);
+                        throw new IllegalStateException("changed by writing and reading: " + settings);
                     }
                 }
                 case 2 -> {
                     List<Forwarding.Connection> asked =
                             Forwarding.read(1, body, SIZE, (one, other) -> one / 2 == other / 2);
                     if (asked.stream().anyMatch(one -> one.forwarder() > 1 || one.to() < 2)) {
-                        throw new IllegalStateException("leads elsewhere: " + asked);
+                        throw new IllegalStateException("asks for an impossible connection: " + asked);
                     }
                 }
                 default -> PeerDevice.read(new WireReader(body));
             }
         } catch (BootstrapException | TransportException e) {
-            if (!e.getMessage().contains("1")) { // the rank
+            if (!e.getMessage().contains("1")) { // the rank's number
                 throw new IllegalStateException("does not name the rank that sent it", e);
             }
         } catch (WireException e) {
@@ -59,7 +61,7 @@ public final class PeerBytesFuzz {
         }
     }
 
-    /** One input of each kind that is read, for a fuzzer to begin with. */
+    /** Returns valid inputs, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() {
         PeerDevice device = new PeerDevice(1, "uuid", "0000:01:00.0", 90, 16, 8, true);
         PeerInfo info = new PeerInfo(

@@ -21,7 +21,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Containers split hosts into isolation domains. */
+/** Tests how containers split hosts into isolation domains. */
 class PeersTest {
 
     private static PeerInfo peer(String host, String isolationDomain, String allowed) {
@@ -29,7 +29,7 @@ class PeersTest {
                 host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "", "00000001", "", false);
     }
 
-    /** Ranks as {@code HOST/DOMAIN}. */
+    /** Returns ranks at places of the form {@code HOST/DOMAIN}. */
     private static Peers map(String... places) {
         List<PeerInfo> peers = new ArrayList<>();
         for (String place : places) {
@@ -48,12 +48,12 @@ class PeersTest {
         assertThat(map.reach()).isSameAs(PeerReach.ALL);
         assertThat(map.notes()).isEmpty();
         assertThat(map("a/x", "a/x").hasOtherDomains(1)).isFalse();
-        // Equal isolation domains on different hosts mean nothing.
+        // Isolation domains of different hosts are not related, even if their names are equal.
         assertThat(map("a/x", "b/x").reach()).isSameAs(PeerReach.ALL);
     }
 
     @Test
-    void containersAreIsolationDomainsOfTheirOwn() {
+    void eachContainerIsAnIsolationDomain() {
         Peers map = map("a/x", "a/y", "b/y", "a/x");
         assertThat(map.domainOf(0)).isEqualTo(map.domainOf(3)).isNotEqualTo(map.domainOf(1));
         assertThat(map.domainOf(1)).isNotEqualTo(map.domainOf(2));
@@ -87,7 +87,7 @@ class PeersTest {
     }
 
     @Test
-    void ranksThatAreBoundToPartsOfAHostCompeteWithinTheirPartOnly() {
+    void ranksThatAreBoundToPartsOfAHostShareOnlyTheProcessorsOfTheirPart() {
         Peers map = new Peers(List.of(
                 peer("a", "x", "3"),
                 peer("a", "y", "3"),
@@ -104,7 +104,7 @@ class PeersTest {
     }
 
     @Test
-    void whatRanksSendOfThemselvesArrivesAsItWasSent() {
+    void peerInfoIsDecodedAsItWasEncoded() {
         PeerInfo mine = peer("host", HostIdentity.isolationDomain(), "ff");
         byte[] bytes = mine.encode();
         assertThat(PeerInfo.decode(3, bytes)).isEqualTo(mine);
@@ -116,7 +116,9 @@ class PeersTest {
                 .matches("network namespace net:\\[\\d+], user \\d+");
     }
 
-    /** A file may name all ranks of a host: each container's ranks find channels through their own only. */
+    /**
+     * A topology file can name all ranks of a host. Each container's ranks still find channels among themselves only.
+     */
     @Test
     void aSplitHostIsSearchedDomainByDomain(@TempDir Path folder) throws Exception {
         StringBuilder xml = new StringBuilder("<system version='1'><cpu numaid='0'>");

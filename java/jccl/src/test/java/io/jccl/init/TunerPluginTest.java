@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class TunerPluginTest {
 
     @Test
-    void choicesCrossInRuns() {
+    void choicesAreEncodedAsRuns() {
         long[] sums = new long[177];
         Arrays.fill(sums, 20, 60, 0x1234L << 32 | 5);
         sums[100] = -1;
@@ -24,14 +24,14 @@ class TunerPluginTest {
     }
 
     @Test
-    void bytesThatMakeNoSenseAreRefused() {
+    void invalidBytesAreRefused() {
         byte[] good = TunerPlugin.encode(Map.of(Collective.ALL_REDUCE, new long[177]));
         for (int at = 0; at < good.length; at++) {
             int end = at;
             assertThatThrownBy(() -> TunerPlugin.decode(Arrays.copyOf(good, end)))
                     .as("cut at %d", at)
                     .isInstanceOf(WireException.class);
-            if (at < 16) { // what follows is a choice
+            if (at < 16) { // later bytes are a choice, of which many are valid
                 byte[] wrong = good.clone();
                 wrong[at] ^= 0x7f;
                 assertThatThrownBy(() -> TunerPlugin.decode(wrong))

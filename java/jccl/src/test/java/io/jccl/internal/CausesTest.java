@@ -49,12 +49,12 @@ class CausesTest {
 
     @ParameterizedTest
     @MethodSource("descriptions")
-    void anExceptionIsDescribedByWhatItSaysAndByItsNameWhereThatSaysLittle(Throwable exception, String expected) {
+    void anExceptionIsDescribedByItsMessageAndByItsNameIfThatSaysLittle(Throwable exception, String expected) {
         assertThat(Causes.describe(exception)).isEqualTo(expected);
     }
 
     @Test
-    void aCircleOfCausesEnds() {
+    void aCycleOfCausesIsDescribedOnce() {
         IOException one = new IOException("one");
         IOException two = new IOException("two", one);
         one.initCause(two);
@@ -62,7 +62,7 @@ class CausesTest {
     }
 
     @Test
-    void limitThatASentenceOfThisLibraryNamesIsNotRepeated() {
+    void aLimitThatAMessageOfThisLibraryNamesIsNotRepeated() {
         JcclException named = new JcclException(
                 "file=/a: " + Causes.describe(new IOException("No space left on device")) + "; try /b");
         assertThat(Causes.describe(named)).isEqualTo(named.getMessage());

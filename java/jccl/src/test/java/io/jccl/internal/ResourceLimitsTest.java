@@ -49,14 +49,14 @@ class ResourceLimitsTest {
     }
 
     @Test
-    void openFilesHaveTheirLimitAlsoWhenItCanNoLongerBeRead() throws IOException {
+    void theHintForOpenFilesNamesTheLimitEvenIfItCanNoLongerBeRead() throws IOException {
         ResourceLimits limits = limits();
         Files.delete(root.resolve("proc/self/limits"));
         assertThat(limits.hint("Too many open files")).contains("RLIMIT_NOFILE=64 hard=128", "ulimit -n");
     }
 
     @Test
-    void threadsHaveTheLimitOfTheUserAndOfEveryControlGroupOfVersion2() throws IOException {
+    void theHintForThreadsNamesTheLimitsOfTheUserAndOfEveryCgroupOfVersion2() throws IOException {
         write("proc/self/cgroup", "0::/kubepods/pod1\n");
         write("sys/fs/cgroup/kubepods/pod1/pids.max", "40\n");
         write("sys/fs/cgroup/kubepods/pod1/pids.current", "40\n");
@@ -68,7 +68,7 @@ class ResourceLimitsTest {
     }
 
     @Test
-    void threadsHaveTheLimitOfAControlGroupOfVersion1ThatAContainerSeesAsTheRoot() throws IOException {
+    void theHintForThreadsNamesTheLimitOfTheCgroupOfVersion1ThatAContainerSeesAsRoot() throws IOException {
         write("proc/self/cgroup", "8:pids:/docker/abc\n4:memory:/docker/abc\n0::/\n");
         write("sys/fs/cgroup/pids/pids.max", "33\n");
         write("sys/fs/cgroup/pids/pids.current", "33\n");
@@ -86,19 +86,19 @@ class ResourceLimitsTest {
         "'Cannot run program \"sh\": error=11, Resource temporarily unavailable', another process: threads=17 RLIMIT_NPROC=70",
         "Cannot reserve 8 bytes of direct buffer memory, MaxDirectMemorySize"
     })
-    void whatIsUsedUpHasItsRemedy(String text, String expected) {
+    void theHintForAnExhaustedResourceNamesTheRemedy(String text, String expected) {
         assertThat(limits().hint(text)).startsWith("; ").contains(expected);
     }
 
     @Test
-    void whatIsNoLimitOrWasNamedByNativeCodeGetsNoHint() {
+    void errorsThatAreNoLimitOrThatNativeCodeExplainedGetNoHint() {
         assertThat(limits().hint("Connection refused")).isEmpty();
         assertThat(limits().hint("errno=24 (Too many open files); RLIMIT_NOFILE=64"))
                 .isEmpty();
     }
 
     @Test
-    void onlyWhatIsUsedUpHereIsReached() {
+    void onlyAnExhaustedResourceOfThisHostIsAReachedLimit() {
         assertThat(ResourceLimits.isReached(new SocketException("Too many open files")))
                 .isTrue();
         assertThat(ResourceLimits.isReached(new ConnectException("Connection refused")))
@@ -107,7 +107,7 @@ class ResourceLimitsTest {
     }
 
     @Test
-    void portsOfTheKernelHaveTheirRange() {
+    void ephemeralPortsAreDescribedByTheirRange() {
         assertThat(limits().ephemeralPorts()).isEqualTo("net.ipv4.ip_local_port_range=32768-60999");
     }
 }

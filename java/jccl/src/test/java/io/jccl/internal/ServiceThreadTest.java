@@ -30,7 +30,7 @@ class ServiceThreadTest {
 
     @ParameterizedTest
     @MethodSource("problems")
-    void aThreadThatRepeatsRoundsContinuesAfterWhateverARoundThrows(Throwable problem) throws InterruptedException {
+    void aThreadThatRepeatsRoundsContinuesAfterAnyExceptionOrError(Throwable problem) throws InterruptedException {
         AtomicInteger rounds = new AtomicInteger();
         BlockingQueue<Throwable> uncaught = new LinkedBlockingQueue<>();
         Thread thread = ServiceThread.repeating("jccl-test", () -> {
@@ -50,7 +50,7 @@ class ServiceThreadTest {
 
     @ParameterizedTest
     @MethodSource("problems")
-    void whoeverWaitsForAThreadGetsWhatItsBodyThrows(Throwable problem) throws InterruptedException {
+    void whoeverWaitsForAThreadReceivesTheExceptionOfItsBody(Throwable problem) throws InterruptedException {
         BlockingQueue<Throwable> settled = new LinkedBlockingQueue<>();
         ServiceThread.once(
                         "jccl-test",
@@ -63,7 +63,7 @@ class ServiceThreadTest {
     }
 
     @Test
-    void aThreadSettlesAgainUntilThereIsMemory() throws InterruptedException {
+    void aThreadSettlesRepeatedlyUntilMemoryReturns() throws InterruptedException {
         List<Throwable> settled = new ArrayList<>();
         Thread thread = ServiceThread.once("jccl-test", () -> {}, thrown -> {
             settled.add(thrown);
@@ -77,7 +77,7 @@ class ServiceThreadTest {
     }
 
     @Test
-    void aThreadForWhichNobodyWaitsReachesNoHandlerOfUncaughtExceptions() throws InterruptedException {
+    void anErrorThatNobodyWaitsForReachesNoUncaughtExceptionHandler() throws InterruptedException {
         BlockingQueue<Throwable> uncaught = new LinkedBlockingQueue<>();
         Thread thread = ServiceThread.once("jccl-test", () -> {
             throw new StackOverflowError("of the test");
@@ -89,7 +89,7 @@ class ServiceThreadTest {
         assertThat(uncaught).isEmpty();
     }
 
-    @SuppressWarnings("unchecked") // so that an error passes for an exception
+    @SuppressWarnings("unchecked") // throws an error where the compiler expects an exception
     private static <E extends Throwable> E asException(Throwable e) throws E {
         throw (E) e;
     }

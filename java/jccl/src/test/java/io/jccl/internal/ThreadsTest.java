@@ -11,7 +11,7 @@ class ThreadsTest {
     private static final String REFUSAL = "unable to create native thread: possibly out of memory";
 
     @Test
-    void makingWhatStartsAThreadNamesTheLimitIfTheThreadIsRefused() {
+    void creatingAnObjectThatStartsAThreadNamesTheLimitIfTheThreadIsRefused() {
         assertThatThrownBy(() -> Threads.startedBy("the cleaner", () -> {
                     throw new OutOfMemoryError(REFUSAL);
                 }))
@@ -21,7 +21,7 @@ class ThreadsTest {
     }
 
     @Test
-    void refusedThreadNamesItselfAndTheLimit() {
+    void theErrorOfARefusedThreadNamesTheThreadAndTheLimit() {
         Thread refused = new Thread(() -> {}, "worker") {
             @Override
             public synchronized void start() {

@@ -18,7 +18,7 @@ class LinkFailuresTest {
                 "Error relocating /x/libjccl.so: __vsnprintf_chk: symbol not found | C library is musl",
                 "libstdc++.so.6: cannot open shared object file: No such file | install what the message names"
             })
-    void theLinkersWordsAreExplainedAndQuoted(String said, String explanation) {
+    void theLinkersMessageIsExplainedAndQuoted(String said, String explanation) {
         assertThat(LinkFailures.explain(Path.of("/x/libjccl.so"), said))
                 .startsWith("library=/x/libjccl.so: ")
                 .contains(explanation, said);
@@ -26,7 +26,7 @@ class LinkFailuresTest {
 
     @ParameterizedTest
     @CsvSource({"something new", ","})
-    void whatIsNotKnownIsQuoted(String said) {
+    void anUnknownMessageIsQuoted(String said) {
         assertThat(LinkFailures.explain(Path.of("/x/libjccl.so"), said)).endsWith(": " + said);
     }
 }

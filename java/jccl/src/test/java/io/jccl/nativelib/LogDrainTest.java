@@ -20,7 +20,7 @@ class LogDrainTest {
     private final ListAppender<ILoggingEvent> events = new ListAppender<>() {
         @Override
         protected void append(ILoggingEvent event) {
-            event.prepareForDeferredProcessing(); // the mapped diagnostic context as it is now
+            event.prepareForDeferredProcessing(); // stores the current mapped diagnostic context
             super.append(event);
         }
     };
@@ -72,7 +72,7 @@ class LogDrainTest {
     }
 
     @Test
-    void theLowestLevelIsTheOneThatTheLoggerLetsThrough() {
+    void theLowestLevelIsTheOneThatTheLoggerAccepts() {
         Logger logger = context.getLogger("io.jccl");
         logger.setLevel(ch.qos.logback.classic.Level.WARN);
 

@@ -36,7 +36,7 @@ class NativeLibraryFinderTest {
     }
 
     @Test
-    void otherLibrariesAreSearchedForBesideTheOneThatIsLoaded() throws IOException {
+    void otherLibrariesAreSearchedForNextToTheLoadedOne() throws IOException {
         assertThat(embedded(List.of()).has("libjccl.so")).isTrue();
         assertThat(embedded(List.of()).has("libnone.so")).isFalse();
 
@@ -48,7 +48,7 @@ class NativeLibraryFinderTest {
     }
 
     @Test
-    void extractsToADirectoryOfItsOwnAndDeletesItAfterLoading() throws IOException {
+    void extractsToANewDirectoryAndDeletesItAfterLoading() throws IOException {
         List<String> permissions = new ArrayList<>();
 
         assertThatThrownBy(() -> embedded(List.of(directory))
@@ -131,7 +131,7 @@ class NativeLibraryFinderTest {
                 .hasMessageContaining("-Djccl.native.path");
     }
 
-    /** A class loader whose jars lack {@code META-INF/native}, as a repackaged one may. */
+    /** Returns a finder whose class loader has no {@code META-INF/native}, as with repackaged jars. */
     private NativeLibraryFinder repackaged(Optional<Path> named) {
         return new NativeLibraryFinder(X86_64, named, List.of(directory), ClassLoader.getPlatformClassLoader());
     }
@@ -189,7 +189,7 @@ class NativeLibraryFinderTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/usr/lib64/libc-2.28.so", "/usr/lib/x86_64-linux-gnu/libc.so.6", ""})
-    void hasNothingAgainstNewerHosts(String mapped) {
+    void acceptsHostsWithANewEnoughCLibrary(String mapped) {
         assertThat(Platform.of("Linux", "aarch64", mapped).obstacle()).isEmpty();
     }
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class NativeLoaderTest {
 
     @Test
-    void loadsTheLibraryOfTheClassPathAndItsBuildIsTheOneOfTheClasses() throws IOException {
+    void loadsTheLibraryOfTheClassPathWithTheBuildIdOfTheClasses() throws IOException {
         NativeLoader.load();
 
         String buildId = NativeLibrary.buildId();

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** How a wait ends, and what an interrupt of its thread does. */
+/** Tests how a wait ends, and what an interrupt of its thread does. */
 class IdleStrategyTest {
 
     private static final long SHORT_NANOS = 1_000;

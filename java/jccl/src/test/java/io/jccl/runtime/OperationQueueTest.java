@@ -27,12 +27,15 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** How operations end that throw, whose waiters are interrupted, or whose continuations close the communicator. */
+/**
+ * Tests how operations end if they throw, if their waiters are interrupted, or if a continuation closes the
+ * communicator.
+ */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OperationQueueTest {
 
     private static final int IDLE_PERCENT = 15; // a thread that spins uses most of a core
-    private static final Duration WHILE = Duration.ofMillis(400);
+    private static final Duration SAMPLE_TIME = Duration.ofMillis(400);
 
     private Communicator comm = Communicator.init(UniqueId.create(), 0, 1);
 
@@ -44,7 +47,7 @@ class OperationQueueTest {
         comm.close();
     }
 
-    /** What an operation of a test does; may throw whatever it likes. */
+    /** The body of a test's operation, which may throw anything. */
     @FunctionalInterface
     private interface Body {
         long run() throws Throwable;
@@ -60,7 +63,7 @@ class OperationQueueTest {
         }
     }
 
-    /** Executes one operation. */
+    /** A backend that executes one operation. */
     private static final class TestBackend implements Backend {
 
         private final OperationQueue queue;
@@ -122,12 +125,12 @@ class OperationQueueTest {
         }
     }
 
-    @SuppressWarnings("unchecked") // so that a checked exception comes by, too
+    @SuppressWarnings("unchecked") // throws a checked exception as an unchecked one
     private static <E extends Throwable> E asUnchecked(Throwable e) throws E {
         throw (E) e;
     }
 
-    /** An operation whose body lasts until the test ends it, and notices no interrupt, as native code. */
+    /** An operation whose body lasts until the test ends it, and notices no interrupt, like native code. */
     private final class Slow {
         private final CountDownLatch end = new CountDownLatch(1);
         private final CountDownLatch begun = new CountDownLatch(1);
@@ -168,7 +171,7 @@ class OperationQueueTest {
         }
     }
 
-    /** A slow operation, with the thread that executes it, which is not the communicator's. */
+    /** A slow operation and the thread that executes it, which is not the communicator's thread. */
     private record Running(Slow slow, Waiter runner) {}
 
     private Running startSlow() throws InterruptedException {
@@ -212,7 +215,7 @@ class OperationQueueTest {
 
     @ParameterizedTest
     @MethodSource("throwables")
-    void whateverIsThrownEndsTheOperationOnce(Throwable thrown) {
+    void anyThrowableEndsTheOperationOnce(Throwable thrown) {
         TestOperation operation = issue(() -> {
             throw thrown;
         });
@@ -222,7 +225,7 @@ class OperationQueueTest {
 
     @ParameterizedTest
     @MethodSource("throwables")
-    void whateverIsThrownWhenBuffersAreReleasedEndsTheOperationOnce(Throwable thrown) {
+    void anyThrowableFromTheReleaseOfBuffersEndsTheOperationOnce(Throwable thrown) {
         AtomicInteger releases = new AtomicInteger();
         TestOperation operation = issue(
                 () -> Code.OK,
@@ -250,23 +253,26 @@ class OperationQueueTest {
     }
 
     @Test
-    void whatIsThrownWhileAnErrorIsHandledEndsTheOperationOnce() {
+    void anErrorWhileAnErrorIsHandledEndsTheOperationOnce() {
         TestOperation operation = issue(
                 () -> {
                     throw new StackOverflowError("of the test");
                 },
                 () -> Code.OK,
                 1);
-        Throwable first = catchThrowable(operation::await); // of the thread without stack, or the communicator's
+        Throwable first = catchThrowable(operation::await); // thrown without stack, or by the communicator
         assertThat(first).isInstanceOfAny(StackOverflowError.class, JcclException.class);
         assertThatThrownBy(operation::await).isInstanceOf(JcclException.class);
         assertThat(operation.executed).hasValue(1);
         assertThatThrownBy(comm::barrier).isInstanceOf(JcclException.class);
     }
 
-    /** Awaits with less and less of the stack left, so that it ends in every method between await() and the operation. */
+    /**
+     * Awaits with various parts of the stack left, so that the stack ends in every method between await() and the
+     * operation.
+     */
     @Test
-    void aStackThatEndsAnywhereEndsTheOperationAtMostOnce() throws Exception {
+    void aStackThatEndsAnywhereExecutesTheOperationAtMostOnce() throws Exception {
         int deepest = depth(new int[1], 0);
         for (int left = 2; left < 400; left += left < 80 ? 2 : 20) {
             TestOperation operation = issue(() -> depth(new int[1], 0));
@@ -286,7 +292,7 @@ class OperationQueueTest {
 
     private static final long STACK_BYTES = 512 << 10;
 
-    @SuppressWarnings("InfiniteRecursion") // until the stack ends, which is what it measures
+    @SuppressWarnings("InfiniteRecursion") // measures the depth at which the stack ends
     private static int depth(int[] deepest, int now) {
         deepest[0] = now;
         try {
@@ -297,14 +303,14 @@ class OperationQueueTest {
         return deepest[0];
     }
 
-    /** Goes down so far, and awaits there. */
+    /** Calls itself to a certain depth and awaits the operation there. */
     private record Descent(int depth, OperationWork operation) implements Runnable {
         @Override
         public void run() {
             try {
                 down(depth);
             } catch (StackOverflowError | JcclException e) {
-                return; // both are right
+                return; // both are allowed
             }
         }
 
@@ -318,7 +324,7 @@ class OperationQueueTest {
     }
 
     @Test
-    void anInterruptedWaitForWhatHasNotBegunEndsPromptlyAndTheOperationStays() throws Exception {
+    void anInterruptedWaitForAnOperationThatHasNotBegunEndsPromptlyAndTheOperationStays() throws Exception {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
@@ -333,7 +339,7 @@ class OperationQueueTest {
             assertThat(waiter.interruptedAtEnd()).isTrue();
             millis.add(waiter.millisAfterInterrupt());
         }
-        assertThat(millis).as("one at least, on a busy host").anyMatch(it -> it < Waiter.PROMPTLY.toMillis());
+        assertThat(millis).as("at least one, on a busy host").anyMatch(it -> it < Waiter.PROMPTLY.toMillis());
         assertThat(next.isDone()).isFalse();
         slow.end(Code.OK);
         assertThat(runner.end()).isNull();
@@ -343,7 +349,7 @@ class OperationQueueTest {
     }
 
     @Test
-    void aThreadThatIsInterruptedBeforeItWaitsDoesNotBegin() throws Exception {
+    void aThreadThatIsInterruptedBeforeItWaitsDoesNotExecuteTheOperation() throws Exception {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
@@ -356,18 +362,18 @@ class OperationQueueTest {
         assertThat(runner.end()).isNull();
         next.await();
         Thread.currentThread().interrupt();
-        next.await(); // is over
+        next.await(); // the operation is complete
         assertThat(Thread.interrupted()).isTrue();
     }
 
     @Test
-    void anInterruptedWaitForWhatAnotherThreadRunsFailsTheCommunicatorAndSleeps() throws Exception {
+    void anInterruptedWaitForAnOperationThatAnotherThreadRunsFailsTheCommunicatorAndSleeps() throws Exception {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
         Waiter waiter =
                 Waiter.in("OperationQueue.awaitOthers", slow.operation::await).interrupt();
-        assertThat(waiter.processorPercentDuring(WHILE)).isLessThan(IDLE_PERCENT);
+        assertThat(waiter.processorPercentDuring(SAMPLE_TIME)).isLessThan(IDLE_PERCENT);
         assertThatThrownBy(comm::barrier).isInstanceOf(AbortedException.class).hasMessageContaining("interrupted");
         slow.end(Code.ABORTED);
         assertThat(waiter.end()).isInstanceOf(InterruptedCommunicationException.class);
@@ -377,7 +383,7 @@ class OperationQueueTest {
     }
 
     @Test
-    void anInterruptOfTheThreadThatRunsFailsTheCommunicator() throws Exception {
+    void anInterruptOfTheThreadThatRunsAnOperationFailsTheCommunicator() throws Exception {
         Running running = startSlow();
         Slow slow = running.slow();
         Waiter runner = running.runner();
@@ -403,7 +409,7 @@ class OperationQueueTest {
         TestOperation next = issue(() -> Code.OK);
         CompletableFuture<Void> future = next.toFuture();
         Waiter closer = Waiter.in("OperationQueue.awaitOthers", comm::close).interrupt();
-        assertThat(closer.processorPercentDuring(WHILE)).isLessThan(IDLE_PERCENT);
+        assertThat(closer.processorPercentDuring(SAMPLE_TIME)).isLessThan(IDLE_PERCENT);
         slow.end(Code.ABORTED);
         assertThat(closer.end()).isNull();
         assertThat(closer.interruptedAtEnd()).isTrue();
@@ -413,7 +419,7 @@ class OperationQueueTest {
     }
 
     @Test
-    void anInterruptedThreadClosesWhatIsIdleInGoodOrder() {
+    void anInterruptedThreadClosesAnIdleCommunicatorNormally() {
         comm.barrier().await();
         Thread.currentThread().interrupt();
         comm.close();
@@ -455,7 +461,7 @@ class OperationQueueTest {
         assertThat(runner.end()).isNull();
         Thread executor = closed.get(10, TimeUnit.SECONDS);
         executor.join();
-        assertThat(uncaught).as("what ended the communicator's thread").isNotCompleted();
+        assertThat(uncaught).as("exception that ended the communicator's thread").isNotCompleted();
         for (CompletableFuture<Void> future : futures) {
             future.get(10, TimeUnit.SECONDS);
         }
@@ -463,7 +469,7 @@ class OperationQueueTest {
         last.await();
     }
 
-    /** Returns when the communicator's thread has seen the futures: it backs off by then. */
+    /** Waits so long that the communicator's thread has seen the futures and backs off. */
     private static void awaitArrivals() throws InterruptedException {
         new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS);
     }

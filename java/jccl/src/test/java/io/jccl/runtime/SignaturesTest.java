@@ -20,7 +20,7 @@ class SignaturesTest {
     }
 
     @Test
-    void exchangesShowWhatIsSentAndWhatIsReceived() {
+    void exchangesShowTheCountsThatAreSentAndReceived() {
         int exchange = Signatures.of(Collective.ALL_TO_ALL, DataType.FLOAT32, null);
         assertThat(Signatures.describe(exchange, new long[] {1, 2, 0, 1, 3, 4, 0, 3}, 0))
                 .isEqualTo("all_to_all(type=float32 sendCounts=[1, 2] recvCounts=[3, 4])");

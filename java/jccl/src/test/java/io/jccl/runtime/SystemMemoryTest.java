@@ -41,7 +41,7 @@ class SystemMemoryTest {
     }
 
     @Test
-    void memoryAndSwapOfTheHostCount() throws IOException {
+    void aBufferMustFitIntoMemoryAndSwapOfTheHost() throws IOException {
         host(4, 1);
         fits(5 * GIB);
         refused(
@@ -70,7 +70,7 @@ class SystemMemoryTest {
     }
 
     @Test
-    void limitsOfTheFirstInterfaceCountToo() throws IOException {
+    void limitsOfCgroupVersion1CountToo() throws IOException {
         host(4, 0);
         write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/x\n");
         write("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");
@@ -83,12 +83,12 @@ class SystemMemoryTest {
     }
 
     @Test
-    void whereNoLimitIsKnownNothingIsRefused() {
+    void nothingIsRefusedIfNoLimitIsKnown() {
         fits(Long.MAX_VALUE);
     }
 
     @Test
-    void aBufferOfMoreThanTheHostHasIsRefusedBeforeItIsTouched() {
+    void aBufferLargerThanTheMemoryOfTheHostIsRefusedBeforeItIsTouched() {
         assertThatThrownBy(() -> HostBuffer.allocate(1L << 46))
                 .isInstanceOf(JcclException.class)
                 .hasMessageStartingWith("bytes=70368744177664 memory=")

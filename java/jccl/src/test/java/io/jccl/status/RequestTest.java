@@ -10,18 +10,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The wire format: what comes from another version, or from nobody, does no harm. */
+/** Tests the wire format: other versions are refused, and corrupt bytes are read or refused. */
 class RequestTest {
 
     private static final Request REQUEST = new Request(Request.Kind.JOB, "3f2a91c0", 812, "/tmp/dumps");
 
     @Test
-    void isReadAsItWasWritten() {
+    void aRequestIsReadAsItWasWritten() {
         assertThat(Request.decode(REQUEST.encode())).isEqualTo(REQUEST);
     }
 
     @Test
-    void anotherVersionIsRefusedByName() {
+    void anotherVersionIsRefusedAndNamed() {
         byte[] other = new WireWriter().text("format 99, build abc", 200).u8(7).toBytes();
         assertThatThrownBy(() -> Request.decode(other))
                 .isInstanceOf(Request.OtherVersionException.class)
@@ -34,7 +34,7 @@ class RequestTest {
     }
 
     @Test
-    void bytesThatMeanNothingAreRefused() {
+    void corruptRequestsAreReadOrRefusedAndRandomAnswersAreRefused() {
         Random random = new Random(1);
         for (int i = 0; i < 20_000; i++) {
             byte[] bytes = REQUEST.encode();
@@ -66,7 +66,7 @@ class RequestTest {
         "1 (java) Z 1 1, ENDED",
         "1 (java, UNKNOWN"
     })
-    void theKernelsLetterSaysWhetherAProcessIsStopped(String stat, ProcessState state) {
+    void theKernelsStateLetterTellsWhetherAProcessIsStopped(String stat, ProcessState state) {
         assertThat(ProcessState.ofStat(stat)).isEqualTo(state);
     }
 }

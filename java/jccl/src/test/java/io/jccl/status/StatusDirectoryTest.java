@@ -16,7 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code scripts/check-field} runs this as a user without an entry in passwd, too. */
+/** {@code scripts/check-field} runs this test also as a user without an entry in passwd. */
 class StatusDirectoryTest {
 
     @TempDir
@@ -67,12 +67,12 @@ class StatusDirectoryTest {
     }
 
     @Test
-    void socketOfALivingProcessStaysUntilItListens() throws Exception {
+    void onlyTheSocketOfAnEndedProcessIsRemoved() throws Exception {
         StatusDirectory directory = StatusDirectory.of(settings(folder.resolve("status")));
         Process ended = new ProcessBuilder("true").start();
         ended.waitFor();
         long living = ProcessHandle.current().pid();
-        directory.bind(ended.pid()).close(); // the sockets stay, and refuse connections
+        directory.bind(ended.pid()).close(); // the socket files stay, and refuse connections
         directory.bind(living).close();
 
         for (StatusDirectory.Entry entry : directory.entries()) {

@@ -11,14 +11,14 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Fuzz target: what {@code jccl ps} and processes send each other. The first byte selects the reader. */
+/** Fuzz target: messages between {@code jccl ps} and processes. The first byte selects the reader. */
 public final class StatusFuzz {
 
     private static final int MAX_TEXT = 200;
 
     private StatusFuzz() {}
 
-    /** Reads the bytes; throws if they do anything but be read or refused. */
+    /** Reads the bytes; throws unless they are read or are refused with a reason. */
     public static void fuzzerTestOneInput(byte[] data) {
         if (data.length == 0) {
             return;
@@ -49,11 +49,11 @@ public final class StatusFuzz {
 
     private static void requireSame(byte[] one, byte[] other) {
         if (!Arrays.equals(one, other)) {
-            throw new IllegalStateException("written again it is another");
+            throw new IllegalStateException("changed by writing and reading");
         }
     }
 
-    /** One input of each kind that is read, for a fuzzer to begin with. */
+    /** Returns valid inputs for each reader, with which a fuzzer starts. */
     public static SortedMap<String, byte[]> seeds() {
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         seeds.put("answer", with(0, new Answer(List.of(), List.of()).encode()));

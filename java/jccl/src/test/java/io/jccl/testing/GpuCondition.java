@@ -5,7 +5,7 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Whether CUDA has a device for this process. */
+/** Enables a test if CUDA has a device for this process. */
 final class GpuCondition implements ExecutionCondition {
 
     @Override

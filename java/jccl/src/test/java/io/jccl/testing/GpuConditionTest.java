@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 class GpuConditionTest {
 
     @Test
-    void aTestIsSkippedWithTheReasonWhereThereIsNoGpu() {
+    void aTestIsSkippedWithTheReasonIfThereIsNoGpu() {
         ConditionEvaluationResult result =
                 GpuCondition.judge(new CudaInventory(List.of(), List.of("NVIDIA's driver is missing")));
         assertThat(result.isDisabled()).isTrue();
@@ -19,7 +19,7 @@ class GpuConditionTest {
     }
 
     @Test
-    void aTestRunsWhereThereIsOneThoughAnotherFails() {
+    void aTestRunsIfThereIsAGpuEvenIfAnotherFails() {
         CudaDevice device = new CudaDevice(0, "GPU", 90, 1, "0000:1b:00.0", "GPU-1");
         assertThat(GpuCondition.judge(new CudaInventory(List.of(device), List.of("device 1 cannot be used")))
                         .isDisabled())

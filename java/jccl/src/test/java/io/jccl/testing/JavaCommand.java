@@ -5,12 +5,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Composes the commands of JVMs that tests start: their options are for a quick start, and as this JVM's where that matters. */
+/**
+ * Composes commands for JVMs that tests start. Their options make the JVM start quickly, and equal this JVM's where
+ * that matters.
+ */
 public final class JavaCommand {
 
     private static final String CHECK_JNI = "-Xcheck:jni";
 
-    /** The beginnings of what {@code -Xcheck:jni} prints. */
+    /** Texts by which findings of {@code -Xcheck:jni} are recognised. */
     private static final List<String> JNI_FINDINGS =
             List.of("in native method", "JNI call made without checking", "WARNING: JNI ");
 
@@ -37,7 +40,7 @@ public final class JavaCommand {
         return command;
     }
 
-    /** Returns true if a JVM that checks its JNI calls has printed that one is wrong. */
+    /** Returns true if the output of a JVM that checks its JNI calls reports a wrong call. */
     public static boolean hasJniFinding(String output) {
         return JNI_FINDINGS.stream().anyMatch(output::contains);
     }

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.stream.Stream;
 
-/** Finds a JDK that is newer than the one that builds. */
+/** Finds a JDK that is newer than the one of the build. */
 public final class NewerJdk {
 
     private static final Path INSTALLED = Path.of("/usr/lib/jvm");
@@ -19,10 +19,10 @@ public final class NewerJdk {
     private NewerJdk() {}
 
     /**
-     * A JDK with a compiler: the one that {@code -Djccl.jdk22} or {@code JCCL_JDK22} names, else the one that runs
-     * this, else the newest that is installed.
+     * Returns a JDK with a compiler: the one that {@code -Djccl.jdk22} or {@code JCCL_JDK22} names, else the one of
+     * this JVM, else the newest installed one. Empty if there is none of the version.
      *
-     * @param feature the first version that will do
+     * @param feature the lowest version that is accepted
      */
     public static Optional<Path> find(int feature) {
         Stream<Path> named = Stream.of(System.getProperty("jccl.jdk22"), System.getenv("JCCL_JDK22"))
@@ -44,7 +44,7 @@ public final class NewerJdk {
         }
     }
 
-    /** From the file that every JDK has in its folder; 0 if there is none. */
+    /** Reads the version from the file {@code release}, which every JDK has; returns 0 if there is no such file. */
     private static int version(Path folder) {
         Path release = folder.resolve("release");
         if (!Files.isReadable(release)) {

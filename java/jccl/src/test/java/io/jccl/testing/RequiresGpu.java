@@ -7,7 +7,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Runs where CUDA has a device, and is skipped elsewhere with the reason. Such tests carry the tag {@code gpu}. */
+/**
+ * Runs a test only if CUDA has a device, and skips it with the reason otherwise. Gives the test the tag {@code gpu}.
+ */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("gpu")

@@ -11,45 +11,48 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What this process holds of the kernel's resources. */
+/** Counts the kernel resources that this process holds. */
 public final class Resources {
 
     /**
      * The counts at one moment.
      *
-     * @param descriptors open files and sockets
-     * @param threads of Java and native code
-     * @param sharedMappings mappings of memory between ranks, and of the slots of network connections
-     * @param nativeBytes memory outside Java's heap and classes that is backed by pages
-     * @param verbsObjects protection domains, completion queues, queue pairs and memory regions of InfiniBand verbs; 0
-     *     outside the virtual machine of scripts/rdma-vm. They are those of all processes, since the kernel names threads,
-     *     which may have ended, and only there nobody else has any.
+     * @param descriptors the number of open files and sockets
+     * @param threads the names of the threads of Java and native code
+     * @param sharedMappings the number of mappings of memory between ranks, and of slots of network connections
+     * @param nativeBytes the bytes outside Java's heap and classes that are backed by pages
+     * @param verbsObjects the number of protection domains, completion queues, queue pairs and memory regions of
+     *     InfiniBand verbs; 0 outside the virtual machine of scripts/rdma-vm. Objects of all processes are counted,
+     *     because the kernel names their threads, which may have ended. Only in that virtual machine no other process
+     *     has any.
      */
     public record Snapshot(
             int descriptors, List<String> threads, int sharedMappings, long nativeBytes, int verbsObjects) {}
 
-    /** Whether this is the virtual machine of scripts/rdma-vm, whose emulated processor is slow. */
+    /** True in the virtual machine of scripts/rdma-vm, whose CPU is emulated and slow. */
     public static final boolean IN_RDMA_VM = "1".equals(System.getenv("RDMA_VM"));
 
-    /** Java's heap, and the classes beside it, lie below this address as long as references are compressed. */
+    /** Java's heap and classes are below this address if references are compressed. */
     private static final long FIRST_NATIVE_ADDRESS = 1L << 40;
 
     private static final Pattern MAPPING = Pattern.compile("^([0-9a-f]+)-[0-9a-f]+ ");
 
-    /** Anonymous shared memory, which the slots of network connections lie in, is the kernel's /dev/zero. */
+    /** Slots of network connections are in anonymous shared memory, which the kernel shows as /dev/zero. */
     private static final Pattern SHARED = Pattern.compile(" rw-s .* (/memfd:|/dev/shm/jccl-|/dev/zero)");
 
     private static final Pattern HOST_BUFFER = Pattern.compile(" rw-s .* /memfd:HostBuffer ");
 
-    /** How the program rdma marks what no process has made. */
+    /** Mark of the program rdma for objects that no process has created. */
     private static final String KERNELS_OWN = " comm [";
 
-    /** Threads that Java starts and ends as it pleases: its compilers, and those that wait for other processes to end. */
+    /**
+     * Threads that the JVM starts and ends by itself: its compilers, and threads that wait for other processes to end.
+     */
     private static final Pattern JAVAS_OWN = Pattern.compile("C[12] CompilerThre|process reaper");
 
     private Resources() {}
 
-    /** Counts now. */
+    /** Counts the resources that this process holds now. */
     public static Snapshot now() {
         try {
             int shared = 0;
@@ -70,12 +73,12 @@ public final class Resources {
         }
     }
 
-    /** How many mappings of host buffers, own and those of other processes, this process has. */
+    /** Returns the number of host buffers that this process maps, its own and those of other processes. */
     public static int hostBufferMappings() {
         return (int) smaps().stream().filter(HOST_BUFFER.asPredicate()).count();
     }
 
-    /** The bytes of host buffers, own and those of other processes, that are backed by pages here. */
+    /** Returns the bytes of mapped host buffers, its own and those of other processes, that are backed by pages. */
     public static long hostBufferBytes() {
         long resident = 0;
         boolean inHostBuffer = false;
@@ -99,7 +102,7 @@ public final class Resources {
 
     private static int descriptors() throws IOException {
         try (Stream<Path> entries = Files.list(Path.of("/proc/self/fd"))) {
-            return (int) entries.count() - 1; // without the one that lists
+            return (int) entries.count() - 1; // without the descriptor of this listing
         }
     }
 
@@ -112,7 +115,7 @@ public final class Resources {
         }
     }
 
-    /** Empty where the thread has ended meanwhile. */
+    /** Returns the name of a thread; empty if the thread has ended meanwhile. */
     private static String threadName(Path thread) {
         try {
             return Files.readString(thread.resolve("comm")).strip();

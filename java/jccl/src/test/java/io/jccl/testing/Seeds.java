@@ -1,9 +1,9 @@
 package io.jccl.testing;
 
 /**
- * How many random cases a test tries: a share of all in every build, all of them every night ({@code scripts/check-all},
- * {@code -Djccl.test.seeds=100}), and more where somebody looks for a rare one. Cases are numbered from 0, so that what a
- * failure names is tried again by a larger share.
+ * The number of random cases that a test tries: a share of all cases in every build, all of them every night ({@code
+ * scripts/check-all}, {@code -Djccl.test.seeds=100}), and more than all to search for a rare failure. Cases are
+ * numbered from 0, so that a larger share contains every case that a failure names.
  */
 public final class Seeds {
 
@@ -11,7 +11,7 @@ public final class Seeds {
 
     private Seeds() {}
 
-    /** The share of {@code all} cases to try now; at least one. */
+    /** Returns the number of cases to try out of {@code all}; at least one. */
     public static int of(int all) {
         return Math.max(1, Math.toIntExact((long) all * PERCENT / 100));
     }

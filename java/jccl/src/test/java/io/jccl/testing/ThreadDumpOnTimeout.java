@@ -9,7 +9,7 @@ import org.junit.jupiter.api.extension.PreInterruptCallback;
 import org.junit.jupiter.api.extension.PreInterruptContext;
 
 /**
- * Prints what every thread is doing when a test times out, before the test's thread is interrupted. Registered for all
+ * Prints the stacks of all threads when a test times out, before the test's thread is interrupted. Registered for all
  * tests through {@code META-INF/services}; the text is in the output file of the test class.
  */
 public final class ThreadDumpOnTimeout implements PreInterruptCallback {
@@ -20,7 +20,7 @@ public final class ThreadDumpOnTimeout implements PreInterruptCallback {
                 dump(test.getUniqueId(), interrupted.getThreadToInterrupt().getName(), Thread.getAllStackTraces()));
     }
 
-    /** The text for a test, the thread that runs it, and all threads. */
+    /** Returns the text for a test, the name of the thread that runs it, and the stacks of all threads. */
     static String dump(String test, String testThread, Map<Thread, StackTraceElement[]> threads) {
         return "time-out of " + test + " in thread \"" + testThread + "\"; all threads:\n"
                 + threads.entrySet().stream()

@@ -20,7 +20,7 @@ class ThreadDumpOnTimeoutTest {
     }
 
     @Test
-    void namesTheTestItsThreadAndWhereEveryThreadIs() {
+    void theDumpNamesTheTestItsThreadAndTheStackOfEveryThread() {
         Thread waiter = new Thread(() -> {}, "waiter");
         StackTraceElement[] stack = {new StackTraceElement("Engine", "run", "Engine.java", 7)};
 

@@ -7,10 +7,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A thread that waits for something, which a test interrupts: how its wait ended, how late, and what it cost. */
+/**
+ * A thread whose wait a test interrupts. Tells how the wait ended, how long after the interrupt, and how much CPU time
+ * it used.
+ */
 public final class Waiter {
 
-    /** An interrupted wait ends within this time, where the operation has not begun. */
+    /** Time within which an interrupted wait ends if the operation has not begun. */
     public static final Duration PROMPTLY = Duration.ofMillis(100);
 
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -39,7 +42,7 @@ public final class Waiter {
     }
 
     /**
-     * Starts a thread, and returns when it is inside of one of these methods.
+     * Starts a thread, and returns when the thread is inside of one of several methods.
      *
      * @param methods each {@code "class.method"}, the class without its package
      */
@@ -57,18 +60,21 @@ public final class Waiter {
         return waiter;
     }
 
-    /** Starts a thread, and returns when it is inside of a method: {@code "class.method"}, the class without its package. */
+    /**
+     * Starts a thread, and returns when the thread is inside of a method: {@code "class.method"}, the class without its
+     * package.
+     */
     public static Waiter in(String method, Runnable wait) {
         return in(List.of(method), wait);
     }
 
-    /** Whether the thread is inside of a method now. */
+    /** Returns true if the thread is inside of a method now. */
     public boolean isIn(String method) {
         return Arrays.stream(thread.getStackTrace())
                 .anyMatch(frame -> (frame.getClassName() + "." + frame.getMethodName()).endsWith("." + method));
     }
 
-    /** Whether this is its thread. */
+    /** Returns true if {@code other} is the thread that waits. */
     public boolean isThread(Thread other) {
         return thread == other;
     }
@@ -81,8 +87,9 @@ public final class Waiter {
     }
 
     /**
-     * The processor time that the thread uses in so much time, in percent; it must still wait then. The lesser of two
-     * measurements: what it does once, such as loading classes, does not count.
+     * Returns the CPU time that the thread uses in a period, in percent. The thread must still wait at the end of the
+     * period. The result is the smaller of two measurements, so that work done once, such as loading classes, does not
+     * count.
      */
     public long processorPercentDuring(Duration time) {
         return Math.min(processorPercentOnce(time), processorPercentOnce(time));
@@ -102,7 +109,7 @@ public final class Waiter {
         return 100 * (THREADS.getThreadCpuTime(thread.getId()) - before) / (System.nanoTime() - begin);
     }
 
-    /** Returns when the wait has ended: what it threw, or null. */
+    /** Waits until the wait has ended, and returns what it threw, or null if it threw nothing. */
     public Throwable end() {
         try {
             thread.join(LIMIT.toMillis());
@@ -117,13 +124,13 @@ public final class Waiter {
         return thrown;
     }
 
-    /** Whether the interrupt flag was set when the wait ended. */
+    /** Returns true if the interrupt flag was set when the wait ended. */
     public boolean interruptedAtEnd() {
         end();
         return interruptedAtEnd;
     }
 
-    /** How long after the interrupt the wait ended. */
+    /** Returns the time from the interrupt to the end of the wait, in milliseconds. */
     public long millisAfterInterrupt() {
         end();
         return TimeUnit.NANOSECONDS.toMillis(endedAtNanos - interruptedAtNanos);

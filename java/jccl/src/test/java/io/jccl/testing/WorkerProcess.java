@@ -15,21 +15,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A process that executes lines of its standard input, as its driver sees it. Lines that begin with {@value #REPORT} are its
- * reports, which are kept with their times; all of its output goes to a log.
+ * Starts and drives a process that executes commands from its standard input, one a line. Output lines that begin with
+ * {@value #REPORT} are the reports of the process, which are kept with their times. All output goes to a log.
  */
 public final class WorkerProcess implements AutoCloseable {
 
-    /** How a report begins. */
+    /** Prefix of a report. */
     public static final String REPORT = "@";
 
-    /** A configuration of Logback, for {@code logback.configurationFile}. */
+    /** Logback configuration that logs only warnings, for {@code logback.configurationFile}. */
     public static final String ONLY_WARNINGS = "io/jccl/testing/only-warnings.xml";
 
     /**
      * A report of the worker.
      *
-     * @param nanos when it was read, by {@link System#nanoTime}
+     * @param nanos the time at which the report was read, by {@link System#nanoTime}
      */
     public record Report(long nanos, String text) {}
 
@@ -41,8 +41,8 @@ public final class WorkerProcess implements AutoCloseable {
     /**
      * Starts a worker.
      *
-     * @param inside a command that runs the one that follows it; empty for none
-     * @param log where its output goes
+     * @param inside a command that runs the command that follows it; empty for none
+     * @param log file for the output of the process
      * @param java further options of the JVM, the class and its arguments
      */
     public WorkerProcess(List<String> inside, Path log, List<String> java) throws IOException {
@@ -82,12 +82,12 @@ public final class WorkerProcess implements AutoCloseable {
         notifyAll();
     }
 
-    /** The process's number. */
+    /** Returns the process id. */
     public long pid() {
         return process.pid();
     }
 
-    /** Whether it runs. */
+    /** Returns true if the process runs. */
     public boolean isAlive() {
         return process.isAlive();
     }
@@ -97,7 +97,7 @@ public final class WorkerProcess implements AutoCloseable {
         return hasEnded;
     }
 
-    /** The status with which the process ended; waits for the end of one that {@link #hasEnded}. */
+    /** Returns the exit status of a process that {@link #hasEnded}; waits for its exit. */
     public int exitValue() {
         return process.onExit().join().exitValue();
     }
@@ -107,13 +107,13 @@ public final class WorkerProcess implements AutoCloseable {
         process.destroyForcibly();
     }
 
-    /** Sends a line. */
+    /** Sends a command. */
     public void send(String command) throws IOException {
         commands.write(command + "\n");
         commands.flush();
     }
 
-    /** What the worker has reported since its reports were last forgotten. */
+    /** Returns the reports since the last call of {@link #forgetReports}. */
     public synchronized List<Report> reports() {
         return List.copyOf(reports);
     }
@@ -123,7 +123,10 @@ public final class WorkerProcess implements AutoCloseable {
         reports.clear();
     }
 
-    /** The first report with one of some prefixes, or null if none has come by a time, or the process has ended. */
+    /**
+     * Waits for a report with one of several prefixes and returns it. Returns null at the time limit, or if the process
+     * ended.
+     */
     public synchronized Report await(long untilNanos, String... prefixes) throws InterruptedException {
         while (true) {
             for (Report report : reports) {
@@ -154,12 +157,12 @@ public final class WorkerProcess implements AutoCloseable {
         execute("kill", "-" + name, Long.toString(pid()));
     }
 
-    /** Sets a limit, as the program prlimit takes it, such as {@code --nofile=20:}. */
+    /** Sets a resource limit of the process by an option of the program prlimit, such as {@code --nofile=20:}. */
     public void limit(String limit) throws IOException, InterruptedException {
         execute("prlimit", "--pid", Long.toString(pid()), limit);
     }
 
-    /** How many descriptors it has open. */
+    /** Returns the number of open descriptors of the process. */
     public int descriptors() throws IOException {
         try (Stream<Path> all = Files.list(Path.of("/proc", Long.toString(pid()), "fd"))) {
             return (int) all.count();
@@ -175,7 +178,7 @@ public final class WorkerProcess implements AutoCloseable {
         }
     }
 
-    /** Ends the process at once, whatever it does. */
+    /** Kills the process and waits for its end. */
     @Override
     public void close() {
         process.destroyForcibly();
