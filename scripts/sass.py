@@ -1,15 +1,18 @@
-"""Reads what NVIDIA's tools make of kernels, without its disassembler: images, cubins, and of each instruction as much as
-scripts/check-kernels asks for. Instructions have had 128 bits, and these fields their places, since capability 7.5;
-cuda/test/check_kernels_test holds the fields to what the assembler makes of PTX that names them, for every architecture."""
+"""Reads the images, cubins and instructions that NVIDIA's tools make of kernels, without NVIDIA's disassembler.
+
+Of an instruction it reads the fields that scripts/check-kernels needs. Instructions have 128 bits, with the fields at
+these places, since compute capability 7.5. cuda/test/check_kernels_test compares the fields with the PTX from which the
+assembler made the instructions, for every architecture.
+"""
 
 import struct
 
 LOADS = {0x181: "global", 0x180: "generic", 0x183: "local"}
 STORES = {0x186: "global", 0x185: "generic", 0x187: "local"}
-ATOMICS = {0x1A8, 0x1A9, 0x18E}  # on global memory: with a result, exchanges, without a result
+ATOMICS = {0x1A8, 0x1A9, 0x18E}  # on global memory: with a result; exchanges; without a result
 MEMBAR, BRA, BRX, CALL, RET, EXIT = 0x192, 0x147, 0x149, (0x143, 0x144), 0x150, 0x14D
 BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 8, 6: 16}
-# How far an access is ordered; "constant" is the path that sees old data.
+# The scopes in which an access is ordered. "constant" is the read-only path, which can return stale data.
 SCOPES_75 = {0x7: "weak", 0x3: "constant", 0x8: "cta", 0xA: "gpu", 0xB: "sys"}
 SCOPES = {0x0: "weak", 0x4: "constant", 0x5: "cta", 0x7: "gpu", 0xA: "sys"}
 FENCE_SCOPES = {0: "cta", 2: "gpu", 3: "sys"}
@@ -29,7 +32,7 @@ class Instruction:
 
     @property
     def space(self):
-        """The memory that a load or store is of; None for others."""
+        """The memory that a load or store accesses; None for other instructions."""
         return LOADS.get(self.operation) or STORES.get(self.operation)
 
     @property
@@ -42,7 +45,7 @@ class Instruction:
 
     @property
     def scope(self):
-        """Of a load, store or atomic operation: weak, constant, cta, gpu, sys; or a number that is none of these."""
+        """The scope of a load, store or atomic operation: weak, constant, cta, gpu or sys; or a text with the unknown code."""
         code = self._bits(77, 81)
         return (SCOPES_75 if self._architecture == 75 else SCOPES).get(code, f"unknown ({code:#x})")
 
@@ -53,21 +56,21 @@ class Instruction:
 
     @property
     def signals(self):
-        """The scoreboard that a load releases when its data is there; 7 for none."""
+        """The scoreboard that a load releases when its data has arrived; 7 means none."""
         return self._bits(110, 113)
 
     @property
     def waits(self):
-        """The scoreboards that the instruction waits for, as bits."""
+        """The scoreboards for which the instruction waits, as a bit mask."""
         return self._bits(116, 122)
 
     @property
     def target(self):
-        """Where a direct branch goes."""
+        """The address to which a direct branch goes."""
         offset = self._bits(34, 82)
         if offset >> 47:
             offset -= 1 << 48
-        # Later capabilities have the lowest eight bits elsewhere.
+        # From capability 9.0 on, the lowest eight bits of the offset are in a field of their own.
         return self.address + 16 + 4 * (offset << 8 | self._bits(16, 24) if self._architecture >= 90 else offset)
 
     @property
@@ -76,7 +79,7 @@ class Instruction:
 
 
 def sections(data):
-    """Name and contents of each section of an ELF file."""
+    """Yields the name and the contents of each section of an ELF file."""
     table, = struct.unpack_from("<Q", data, 0x28)
     size, count, names = struct.unpack_from("<HHH", data, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
@@ -86,7 +89,7 @@ def sections(data):
 
 
 def kernels(path, architecture):
-    """Name and instructions of each kernel of a cubin, with the functions that it calls."""
+    """Yields the name and the instructions of each kernel of a cubin, including those of the functions that it calls."""
     for name, text in sections(path.read_bytes()):
         if name.startswith(".text."):
             yield name.removeprefix(".text."), [
@@ -94,7 +97,7 @@ def kernels(path, architecture):
 
 
 def images(path):
-    """Kind ("elf" or "ptx"), architecture and name of what an image of several architectures has."""
+    """Yields the kind ("elf" or "ptx"), architecture and name of each entry of an image."""
     data = path.read_bytes()
     magic, _, header, length = struct.unpack_from("<IHHQ", data)
     if magic != 0xBA55ED50:
@@ -108,7 +111,7 @@ def images(path):
 
 
 def moving_loops(code):
-    """The first and the last address of each loop that moves data: the narrowest around an access of 16 bytes."""
+    """Returns the first and last address of each loop that moves data: the innermost one around a 16-byte access."""
     loops = {(one.target, one.address) for one in code if one.operation == BRA and one.target < one.address}
     around = ([(end - begin, begin, end) for begin, end in loops if begin <= one.address <= end]
               for one in code if one.space == "global" and one.bytes == 16)
@@ -116,7 +119,7 @@ def moving_loops(code):
 
 
 def loads_in_flight(code, bytes):
-    """How many loads of so many bytes a thread has in flight at most, without a branch between them."""
+    """Returns how many loads of this many bytes a thread has in flight at most, without a branch between them."""
     starts = {one.target for one in code if one.operation == BRA}
     waiting, most = {}, 0
     for one in code:
