@@ -146,7 +146,8 @@ final class StagedBackend implements Backend {
     public long execute(OperationWork issued, long timeoutNanos) {
         StagedWork work = (StagedWork) issued;
         Iterator<StagedCall> staged = work.staged.iterator();
-        return work.call().executeEach(timeoutNanos, (call, left) -> staged.next().execute(work, left));
+        return work.call()
+                .executeEach(timeoutNanos, (call, left) -> staged.next().execute(work, left));
     }
 
     /**

@@ -119,6 +119,12 @@ public record Choice(
         return Numbers.protocol((int) (packed >>> PROTOCOL_SHIFT & PROTOCOL_MASK));
     }
 
+    /** Returns true if a packed choice has this algorithm and protocol. Any number may be passed as a choice. */
+    static boolean has(long packed, Algorithm algorithm, Protocol protocol) {
+        return (packed & ALGORITHM_MASK) == Numbers.of(algorithm)
+                && (packed >>> PROTOCOL_SHIFT & PROTOCOL_MASK) == Numbers.of(protocol);
+    }
+
     /** Returns the number of channels of a packed choice. */
     public static int channels(long packed) {
         return (int) (packed >>> CHANNELS_SHIFT & MAX_CHANNELS);

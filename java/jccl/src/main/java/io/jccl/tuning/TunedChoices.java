@@ -244,8 +244,7 @@ public final class TunedChoices {
      */
     static Optional<Choice> rebuild(ChoiceTable table, Collective collective, long bytes, long packed) {
         for (Candidate candidate : table.candidates(collective)) {
-            if (candidate.algorithm() == Choice.algorithm(packed)
-                    && candidate.protocol() == Choice.protocol(packed)
+            if (Choice.has(packed, candidate.algorithm(), candidate.protocol())
                     && Choice.channels(packed) >= 1
                     && Choice.chunkBytes(packed) >= 1) {
                 Choice choice = table.best(

@@ -86,8 +86,8 @@ class NativeLayersTest {
     private static List<Path> sources() throws IOException {
         try (Stream<Path> files = Files.walk(NATIVE)) {
             return files.filter(file -> file.toString().matches(".*\\.(h|cc)"))
-                    .filter(file ->
-                            !UNLAYERED.contains(NATIVE.relativize(file).getName(0).toString()))
+                    .filter(file -> !UNLAYERED.contains(
+                            NATIVE.relativize(file).getName(0).toString()))
                     .sorted()
                     .toList();
         }

@@ -145,7 +145,9 @@ class CoordinatorTest {
         answer(entered(0, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
         answer(at(1, 7).with(trail(7, 4L, 5L, 56L, 57L)), MS);
         answer(entered(2, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
-        assertThat(failures).as("the coordinator first asks which operations those were").isEmpty();
+        assertThat(failures)
+                .as("the coordinator first asks which operations those were")
+                .isEmpty();
         assertThat(queries).hasSize(6).last().extracting(Query::sequence).isEqualTo(6L);
         answer(entered(0, 6, 46, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
         answer(entered(1, 6, 56, 11).with(trail(7, 4L, 5L, 56L, 57L)), MS);

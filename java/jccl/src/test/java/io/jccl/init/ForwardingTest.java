@@ -53,7 +53,8 @@ class ForwardingTest {
                 Forwarding.write(List.of(new Connection(1, 0, 6, 0, 7, true))))) {
             assertThatThrownBy(() -> read(0, sent))
                     .isInstanceOf(TransportException.class)
-                    .hasMessageStartingWith("peer=0 length=" + sent.length + ": what it asks others to forward");
+                    .hasMessageStartingWith(
+                            "peer=0 length=" + sent.length + ": sent requests to forward that make no sense");
         }
     }
 }

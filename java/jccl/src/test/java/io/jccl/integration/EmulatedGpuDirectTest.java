@@ -27,8 +27,7 @@ class EmulatedGpuDirectTest {
     @BeforeAll
     static void emulate() {
         EmulatedGpus.use();
-        assumeTrue(
-                Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
+        assumeTrue(Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
     }
 
     private String topology() throws IOException {

@@ -461,7 +461,9 @@ class OperationQueueTest {
         assertThat(runner.end()).isNull();
         Thread executor = closed.get(10, TimeUnit.SECONDS);
         executor.join();
-        assertThat(uncaught).as("exception that ended the communicator's thread").isNotCompleted();
+        assertThat(uncaught)
+                .as("exception that ended the communicator's thread")
+                .isNotCompleted();
         for (CompletableFuture<Void> future : futures) {
             future.get(10, TimeUnit.SECONDS);
         }
