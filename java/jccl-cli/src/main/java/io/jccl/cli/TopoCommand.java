@@ -9,7 +9,7 @@ import io.jccl.cli.topo.TopologyReport;
 import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.cli.topo.svg.TopoSvg;
 import io.jccl.config.Settings;
-import io.jccl.plan.Plan;
+import io.jccl.planning.Plan;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologyXmlWriter;

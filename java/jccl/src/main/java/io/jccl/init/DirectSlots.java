@@ -1,9 +1,9 @@
 package io.jccl.init;
 
 import io.jccl.nativelib.Rows;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlannedDevices;
-import io.jccl.plan.PlannedDevices.NetworkPath;
+import io.jccl.planning.Plan;
+import io.jccl.planning.PlannedDevices;
+import io.jccl.planning.PlannedDevices.NetworkPath;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;

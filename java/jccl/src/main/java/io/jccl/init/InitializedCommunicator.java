@@ -5,7 +5,7 @@ import io.jccl.PeerTransport;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeProfiler;
-import io.jccl.plan.Plan;
+import io.jccl.planning.Plan;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.HostCosts;

@@ -1,6 +1,5 @@
 package io.jccl.planning;
 
-import io.jccl.plan.Plan;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.GpuShape;

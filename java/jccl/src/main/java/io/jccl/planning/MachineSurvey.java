@@ -1,6 +1,5 @@
 package io.jccl.planning;
 
-import io.jccl.plan.RankChannels;
 import io.jccl.tuning.HostTraits;
 import java.util.ArrayList;
 import java.util.HashMap;

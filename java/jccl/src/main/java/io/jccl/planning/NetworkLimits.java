@@ -1,6 +1,5 @@
 package io.jccl.planning;
 
-import io.jccl.plan.Plan;
 import io.jccl.search.Rail;
 import io.jccl.topology.Node;
 import io.jccl.topology.Topology;

@@ -1,8 +1,5 @@
 package io.jccl.planning;
 
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlannedDevices;
-import io.jccl.plan.PlannedHost;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;

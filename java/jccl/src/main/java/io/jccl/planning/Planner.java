@@ -1,9 +1,6 @@
 package io.jccl.planning;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlannedHost;
-import io.jccl.plan.RankChannels;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CollNetTraits;
@@ -105,8 +102,7 @@ public final class Planner {
     private static GpuShape gpuShape(Plan plan, List<MachineSurvey> surveys, PlanningOptions options) {
         HostTraits traits =
                 HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
-        return GpuShape.of(plan, traits, options.deviceSlots())
-                .withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
+        return shape(plan, traits, options.deviceSlots()).withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
     }
 
     /**
@@ -163,5 +159,30 @@ public final class Planner {
         DeviceModel model = new DeviceModel(
                 shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides, facts.collNet());
         return ChoiceTable.build(model, overrides);
+    }
+
+    /**
+     * Returns the shape of a plan over any hosts, in which all ranks own GPUs.
+     *
+     * @param traits the traits of all hosts together
+     */
+    private static GpuShape shape(Plan plan, HostTraits traits, CommunicatorShape.SlotBytes slots) {
+        int localRanks = plan.hosts().stream()
+                .mapToInt(host -> host.ranks().size())
+                .max()
+                .orElseThrow();
+        return new GpuShape(
+                plan.size(),
+                plan.hosts().size(),
+                localRanks,
+                plan.channels(),
+                plan.treeDepth(0),
+                plan.ringGraph(),
+                plan.treeGraph(),
+                traits.minCapability(),
+                traits.maxCapability(),
+                traits.amdProcessors(),
+                slots,
+                traits.switchGBps());
     }
 }

@@ -2,7 +2,6 @@ package io.jccl.planning;
 
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
-import io.jccl.plan.PlanOptions;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;

@@ -5,8 +5,6 @@ import io.jccl.bootstrap.WireException;
 import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.internal.Causes;
-import io.jccl.plan.PlanOptions;
-import io.jccl.plan.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;

@@ -1,6 +1,5 @@
 package io.jccl.planning;
 
-import io.jccl.plan.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.ChannelSearch;
 import io.jccl.search.GivenChannels;

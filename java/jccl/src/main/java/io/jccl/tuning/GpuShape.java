@@ -1,7 +1,6 @@
 package io.jccl.tuning;
 
-import io.jccl.plan.GraphSummary;
-import io.jccl.plan.Plan;
+import io.jccl.search.GraphSummary;
 import java.util.Objects;
 
 /**
@@ -50,31 +49,6 @@ public record GpuShape(
                     + minCapability + " maxCapability=" + maxCapability
                     + ": expected at least 1 channel, depth and capabilities from 0 up, the lower capability first");
         }
-    }
-
-    /**
-     * Returns the shape of a plan over any hosts, in which all ranks own GPUs.
-     *
-     * @param traits the traits of all hosts together
-     */
-    public static GpuShape of(Plan plan, HostTraits traits, CommunicatorShape.SlotBytes slots) {
-        int localRanks = plan.hosts().stream()
-                .mapToInt(host -> host.ranks().size())
-                .max()
-                .orElseThrow();
-        return new GpuShape(
-                plan.size(),
-                plan.hosts().size(),
-                localRanks,
-                plan.channels(),
-                plan.treeDepth(0),
-                plan.ringGraph(),
-                plan.treeGraph(),
-                traits.minCapability(),
-                traits.maxCapability(),
-                traits.amdProcessors(),
-                slots,
-                traits.switchGBps());
     }
 
     /** Returns this shape with another number of channels. */

@@ -3,8 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.plan.GraphSummary;
-import io.jccl.plan.TreeLinks;
+import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.tuning.GraphCosts.Generation;
 import io.jccl.tuning.GraphCosts.Medium;
@@ -172,7 +171,7 @@ final class GraphBandwidth {
      * two ranks, which have the most ranks below them, in only two of the channels.
      */
     private double hostTreeTrips() {
-        int children = Math.min(shape.localRanks() - 1, TreeLinks.MAX_CHILDREN);
+        int children = Math.min(shape.localRanks() - 1, GraphSummary.MAX_TREE_CHILDREN);
         boolean shared = Medium.within(shape.tree().typeIntra()) == Medium.NVLINK;
         int channels = Math.min(usable(shape.tree()), collNet.orElseThrow().groups());
         double part = shared ? Math.min(1, 2.0 / channels) : 1;

@@ -2,7 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
-import io.jccl.plan.TreeLinks;
+import io.jccl.search.GraphSummary;
 import io.jccl.topology.PathType;
 
 /**
@@ -183,10 +183,10 @@ final class GraphCosts {
     static double hostTreeMicros(int ranks) {
         int levels = 0;
         for (int width = 1, reached = 1; reached < ranks; reached += width) {
-            width *= TreeLinks.MAX_CHILDREN;
+            width *= GraphSummary.MAX_TREE_CHILDREN;
             levels++;
         }
-        int children = Math.min(ranks - 1, TreeLinks.MAX_CHILDREN);
+        int children = Math.min(ranks - 1, GraphSummary.MAX_TREE_CHILDREN);
         return 2 * levels * (HOST_TREE_HOP_US + children * HOST_TREE_CHILD_US) + REDUCING_NETWORK_BY_TREE_US;
     }
 

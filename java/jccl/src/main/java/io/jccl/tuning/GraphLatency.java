@@ -3,7 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.plan.GraphSummary;
+import io.jccl.search.GraphSummary;
 import io.jccl.tuning.GraphCosts.Medium;
 import java.util.Optional;
 

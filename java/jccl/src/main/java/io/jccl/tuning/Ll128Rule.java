@@ -1,6 +1,6 @@
 package io.jccl.tuning;
 
-import io.jccl.plan.GraphSummary;
+import io.jccl.search.GraphSummary;
 import io.jccl.topology.PathType;
 import java.util.Optional;
 

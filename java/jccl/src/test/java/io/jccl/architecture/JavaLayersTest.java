@@ -46,7 +46,6 @@ class JavaLayersTest {
             Map.entry("io.jccl.planning", 5),
             Map.entry("io.jccl.transport", 4),
             Map.entry("io.jccl.tuning", 4),
-            Map.entry("io.jccl.plan", 3),
             Map.entry("io.jccl.search", 2),
             Map.entry("io.jccl.status", 2),
             Map.entry("io.jccl.topology", 1),

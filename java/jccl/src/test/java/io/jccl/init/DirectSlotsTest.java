@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.init.DirectSlots.Devices;
 import io.jccl.init.DirectSlots.Use;
-import io.jccl.plan.Found;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlanOptions;
-import io.jccl.plan.RankChannels;
+import io.jccl.planning.Found;
+import io.jccl.planning.Plan;
+import io.jccl.planning.PlanOptions;
+import io.jccl.planning.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;

@@ -1,7 +1,6 @@
 package io.jccl.planning;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.PlanOptions;
 import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions.CrossNic;

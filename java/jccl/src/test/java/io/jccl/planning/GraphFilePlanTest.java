@@ -3,8 +3,6 @@ package io.jccl.planning;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.Plan;
-import io.jccl.plan.RankChannels;
 import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.GraphFile;
 import io.jccl.search.GraphFileWriter;

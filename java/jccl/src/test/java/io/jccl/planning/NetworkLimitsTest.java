@@ -2,9 +2,6 @@ package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.plan.Found;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlanOptions;
 import io.jccl.search.Rail;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.Topology;

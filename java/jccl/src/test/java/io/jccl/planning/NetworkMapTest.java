@@ -2,10 +2,6 @@ package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.plan.Found;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlanOptions;
-import io.jccl.plan.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlanChecks;
 import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.SharedMaterial;
 import io.jccl.topology.TopologyXmlReader;

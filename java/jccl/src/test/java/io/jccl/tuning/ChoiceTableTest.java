@@ -7,7 +7,7 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
-import io.jccl.plan.DoubleBinaryTree;
+import io.jccl.planning.DoubleBinaryTree;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Reader;

@@ -1,9 +1,9 @@
 package io.jccl.tuning;
 
-import io.jccl.plan.GraphSummary;
 import io.jccl.planning.DescribedPlans;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.NodeType;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.plan.GraphSummary;
+import io.jccl.search.GraphSummary;
 import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SharedMaterial;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.plan.GraphSummary;
+import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.jccl.cli.topo;
 
-import io.jccl.plan.Plan;
+import io.jccl.planning.Plan;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 package io.jccl.cli.topo;
 
 import io.jccl.bootstrap.RankList;
-import io.jccl.plan.Plan;
+import io.jccl.planning.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.Node;

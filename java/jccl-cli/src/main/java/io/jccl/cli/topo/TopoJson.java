@@ -2,10 +2,10 @@ package io.jccl.cli.topo;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.cli.output.Json;
-import io.jccl.plan.DoubleBinaryTree;
-import io.jccl.plan.Plan;
-import io.jccl.plan.TreeLinks;
+import io.jccl.planning.DoubleBinaryTree;
+import io.jccl.planning.Plan;
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.GraphSummary;
 import io.jccl.topology.NodeType;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -225,7 +225,7 @@ public final class TopoJson {
         json.writeArrayFieldStart("down");
         for (int member = first; member < end; member++) {
             int[] down = plan.tree(channel, member).downRanks();
-            int[] three = Arrays.copyOf(down, TreeLinks.MAX_CHILDREN);
+            int[] three = Arrays.copyOf(down, GraphSummary.MAX_TREE_CHILDREN);
             Arrays.fill(three, down.length, three.length, DoubleBinaryTree.NONE);
             writeArray(three);
         }

@@ -1,7 +1,7 @@
 package io.jccl.cli.topo;
 
 import io.jccl.Collective;
-import io.jccl.plan.Plan;
+import io.jccl.planning.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.topology.PathType;
 import io.jccl.topology.XmlElement;

@@ -2,13 +2,13 @@ package io.jccl.cli.topo;
 
 import io.jccl.Collective;
 import io.jccl.TransportKind;
-import io.jccl.plan.Plan;
-import io.jccl.plan.RankChannels;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.planning.NetworkLimits;
+import io.jccl.planning.Plan;
 import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
+import io.jccl.planning.RankChannels;
 import io.jccl.planning.Surveyor;
 import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.GraphFile;

@@ -5,7 +5,7 @@ import io.jccl.TransportKind;
 import io.jccl.cli.topo.ThisHost;
 import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.config.Settings;
-import io.jccl.plan.PlanOptions;
+import io.jccl.planning.PlanOptions;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.tuning.Choice;
 import io.jccl.tuning.ChoiceTable;

@@ -2,10 +2,10 @@ package io.jccl.cli.topo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.plan.DoubleBinaryTree;
-import io.jccl.plan.Plan;
-import io.jccl.plan.PlanOptions;
-import io.jccl.plan.RankChannels;
+import io.jccl.planning.DoubleBinaryTree;
+import io.jccl.planning.Plan;
+import io.jccl.planning.PlanOptions;
+import io.jccl.planning.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;

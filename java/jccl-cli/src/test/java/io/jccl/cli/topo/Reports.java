@@ -1,7 +1,7 @@
 package io.jccl.cli.topo;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.PlanOptions;
+import io.jccl.planning.PlanOptions;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;

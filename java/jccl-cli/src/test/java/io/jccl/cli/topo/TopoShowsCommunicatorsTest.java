@@ -9,7 +9,7 @@ import io.jccl.config.Settings;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.InitializedCommunicator;
-import io.jccl.plan.Plan;
+import io.jccl.planning.Plan;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlWriter;

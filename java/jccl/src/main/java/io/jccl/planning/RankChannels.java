@@ -1,4 +1,4 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;

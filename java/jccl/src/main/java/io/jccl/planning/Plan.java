@@ -1,6 +1,7 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.GraphSummary;
 import io.jccl.search.Rail;
 import java.util.Comparator;
 import java.util.List;
@@ -183,9 +184,9 @@ public final class Plan {
     public TreeLinks hostTree(int channel, int rank) {
         List<Integer> chain = chain(channel, hostOf(rank).index());
         int place = chain.indexOf(rank);
-        int below = Math.min(TreeLinks.MAX_CHILDREN * place + 1, chain.size());
-        int up = place == 0 ? -1 : chain.get((place - 1) / TreeLinks.MAX_CHILDREN);
-        return new TreeLinks(up, chain.subList(below, Math.min(below + TreeLinks.MAX_CHILDREN, chain.size())));
+        int below = Math.min(GraphSummary.MAX_TREE_CHILDREN * place + 1, chain.size());
+        int up = place == 0 ? -1 : chain.get((place - 1) / GraphSummary.MAX_TREE_CHILDREN);
+        return new TreeLinks(up, chain.subList(below, Math.min(below + GraphSummary.MAX_TREE_CHILDREN, chain.size())));
     }
 
     /** Returns the largest number of edges between the root and a rank in the tree of a channel. */

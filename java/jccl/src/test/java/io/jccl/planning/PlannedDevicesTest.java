@@ -1,8 +1,8 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.plan.PlannedDevices.NetworkPath;
+import io.jccl.planning.PlannedDevices.NetworkPath;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;

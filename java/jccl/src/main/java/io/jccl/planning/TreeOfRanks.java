@@ -1,5 +1,6 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
+import io.jccl.search.GraphSummary;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -14,7 +15,7 @@ final class TreeOfRanks {
 
     TreeOfRanks(int size) {
         up = new int[size];
-        down = new int[size * TreeLinks.MAX_CHILDREN];
+        down = new int[size * GraphSummary.MAX_TREE_CHILDREN];
         Arrays.fill(up, NONE);
         Arrays.fill(down, NONE);
     }
@@ -24,14 +25,15 @@ final class TreeOfRanks {
             throw new IllegalStateException("child=" + child + " has two parents: " + up[child] + " and " + parent);
         }
         up[child] = parent;
-        int base = parent * TreeLinks.MAX_CHILDREN;
-        for (int i = 0; i < TreeLinks.MAX_CHILDREN; i++) {
+        int base = parent * GraphSummary.MAX_TREE_CHILDREN;
+        for (int i = 0; i < GraphSummary.MAX_TREE_CHILDREN; i++) {
             if (down[base + i] == NONE) {
                 down[base + i] = child;
                 return;
             }
         }
-        throw new IllegalStateException("parent=" + parent + " has more than " + TreeLinks.MAX_CHILDREN + " children");
+        throw new IllegalStateException(
+                "parent=" + parent + " has more than " + GraphSummary.MAX_TREE_CHILDREN + " children");
     }
 
     int parent(int rank) {
@@ -39,9 +41,9 @@ final class TreeOfRanks {
     }
 
     TreeLinks links(int rank) {
-        List<Integer> children = new ArrayList<>(TreeLinks.MAX_CHILDREN);
-        int base = rank * TreeLinks.MAX_CHILDREN;
-        for (int i = 0; i < TreeLinks.MAX_CHILDREN && down[base + i] != NONE; i++) {
+        List<Integer> children = new ArrayList<>(GraphSummary.MAX_TREE_CHILDREN);
+        int base = rank * GraphSummary.MAX_TREE_CHILDREN;
+        for (int i = 0; i < GraphSummary.MAX_TREE_CHILDREN && down[base + i] != NONE; i++) {
             children.add(down[base + i]);
         }
         return new TreeLinks(up[rank], children);

@@ -1,4 +1,4 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

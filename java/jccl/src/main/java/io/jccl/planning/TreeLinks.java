@@ -1,25 +1,24 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
+import io.jccl.search.GraphSummary;
 import java.util.List;
 
 /**
  * The neighbours of one rank in the tree of one channel.
  *
  * @param up the parent rank, or -1 at the root
- * @param down the child ranks, at most {@value #MAX_CHILDREN}
+ * @param down the child ranks, at most {@value GraphSummary#MAX_TREE_CHILDREN}
  */
 public record TreeLinks(int up, List<Integer> down) {
-
-    /** Largest number of children of a rank, for example two hosts below its own and the next rank of the chain. */
-    public static final int MAX_CHILDREN = 3;
 
     public TreeLinks {
         down = List.copyOf(down);
         if (up < -1) {
             throw new IllegalArgumentException("up=" + up + ": expected a rank, or -1 at the root");
         }
-        if (down.size() > MAX_CHILDREN) {
-            throw new IllegalArgumentException("down=" + down + ": expected at most " + MAX_CHILDREN + " children");
+        if (down.size() > GraphSummary.MAX_TREE_CHILDREN) {
+            throw new IllegalArgumentException(
+                    "down=" + down + ": expected at most " + GraphSummary.MAX_TREE_CHILDREN + " children");
         }
     }
 

@@ -1,8 +1,9 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
 import io.jccl.topology.PathType;

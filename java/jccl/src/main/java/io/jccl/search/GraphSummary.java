@@ -1,6 +1,5 @@
-package io.jccl.plan;
+package io.jccl.search;
 
-import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;
 import java.util.Objects;
 
@@ -14,6 +13,9 @@ import java.util.Objects;
  * @param typeIntra the farthest path type between two neighbouring ranks of a host
  */
 public record GraphSummary(Pattern pattern, int channels, double bwIntra, double bwInter, PathType typeIntra) {
+
+    /** Largest number of children of a rank in a tree, for example two hosts below its own and the next rank of the chain. */
+    public static final int MAX_TREE_CHILDREN = 3;
 
     public GraphSummary {
         Objects.requireNonNull(pattern, "pattern");

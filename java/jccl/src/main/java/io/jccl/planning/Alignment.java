@@ -1,6 +1,7 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;

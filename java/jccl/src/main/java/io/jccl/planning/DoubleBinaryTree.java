@@ -1,4 +1,4 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 /**
  * Two binary trees over the same members, built so that a member that has children in one is a leaf in the other.

@@ -1,4 +1,4 @@
-package io.jccl.plan;
+package io.jccl.planning;
 
 /**
  * Limits of a plan from the settings. All ranks must build with equal options.
