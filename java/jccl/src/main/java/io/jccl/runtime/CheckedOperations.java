@@ -14,7 +14,7 @@ import java.util.List;
 abstract class CheckedOperations<R> implements Operations<R> {
 
     /** The right to issue, which {@link #close} gives back. */
-    interface Issuing<R> extends AutoCloseable {
+    interface IssueRight<R> extends AutoCloseable {
 
         CallFactory factory();
 
@@ -25,96 +25,96 @@ abstract class CheckedOperations<R> implements Operations<R> {
     }
 
     /** Takes the right to issue; no object is made, so that a call costs no garbage. */
-    abstract Issuing<R> begin();
+    abstract IssueRight<R> begin();
 
     @Override
     public R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allReduce(send, recv, op));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allReduce(send, recv, op));
         }
     }
 
     @Override
     public R allReduce(List<DataBuffer> buffers, ReduceOp op) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allReduce(buffers, op));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allReduce(buffers, op));
         }
     }
 
     @Override
     public R allReduce(DataBuffer send, DataBuffer recv, Reduction reduction) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allReduce(send, recv, reduction));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allReduce(send, recv, reduction));
         }
     }
 
     @Override
     public R reduce(DataBuffer send, DataBuffer recv, Reduction reduction, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().reduce(send, recv, reduction, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduce(send, recv, reduction, root));
         }
     }
 
     @Override
     public R reduceScatter(DataBuffer send, DataBuffer recv, Reduction reduction) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().reduceScatter(send, recv, reduction));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduceScatter(send, recv, reduction));
         }
     }
 
     @Override
     public R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, Reduction reduction) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().reduceScatterV(send, recv, counts, reduction));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduceScatterV(send, recv, counts, reduction));
         }
     }
 
     @Override
     public R reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().reduce(send, recv, op, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduce(send, recv, op, root));
         }
     }
 
     @Override
     public R broadcast(DataBuffer send, DataBuffer recv, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().broadcast(send, recv, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().broadcast(send, recv, root));
         }
     }
 
     @Override
     public R allGather(DataBuffer send, DataBuffer recv) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allGather(send, recv));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allGather(send, recv));
         }
     }
 
     @Override
     public R allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allGatherV(send, recv, counts));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allGatherV(send, recv, counts));
         }
     }
 
     @Override
     public R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().reduceScatter(send, recv, op));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduceScatter(send, recv, op));
         }
     }
 
     @Override
     public R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().reduceScatterV(send, recv, counts, op));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduceScatterV(send, recv, counts, op));
         }
     }
 
     @Override
     public R allToAll(DataBuffer send, DataBuffer recv) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allToAll(send, recv));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allToAll(send, recv));
         }
     }
 
@@ -126,65 +126,65 @@ abstract class CheckedOperations<R> implements Operations<R> {
             DataBuffer recv,
             long[] recvCounts,
             long[] recvOffsets) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(
-                    issuing.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(
+                    right.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
         }
     }
 
     @Override
     public R gather(DataBuffer send, DataBuffer recv, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().gather(send, recv, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().gather(send, recv, root));
         }
     }
 
     @Override
     public R scatter(DataBuffer send, DataBuffer recv, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().scatter(send, recv, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().scatter(send, recv, root));
         }
     }
 
     @Override
     public R gatherV(DataBuffer send, DataBuffer recv, long[] counts, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().gatherV(send, recv, counts, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().gatherV(send, recv, counts, root));
         }
     }
 
     @Override
     public R scatterV(DataBuffer send, long[] counts, DataBuffer recv, int root) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().scatterV(send, counts, recv, root));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().scatterV(send, counts, recv, root));
         }
     }
 
     @Override
     public R send(int peer, DataBuffer buffer) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().send(peer, buffer));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().send(peer, buffer));
         }
     }
 
     @Override
     public R recv(int peer, DataBuffer buffer) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().recv(peer, buffer));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().recv(peer, buffer));
         }
     }
 
     @Override
     public R sendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().sendReceive(send, to, recv, from));
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().sendReceive(send, to, recv, from));
         }
     }
 
     @Override
     public R barrier() {
-        try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().barrier());
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().barrier());
         }
     }
 }

@@ -6,6 +6,7 @@ import io.jccl.CommunicatorMetrics;
 import io.jccl.DataBuffer;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
+import io.jccl.Group;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.MemoryUsage;
@@ -39,7 +40,7 @@ import java.util.function.Supplier;
 
 /** A communicator: passes every call to the class that implements it. */
 @SuppressWarnings("try") // a context of log records is there to be current
-public final class CommunicatorImpl extends IssuedOperations implements Communicator {
+public final class CommunicatorImpl extends CheckedOperations<Work> implements Communicator {
 
     private final InitializedCommunicator initialized;
     private final FailureState failures;
@@ -47,7 +48,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private final FlightRecorder recorder;
     private final HostBackend host;
     private final Backend device; // null where this rank has no device
-    private final Issuing<Work> issuing;
+    private final Issuer issuer;
     private final EngineStatus status;
     private final List<StallDetector<?>> stalls;
     private final Watchdog.Watched queueCheck;
@@ -76,7 +77,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         this.recorder = new FlightRecorder(initialized, status, queue.issues());
         this.host = new HostBackend(queue, initialized.choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
-        this.issuing = new IssuingOn(null, null);
+        this.issuer = issuer(null, null);
         this.queueCheck = now -> queue.check();
         ControlNetwork control = initialized.membership().control();
         StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
@@ -168,45 +169,37 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         return initialized.id();
     }
 
-    /** The right to issue, for callers that have called {@link #begin}. */
-    final class IssuingOn implements Issuing<Work> {
-
-        private final DeviceStream stream; // null: the communicator's own
-        private final Duration timeout; // of each operation; null: the communicator's
-        private final CallFactory factory;
-
-        IssuingOn(DeviceStream stream, Duration timeout) {
-            this.stream = stream;
-            this.timeout = timeout;
-            this.factory = new CallFactory(initialized.rank(), initialized.size(), device != null, stream);
-        }
-
-        @Override
-        public CallFactory factory() {
-            return factory;
-        }
-
-        @Override
-        public Work issue(OperationCall call) {
-            long deadline = timeout == null ? Deadlines.NONE : Deadlines.after(timeout);
-            return (call.isOnDevice() ? device : host).issue(call, stream, deadline);
-        }
-
-        @Override
-        public void close() {
-            queue.endIssue();
-        }
+    private Issuer issuer(DeviceStream stream, Duration timeout) {
+        CallFactory factory = new CallFactory(initialized.rank(), initialized.size(), device != null, stream);
+        return new Issuer(this, factory, stream, timeout);
     }
 
-    /** Takes the right to issue; the caller gives it back, unless this throws. */
+    /** Returns the backend that executes a call. */
+    Backend backendOf(OperationCall call) {
+        return call.isOnDevice() ? device : host;
+    }
+
     @Override
-    Issuing<Work> begin() {
+    IssueRight<Work> begin() {
+        return issuer.begin();
+    }
+
+    @Override
+    public Work group(Consumer<Group> body) {
+        return issuer.group(body);
+    }
+
+    /** Takes the right to issue, which {@link #endIssue} gives back, unless this throws. */
+    void beginIssue() {
         beginUnlessClosed();
         if (failures.current() != null) {
             queue.endIssue();
             failures.requireNone();
         }
-        return issuing;
+    }
+
+    void endIssue() {
+        queue.endIssue();
     }
 
     private void beginUnlessClosed() {
@@ -226,12 +219,12 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                     "stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
                             + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-        return new Issuer(this, stream, null);
+        return issuer(stream, null);
     }
 
     @Override
     public TimedOperations within(Duration timeout) {
-        return new Issuer(this, null, Checks.timeout(timeout));
+        return issuer(null, Checks.timeout(timeout));
     }
 
     @Override

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Collects the calls of a group while its body runs. */
-public final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.Issuing<Group> {
+public final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.IssueRight<Group> {
 
     private final CallFactory factory;
     private final Thread thread = Thread.currentThread();
@@ -42,7 +42,7 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
     }
 
     @Override
-    Issuing<Group> begin() {
+    IssueRight<Group> begin() {
         requireOpen();
         return this;
     }

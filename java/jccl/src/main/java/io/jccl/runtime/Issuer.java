@@ -1,29 +1,64 @@
 package io.jccl.runtime;
 
 import io.jccl.DeviceStream;
+import io.jccl.Group;
 import io.jccl.StreamOperations;
 import io.jccl.TimedOperations;
 import io.jccl.Work;
+import io.jccl.internal.Arguments;
 import java.time.Duration;
+import java.util.function.Consumer;
 
-/** A communicator's operations on one stream, or with one time-out. */
-public final class Issuer extends IssuedOperations implements StreamOperations, TimedOperations {
+/** Issues the operations of a communicator: its own, those on one stream, or those with one time-out. */
+public final class Issuer extends CheckedOperations<Work>
+        implements StreamOperations, TimedOperations, CheckedOperations.IssueRight<Work> {
 
     private final CommunicatorImpl communicator;
-    private final Issuing<Work> issuing;
+    private final DeviceStream stream; // null: the communicator's own
+    private final Duration timeout; // of each operation; null: the communicator's
+    private final CallFactory factory;
 
-    /**
-     * @param stream null: the communicator's own
-     * @param timeout null: the communicator's
-     */
-    Issuer(CommunicatorImpl communicator, DeviceStream stream, Duration timeout) {
+    Issuer(CommunicatorImpl communicator, CallFactory factory, DeviceStream stream, Duration timeout) {
         this.communicator = communicator;
-        this.issuing = communicator.new IssuingOn(stream, timeout);
+        this.factory = factory;
+        this.stream = stream;
+        this.timeout = timeout;
+    }
+
+    /** See {@link io.jccl.Communicator#group}. */
+    @Override
+    public Work group(Consumer<Group> body) {
+        Arguments.required("body", body, "what adds operations to the group");
+        try (IssueRight<Work> right = begin()) {
+            GroupBuilder group = new GroupBuilder(factory);
+            try {
+                body.accept(group);
+            } finally {
+                group.end();
+            }
+            return right.issue(group.call());
+        }
     }
 
     @Override
-    Issuing<Work> begin() {
-        communicator.begin();
-        return issuing;
+    IssueRight<Work> begin() {
+        communicator.beginIssue();
+        return this;
+    }
+
+    @Override
+    public CallFactory factory() {
+        return factory;
+    }
+
+    @Override
+    public Work issue(OperationCall call) {
+        long deadline = timeout == null ? Deadlines.NONE : Deadlines.after(timeout);
+        return communicator.backendOf(call).issue(call, stream, deadline);
+    }
+
+    @Override
+    public void close() {
+        communicator.endIssue();
     }
 }
