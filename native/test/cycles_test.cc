@@ -116,7 +116,7 @@ class Cycle {
       if (kind.plugin != 0) config.plugin = pluginOf(kind.plugin);
       config.usesIb = kind.transport == TransportKind::Ib;
       check(HostCommunicator::create(config, communicators_[rank]));
-      const bool listens = Networks::isNetwork(kind.transport);
+      const bool listens = isNetwork(kind.transport);
       check(communicators_[rank]->connectInfo(
           listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{}, info[rank]));
     }
