@@ -22,28 +22,29 @@ class NcclPageTest {
             """
             # NCCL's variables
 
-            What JCCL does with every environment variable that NCCL 2.30 documents, and with others that public job scripts set.
-            This page is written from the settings and a test's list of variables; do not edit it. After a change there, run
+            This page lists what JCCL does with every environment variable that NCCL 2.30 documents, and with others that public job
+            scripts set.
+            A test generates it from the settings and from its own list of variables; do not edit it. After a change there, run
             `mvn -pl java/jccl test -Dtest=NcclPageTest -Djccl.update=true`.
 
-            A variable of NCCL's counts where its meaning is the same as that of a setting and no `JCCL_` name of this setting is set.
-            No value of one ends a job:
+            JCCL uses a variable of NCCL if a setting has the same meaning and no `JCCL_` name of this setting is set. No value of such a
+            variable ends a job:
 
-            * JCCL reads what NCCL reads: decimal, hexadecimal (`0x10`) and octal (`010`) numbers up to the first other character; any
+            * JCCL accepts what NCCL accepts: decimal, hexadecimal (`0x10`) and octal (`010`) numbers up to the first other character; any
               number but 0 for "yes"; -1, -2 and -2147483648 for "not set"; names in upper or lower case. An empty value is not set.
-              In addition, it reads what the `JCCL_` name accepts, such as `4M` and `true`.
-            * A number outside the range of the setting becomes the nearest in it. A value that JCCL cannot use is ignored, as are
-              the parts of a list that it does not know. A warning, logged once, says what is used instead.
+              In addition, it accepts what the `JCCL_` name accepts, such as `4M` and `true`.
+            * A number outside the range of the setting becomes the nearest number of the range. JCCL ignores a value that it cannot use, and
+              the parts of a list that it does not know. A warning, logged once, names what it uses instead.
             * Under a `JCCL_` name the same value is an error.
-            * A file that is missing, cannot be read or written, or is of the wrong kind, is a warning. In `NCCL_TOPO_FILE`, `rank` and
+            * A file that is missing, cannot be read or written, or is of the wrong kind causes a warning. In `NCCL_TOPO_FILE`, `rank` and
               `host` elements are ignored, and GPUs that no rank uses are dropped. A `NCCL_GRAPH_FILE` that does not fit the GPUs, or
-              that not all ranks have alike, is ignored.
-            * `NCCL_SOCKET_IFNAME` and `NCCL_SOCKET_FAMILY` are ignored where they leave no address of the host.
-            * Where `NCCL_ALGO` or `NCCL_PROTO` leave nothing for a collective, they are ignored for it.
-            * Of `NCCL_MIN_NCHANNELS` above `NCCL_MAX_NCHANNELS` the upper bound counts. Where several names stand for one setting, the
-              first in the table of [settings](environment.md) that can be used counts.
-            * JCCL reads neither `NCCL_CONF_FILE` nor `~/.nccl.conf` nor `/etc/nccl.conf`. Set what they say in the environment.
-            * JCCL says nothing about other variables of NCCL's, as NCCL itself.
+              that differs between ranks, is ignored.
+            * `NCCL_SOCKET_IFNAME` and `NCCL_SOCKET_FAMILY` are ignored if no address of the host matches them.
+            * `NCCL_ALGO` and `NCCL_PROTO` are ignored for a collective for which they leave no algorithm or protocol.
+            * If `NCCL_MIN_NCHANNELS` is above `NCCL_MAX_NCHANNELS`, the maximum is used. If several names stand for one setting, JCCL uses
+              the first usable one in the table of [settings](environment.md).
+            * JCCL reads neither `NCCL_CONF_FILE` nor `~/.nccl.conf` nor `/etc/nccl.conf`. Set their variables in the environment.
+            * JCCL ignores other variables of NCCL silently, as NCCL does.
 
             | variable | NCCL's default | in JCCL |
             |---|---|---|

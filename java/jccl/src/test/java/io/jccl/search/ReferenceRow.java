@@ -128,7 +128,7 @@ record ReferenceRow(
             }
             return "by NCCL's charges: " + number(charged);
         }
-        return ring < bound * (1 - ROUNDING) ? "bound counts PCI beside NVLink" : "both at the bound";
+        return ring < bound * (1 - ROUNDING) ? "bound includes PCI next to NVLink" : "both at the bound";
     }
 
     @Override
