@@ -1,8 +1,5 @@
 package io.jccl.init;
 
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.nativelib.DeviceEngine;
@@ -10,6 +7,9 @@ import io.jccl.nativelib.NativeEngine;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlannedHost;
 import io.jccl.tuning.CollNetTraits;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;

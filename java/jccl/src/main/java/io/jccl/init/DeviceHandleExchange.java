@@ -1,13 +1,13 @@
 package io.jccl.init;
 
 import io.jccl.TransportException;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.Settings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

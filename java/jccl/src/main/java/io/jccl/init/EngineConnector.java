@@ -2,7 +2,6 @@ package io.jccl.init;
 
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
-import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.config.IbSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.Engine;
@@ -14,6 +13,7 @@ import io.jccl.planning.PlannedDevices;
 import io.jccl.planning.PlannedDevices.NetworkPath;
 import io.jccl.planning.PlannedHost;
 import io.jccl.planning.TreeLinks;
+import io.jccl.rendezvous.NetworkInterfaces;
 import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Topology;
 import io.jccl.transport.PeerIdentity;

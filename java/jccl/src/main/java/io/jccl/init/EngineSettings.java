@@ -1,6 +1,5 @@
 package io.jccl.init;
 
-import io.jccl.bootstrap.Bootstrap;
 import io.jccl.config.IbSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
@@ -8,6 +7,7 @@ import io.jccl.config.RecorderSettings;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
+import io.jccl.membership.Bootstrap;
 import io.jccl.nativelib.EngineConfig;
 import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Node;

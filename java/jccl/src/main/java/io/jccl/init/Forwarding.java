@@ -1,10 +1,10 @@
 package io.jccl.init;
 
 import io.jccl.TransportException;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.nativelib.Rows;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.jccl.init;
 
-import io.jccl.bootstrap.Bootstrap;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
+import io.jccl.membership.Bootstrap;
 import java.time.Duration;
 import java.util.List;
 

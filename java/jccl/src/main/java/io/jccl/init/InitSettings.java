@@ -1,7 +1,6 @@
 package io.jccl.init;
 
 import io.jccl.CommunicatorConfig;
-import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.IbSettings;
 import io.jccl.config.LaunchSettings;
@@ -14,6 +13,7 @@ import io.jccl.config.TimeSettings;
 import io.jccl.config.TopologySettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.NativeLoader;
+import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.tuning.HostCosts;
 import java.util.List;

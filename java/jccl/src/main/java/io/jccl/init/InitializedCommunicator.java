@@ -2,7 +2,7 @@ package io.jccl.init;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.PeerTransport;
-import io.jccl.bootstrap.Bootstrap;
+import io.jccl.membership.Bootstrap;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeProfiler;
 import io.jccl.planning.Plan;

@@ -2,13 +2,13 @@ package io.jccl.init;
 
 import io.jccl.DeviceException;
 import io.jccl.TransportException;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.internal.Causes;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;

@@ -1,11 +1,11 @@
 package io.jccl.init;
 
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.DeviceEngine;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,8 +1,8 @@
 package io.jccl.init;
 
-import io.jccl.bootstrap.RankList;
 import io.jccl.config.NetworkSettings;
 import io.jccl.topology.NetPlugin;
+import io.jccl.wire.RankList;
 import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;

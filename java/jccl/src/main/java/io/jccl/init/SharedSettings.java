@@ -1,9 +1,9 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

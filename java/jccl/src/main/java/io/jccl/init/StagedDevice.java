@@ -1,10 +1,10 @@
 package io.jccl.init;
 
 import io.jccl.DataType;
-import io.jccl.bootstrap.RankList;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceStaging;
+import io.jccl.wire.RankList;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;

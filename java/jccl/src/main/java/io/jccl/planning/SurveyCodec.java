@@ -1,15 +1,15 @@
 package io.jccl.planning;
 
 import io.jccl.BootstrapException;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.internal.Causes;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import io.jccl.tuning.HostTraits;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

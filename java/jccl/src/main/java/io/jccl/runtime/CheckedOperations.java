@@ -127,8 +127,7 @@ abstract class CheckedOperations<R> implements Operations<R> {
             long[] recvCounts,
             long[] recvOffsets) {
         try (IssueRight<R> right = begin()) {
-            return right.issue(
-                    right.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
+            return right.issue(right.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
         }
     }
 

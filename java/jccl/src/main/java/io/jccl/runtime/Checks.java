@@ -4,10 +4,10 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
 import io.jccl.Reduction;
-import io.jccl.bootstrap.Codecs;
-import io.jccl.bootstrap.RankList;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.internal.Arguments;
+import io.jccl.wire.Limits;
+import io.jccl.wire.RankList;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
@@ -75,9 +75,9 @@ final class Checks {
             throw new IllegalArgumentException("survivors=" + RankList.text(staying) + " rank=" + rank
                     + ": a rank that leaves does not call this; it closes its communicator");
         }
-        if (joiners < 0 || joiners > Codecs.MAX_RANKS - staying.size()) {
+        if (joiners < 0 || joiners > Limits.MAX_RANKS - staying.size()) {
             throw new IllegalArgumentException("joiners=" + joiners + " survivors=" + RankList.text(staying)
-                    + ": expected 0 to " + (Codecs.MAX_RANKS - staying.size()) + " processes");
+                    + ": expected 0 to " + (Limits.MAX_RANKS - staying.size()) + " processes");
         }
         SortedSet<Integer> leaving = new TreeSet<>();
         for (int each = 0; each < size; each++) {

@@ -1,7 +1,6 @@
 package io.jccl.runtime;
 
 import io.jccl.JcclException;
-import io.jccl.bootstrap.LastEntered;
 import io.jccl.config.RecorderSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
@@ -10,6 +9,7 @@ import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.Threads;
 import io.jccl.nativelib.Engine;
+import io.jccl.wire.LastEntered;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;

@@ -2,8 +2,8 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.JcclException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.slf4j.Logger;

@@ -2,12 +2,12 @@ package io.jccl.runtime;
 
 import io.jccl.Collective;
 import io.jccl.RankOperation;
-import io.jccl.bootstrap.LastEntered;
 import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
 import io.jccl.events.OperationSpan;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeProfiler;
+import io.jccl.wire.LastEntered;
 import java.util.Optional;
 
 /**

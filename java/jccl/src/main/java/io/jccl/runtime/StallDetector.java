@@ -1,11 +1,11 @@
 package io.jccl.runtime;
 
-import io.jccl.bootstrap.ControlNetwork;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.ReportKind;
+import io.jccl.control.ControlNetwork;
+import io.jccl.control.ReportKind;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.status.CommunicatorView;
+import io.jccl.wire.LastEntered;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongPredicate;

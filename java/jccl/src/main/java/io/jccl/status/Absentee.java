@@ -1,8 +1,8 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Codecs;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.wire.Limits;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 
 /**
  * A rank that gave no answer, and the reason.
@@ -44,7 +44,7 @@ public record Absentee(String communicator, int rank, PeerAddress process, Reaso
     static Absentee read(WireReader in) {
         return new Absentee(
                 in.text(MAX_TEXT),
-                in.i32In("rank", 0, Codecs.MAX_RANKS - 1),
+                in.i32In("rank", 0, Limits.MAX_RANKS - 1),
                 new PeerAddress(in.text(MAX_TEXT), in.text(MAX_TEXT), in.text(MAX_TEXT)),
                 in.constant(Reason.class),
                 in.text(MAX_TEXT));

@@ -1,8 +1,8 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.ArrayList;
 import java.util.List;
 

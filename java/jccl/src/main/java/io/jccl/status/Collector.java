@@ -1,8 +1,8 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Reactor;
-import io.jccl.bootstrap.StatusPort;
-import io.jccl.bootstrap.WireException;
+import io.jccl.membership.StatusPort;
+import io.jccl.wire.Reactor;
+import io.jccl.wire.WireException;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Bootstrap;
-import io.jccl.bootstrap.FailureReport;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.RankStatus;
-import io.jccl.bootstrap.StatusSource;
+import io.jccl.control.FailureReport;
+import io.jccl.control.RankStatus;
+import io.jccl.control.StatusSource;
+import io.jccl.membership.Bootstrap;
+import io.jccl.wire.LastEntered;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

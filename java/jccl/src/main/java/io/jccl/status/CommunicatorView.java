@@ -2,8 +2,8 @@ package io.jccl.status;
 
 import io.jccl.ChannelWait;
 import io.jccl.TransportKind;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.StatusSource;
+import io.jccl.control.StatusSource;
+import io.jccl.wire.LastEntered;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,9 +1,10 @@
 package io.jccl.status;
 
 import io.jccl.UniqueId;
-import io.jccl.bootstrap.Bootstrap;
-import io.jccl.bootstrap.Handshake;
-import io.jccl.bootstrap.Launch;
+import io.jccl.launch.Launch;
+import io.jccl.membership.Bootstrap;
+import io.jccl.wire.Handshake;
+import io.jccl.wire.SessionKeys;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.Optional;
@@ -35,7 +36,7 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
 
     /** Returns the job of the ranks that have an id. */
     public static JobIdentity of(UniqueId id) {
-        return of(Bootstrap.jobKey(id.secret()), false);
+        return of(SessionKeys.jobKey(id.secret()), false);
     }
 
     /** Returns the job of a group. */
@@ -49,7 +50,7 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
      */
     public static JobIdentity of(Launch launch) {
         if (launch.rendezvous() instanceof Launch.Address address) {
-            return of(Bootstrap.jobKey(address.secret().key()), address.guessable());
+            return of(SessionKeys.jobKey(address.secret().key()), address.guessable());
         }
         String path = ((Launch.SharedFile) launch.rendezvous())
                 .path()
@@ -65,7 +66,7 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
     public static JobIdentity ofSecret(String text) {
         return text.startsWith("jccl1:")
                 ? of(UniqueId.parse(text))
-                : of(Bootstrap.jobKey(new Launch.Secret(text).key()), false);
+                : of(SessionKeys.jobKey(new Launch.Secret(text).key()), false);
     }
 
     /** Returns the identity of this job after its ranks have met. */

@@ -1,7 +1,7 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

@@ -1,6 +1,6 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.JoinAttempt;
+import io.jccl.membership.JoinAttempt;
 import java.util.Map;
 import java.util.Optional;
 

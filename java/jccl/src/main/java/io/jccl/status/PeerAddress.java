@@ -5,7 +5,7 @@ package io.jccl.status;
  *
  * @param process differs between processes of all hosts; begins with the process id
  * @param hostId differs between hosts
- * @param address the address of the status server, see {@link io.jccl.bootstrap.StatusPort}; empty if there is none
+ * @param address the address of the status server, see {@link io.jccl.membership.StatusPort}; empty if there is none
  */
 public record PeerAddress(String process, String hostId, String address) {
 

@@ -1,9 +1,9 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.AwaitedRanks;
-import io.jccl.bootstrap.Codecs;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.rendezvous.AwaitedRanks;
+import io.jccl.wire.Limits;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -59,9 +59,9 @@ public record ProcessSnapshot(
         for (int left = in.i32In("awaited", 0, MAX_ENTRIES); left > 0; left--) {
             String communicator = in.text(MAX_TEXT);
             String what = in.text(MAX_TEXT);
-            int size = in.i32In("size", 1, Codecs.MAX_RANKS);
+            int size = in.i32In("size", 1, Limits.MAX_RANKS);
             awaited.add(new AwaitedRanks.Waiting(
-                    communicator, what, size, in.ranks(size), in.i32In("processes", 0, Codecs.MAX_RANKS)));
+                    communicator, what, size, in.ranks(size), in.i32In("processes", 0, Limits.MAX_RANKS)));
         }
         List<RankSnapshot> ranks = new ArrayList<>();
         for (int left = in.i32In("ranks", 0, MAX_ENTRIES); left > 0; left--) {

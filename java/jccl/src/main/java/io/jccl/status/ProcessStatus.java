@@ -1,10 +1,6 @@
 package io.jccl.status;
 
 import io.jccl.JcclException;
-import io.jccl.bootstrap.AwaitedRanks;
-import io.jccl.bootstrap.BootstrapOptions;
-import io.jccl.bootstrap.JobMembers;
-import io.jccl.bootstrap.StatusPort;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.StatusSettings;
@@ -12,6 +8,10 @@ import io.jccl.device.HostIdentity;
 import io.jccl.internal.Causes;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.Threads;
+import io.jccl.membership.JobMembers;
+import io.jccl.membership.StatusPort;
+import io.jccl.rendezvous.AwaitedRanks;
+import io.jccl.rendezvous.BootstrapOptions;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnixDomainSocketAddress;

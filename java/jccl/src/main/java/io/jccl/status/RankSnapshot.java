@@ -1,12 +1,13 @@
 package io.jccl.status;
 
 import io.jccl.TransportKind;
-import io.jccl.bootstrap.Codecs;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.RankStatus;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.control.Codecs;
+import io.jccl.control.RankStatus;
+import io.jccl.wire.LastEntered;
+import io.jccl.wire.Limits;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -96,7 +97,7 @@ public record RankSnapshot(
         String communicator = in.text(MAX_NAME);
         String job = in.text(MAX_NAME);
         int generation = in.i32();
-        int size = in.i32In("size", 1, Codecs.MAX_RANKS);
+        int size = in.i32In("size", 1, Limits.MAX_RANKS);
         Phase phase = in.constant(Phase.class);
         String step = in.text(MAX_TEXT);
         long phaseNanos = in.i64();

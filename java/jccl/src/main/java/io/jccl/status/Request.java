@@ -1,17 +1,17 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
-import io.jccl.bootstrap.WireWriter;
 import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeLoader;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
 
 /**
  * A question to a process.
  *
  * @param kind the scope of the question
  * @param communicator the short name of the communicator whose operation is asked about; empty for none
- * @param sequence the operation, see {@link io.jccl.bootstrap.LastEntered}; 0 for the one that each rank entered last
+ * @param sequence the operation, see {@link io.jccl.wire.LastEntered}; 0 for the one that each rank entered last
  * @param dumpFolder the folder on its own host in which each rank dumps what it remembers; empty for no dump
  */
 public record Request(Kind kind, String communicator, long sequence, String dumpFolder) {

@@ -1,6 +1,6 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Reactor;
+import io.jccl.wire.Reactor;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Reactor;
-import io.jccl.bootstrap.WireException;
+import io.jccl.wire.Reactor;
+import io.jccl.wire.WireException;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;

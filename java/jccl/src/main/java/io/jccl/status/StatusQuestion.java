@@ -1,10 +1,10 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Handshake;
-import io.jccl.bootstrap.NetworkStack;
-import io.jccl.bootstrap.Reactor;
-import io.jccl.bootstrap.WireException;
 import io.jccl.internal.Causes;
+import io.jccl.wire.Handshake;
+import io.jccl.wire.NetworkStack;
+import io.jccl.wire.Reactor;
+import io.jccl.wire.WireException;
 import java.io.IOException;
 import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;

@@ -1,9 +1,9 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.Exhaustion;
-import io.jccl.bootstrap.Handshake;
-import io.jccl.bootstrap.Reactor;
-import io.jccl.bootstrap.WireException;
+import io.jccl.wire.Exhaustion;
+import io.jccl.wire.Handshake;
+import io.jccl.wire.Reactor;
+import io.jccl.wire.WireException;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;

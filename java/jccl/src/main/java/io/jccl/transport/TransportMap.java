@@ -2,7 +2,7 @@ package io.jccl.transport;
 
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
-import io.jccl.bootstrap.RankList;
+import io.jccl.wire.RankList;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;

@@ -20,7 +20,7 @@ import java.util.zip.ZipOutputStream;
  * among the resources of this package.
  */
 enum FuzzTarget {
-    CONTROL("io.jccl.bootstrap.ControlFrameFuzz"),
+    CONTROL("io.jccl.control.ControlFrameFuzz"),
     PEERS("io.jccl.init.PeerBytesFuzz"),
     SURVEY("io.jccl.fuzz.SurveyFuzz"),
     STATUS("io.jccl.status.StatusFuzz"),

@@ -2,9 +2,9 @@ package io.jccl.init;
 
 import io.jccl.BootstrapException;
 import io.jccl.TransportException;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireReader;
 import io.jccl.topology.Processors;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.Collective;
-import io.jccl.bootstrap.WireException;
+import io.jccl.wire.WireException;
 import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

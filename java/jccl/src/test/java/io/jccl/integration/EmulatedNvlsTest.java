@@ -150,7 +150,8 @@ class EmulatedNvlsTest {
                 .setting("JCCL_NVLS_ENABLE", "1")
                 .build();
         assertThatThrownBy(() -> start(older).close())
-                .hasMessageContaining("JCCL_NVLS_ENABLE=1: the switch between the GPUs does not reduce, it needs one host");
+                .hasMessageContaining(
+                        "JCCL_NVLS_ENABLE=1: the switch between the GPUs does not reduce, it needs one host");
         assertThatThrownBy(() -> start(EmulatedGpus.config()
                                 .setting("JCCL_TOPO_FILE", host("80"))
                                 .setting("JCCL_ALGO", "nvls")

@@ -64,7 +64,7 @@ class FailuresTest {
     @Test
     void aRankThatIsKilledWhileOthersInitialiseIsNamedWithinSeconds() throws Exception {
         List<String> never = List.of("sh", "-c", "exec sleep 1000");
-        try (InitLog server = new InitLog("io.jccl.bootstrap.RendezvousServer");
+        try (InitLog server = new InitLog("io.jccl.rendezvous.RendezvousServer");
                 ProcessRanks ranks = ProcessRanks.start(
                         UniqueId.create(), folder, 3, rank -> rank == 0 ? never : List.of(), "join")) {
             for (int rank = 1; rank < 3; rank++) {

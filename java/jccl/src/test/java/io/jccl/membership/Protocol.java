@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Computes the steps that the membership protocol of {@code io.jccl.bootstrap} can take next in a state.
+ * Computes the steps that the membership protocol of {@code io.jccl.membership} can take next in a state.
  *
  * <p>A step is atomic: no process can see half of it. The meeting of all ranks is one step, because a rank that missed
  * it finds the leading rank gone, like a rank that took part. A failure kills a process at any moment, or cuts the

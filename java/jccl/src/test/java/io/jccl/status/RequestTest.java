@@ -3,8 +3,8 @@ package io.jccl.status;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireWriter;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,8 +1,8 @@
 package io.jccl.status;
 
-import io.jccl.bootstrap.AwaitedRanks;
-import io.jccl.bootstrap.WireException;
-import io.jccl.bootstrap.WireWriter;
+import io.jccl.rendezvous.AwaitedRanks;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireWriter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

@@ -1,10 +1,10 @@
 package io.jccl.cli.doctor;
 
 import io.jccl.BootstrapException;
-import io.jccl.bootstrap.Launch;
-import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.device.HostIdentity;
 import io.jccl.internal.Causes;
+import io.jccl.launch.Launch;
+import io.jccl.launch.LauncherEnvironment;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Arrays;

@@ -2,11 +2,11 @@ package io.jccl.cli.doctor;
 
 import io.jccl.BootstrapException;
 import io.jccl.CommunicatorConfig;
-import io.jccl.bootstrap.BootstrapOptions;
-import io.jccl.bootstrap.InterfaceCandidate;
-import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.config.Settings;
 import io.jccl.internal.Causes;
+import io.jccl.rendezvous.BootstrapOptions;
+import io.jccl.rendezvous.InterfaceCandidate;
+import io.jccl.rendezvous.NetworkInterfaces;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

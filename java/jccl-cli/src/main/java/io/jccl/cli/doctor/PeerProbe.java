@@ -3,11 +3,11 @@ package io.jccl.cli.doctor;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.jccl.JcclException;
-import io.jccl.bootstrap.Bootstrap;
-import io.jccl.bootstrap.BootstrapOptions;
-import io.jccl.bootstrap.Launch;
-import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.internal.Causes;
+import io.jccl.launch.Launch;
+import io.jccl.membership.Bootstrap;
+import io.jccl.rendezvous.BootstrapOptions;
+import io.jccl.rendezvous.NetworkInterfaces;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.jccl.cli.launch;
 
-import io.jccl.bootstrap.MemberFile;
+import io.jccl.membership.MemberFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

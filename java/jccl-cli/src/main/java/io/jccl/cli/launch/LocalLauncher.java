@@ -1,10 +1,10 @@
 package io.jccl.cli.launch;
 
-import io.jccl.bootstrap.MemberFile;
-import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.output.Colour;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.ProcessorSet;
+import io.jccl.launch.OuterLauncher;
+import io.jccl.membership.MemberFile;
 import io.jccl.nativelib.NativeAffinity;
 import io.jccl.topology.ProcessorGroups;
 import java.io.File;

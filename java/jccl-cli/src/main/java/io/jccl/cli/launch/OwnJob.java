@@ -1,6 +1,6 @@
 package io.jccl.cli.launch;
 
-import io.jccl.bootstrap.OuterLauncher;
+import io.jccl.launch.OuterLauncher;
 import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;

@@ -2,11 +2,11 @@ package io.jccl.cli.launch;
 
 import io.jccl.BootstrapException;
 import io.jccl.CommunicatorConfig;
-import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.internal.Causes;
+import io.jccl.launch.OuterLauncher;
 import io.jccl.topology.ProcessorGroups;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package io.jccl.cli.ps;
 
-import io.jccl.bootstrap.AwaitedRanks;
+import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.status.RankSnapshot;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,14 +1,14 @@
 package io.jccl.cli.ps;
 
 import io.jccl.ChannelWait;
-import io.jccl.bootstrap.AwaitedRanks;
-import io.jccl.bootstrap.Difference;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.RankList;
-import io.jccl.bootstrap.RankStatus;
+import io.jccl.control.Difference;
+import io.jccl.control.RankStatus;
+import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.status.Absentee;
 import io.jccl.status.RankSnapshot;
 import io.jccl.status.RankSnapshot.Phase;
+import io.jccl.wire.LastEntered;
+import io.jccl.wire.RankList;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;

@@ -1,10 +1,10 @@
 package io.jccl.cli.ps;
 
-import io.jccl.bootstrap.Difference;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.OperationRecord;
-import io.jccl.bootstrap.RankStatus;
+import io.jccl.control.Difference;
+import io.jccl.control.OperationRecord;
+import io.jccl.control.RankStatus;
 import io.jccl.status.RankSnapshot.Phase;
+import io.jccl.wire.LastEntered;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;

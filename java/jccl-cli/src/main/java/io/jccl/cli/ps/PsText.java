@@ -1,6 +1,5 @@
 package io.jccl.cli.ps;
 
-import io.jccl.bootstrap.RankList;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.Colour;
 import io.jccl.cli.output.TextTable;
@@ -8,6 +7,7 @@ import io.jccl.status.CommunicatorView;
 import io.jccl.status.JoinSnapshot;
 import io.jccl.status.ProcessSnapshot;
 import io.jccl.status.RankSnapshot;
+import io.jccl.wire.RankList;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

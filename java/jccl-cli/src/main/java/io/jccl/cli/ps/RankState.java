@@ -1,11 +1,11 @@
 package io.jccl.cli.ps;
 
 import io.jccl.ChannelWait;
-import io.jccl.bootstrap.LastEntered;
-import io.jccl.bootstrap.RankList;
 import io.jccl.status.Absentee;
 import io.jccl.status.CommunicatorView;
 import io.jccl.status.RankSnapshot;
+import io.jccl.wire.LastEntered;
+import io.jccl.wire.RankList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.jccl.cli.ps;
 
-import io.jccl.bootstrap.RankStatus;
+import io.jccl.control.RankStatus;
 import io.jccl.status.Absentee;
 import io.jccl.status.RankSnapshot;
 import java.util.Optional;
@@ -37,7 +37,7 @@ record RankView(int rank, String host, long pid, Optional<RankSnapshot> snapshot
         return longest;
     }
 
-    /** Returns the number of the operation under way, see {@link io.jccl.bootstrap.LastEntered}; 0 if there is none. */
+    /** Returns the number of the operation under way, see {@link io.jccl.wire.LastEntered}; 0 if there is none. */
     long sequence() {
         return snapshot.flatMap(RankSnapshot::underWay)
                 .map(call -> call.sequence())

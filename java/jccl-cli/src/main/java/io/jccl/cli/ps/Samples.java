@@ -1,6 +1,6 @@
 package io.jccl.cli.ps;
 
-import io.jccl.bootstrap.AwaitedRanks;
+import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;
 import io.jccl.status.ProcessSnapshot;

@@ -1,12 +1,12 @@
 package io.jccl.cli.topo;
 
-import io.jccl.bootstrap.RankList;
 import io.jccl.planning.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathType;
+import io.jccl.wire.RankList;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -2,10 +2,10 @@ package io.jccl.cli.tune;
 
 import io.jccl.Communicator;
 import io.jccl.UniqueId;
-import io.jccl.bootstrap.Launch;
-import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Progress;
+import io.jccl.launch.Launch;
+import io.jccl.launch.LauncherEnvironment;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

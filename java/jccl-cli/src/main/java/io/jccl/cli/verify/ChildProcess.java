@@ -2,8 +2,8 @@ package io.jccl.cli.verify;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.jccl.bootstrap.OuterLauncher;
 import io.jccl.cli.perf.RankProcesses;
+import io.jccl.launch.OuterLauncher;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

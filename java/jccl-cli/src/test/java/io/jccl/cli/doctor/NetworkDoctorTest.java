@@ -2,8 +2,8 @@ package io.jccl.cli.doctor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.bootstrap.InterfaceCandidate;
 import io.jccl.cli.doctor.Finding.Status;
+import io.jccl.rendezvous.InterfaceCandidate;
 import io.jccl.topology.NetPlugin;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -2,13 +2,13 @@ package io.jccl.cli.doctor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.bootstrap.BootstrapOptions;
-import io.jccl.bootstrap.Launch;
-import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.cli.doctor.Finding.Status;
 import io.jccl.cli.doctor.PeerProbe.Attempt;
 import io.jccl.cli.doctor.PeerProbe.Place;
 import io.jccl.cli.doctor.PeerProbe.Result;
+import io.jccl.launch.Launch;
+import io.jccl.launch.LauncherEnvironment;
+import io.jccl.rendezvous.BootstrapOptions;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;

@@ -1,0 +1,386 @@
+package io.jccl.control;
+
+import io.jccl.BootstrapException;
+import io.jccl.JcclException;
+import io.jccl.internal.Causes;
+import io.jccl.rendezvous.BootstrapOptions;
+import io.jccl.rendezvous.Connector;
+import io.jccl.rendezvous.FrameStream;
+import io.jccl.rendezvous.RankRegistration;
+import io.jccl.wire.ErrorFrame;
+import io.jccl.wire.FrameLink;
+import io.jccl.wire.FrameType;
+import io.jccl.wire.Handshake;
+import io.jccl.wire.LastEntered;
+import io.jccl.wire.Reactor;
+import io.jccl.wire.WireException;
+import io.jccl.wire.WireReader;
+import io.jccl.wire.WireWriter;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One rank's connection to the {@link CoordinatorServer} for the life of its communicator. Reads on one thread,
+ * dispatches frames to {@link OutOfBandChannel} and {@link Control}, passes answers on through its {@link Relay}, sends
+ * heartbeats, and notices when the coordinator's heartbeats stop.
+ */
+public final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.Receiver {
+
+    private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
+
+    /**
+     * Time limit for the answer to a FIN. The other ranks have one second to come as far as this rank, and one to
+     * report what they called.
+     */
+    private static final long FIN_MILLIS = 3000;
+
+    /**
+     * Divisor of the heartbeat time-out: after this part of it, a rank asks the coordinator for an answer that other
+     * ranks should have passed on.
+     */
+    private static final int BYPASS = 20;
+
+    private final LongSupplier clock;
+    private final long intervalNanos;
+    private final long timeoutNanos;
+    private final InetAddress localAddress;
+    private final Reactor reactor;
+    private final boolean ownsReactor;
+    private final Relay relay;
+    private final byte[] above; // the addresses of the relay above
+    private final Reactor.Ticker ticker;
+    private final FrameLink link;
+    private final OutOfBandChannel outOfBand;
+    private final Control control;
+    private final CountDownLatch finAcked = new CountDownLatch(1);
+    private final Standstill standstill;
+    private final String breakDownText;
+    private final ErrorFrame breakDownReport;
+    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
+    private Position sent = Position.START; // the position in the last heartbeat
+    private boolean isSettled; // true if two heartbeats had this position; in the first, fingerprints may be incomplete
+    private volatile long heardAt; // when the last frame came; written by the reactor's thread
+    private long lastHeartbeat;
+    private long lastRelayed; // the number of the last answer that this rank passed on
+    private volatile boolean closing;
+    private volatile boolean cutOff;
+
+    /**
+     * Connects a rank to the coordinator and waits until all ranks have come.
+     *
+     * @param rendezvous the connection to the rendezvous server, which breaks when that server's process ends and
+     *     reports ranks that have left meanwhile
+     * @param isHere true if the coordinator is in this process and uses that connection
+     * @param local this host's address that reached the rendezvous server; null if other hosts cannot use it
+     * @param shared a reactor to run on; null for a reactor of this rank's own
+     */
+    public static CoordinatorConnection join(
+            Connector.ServerAddress server,
+            RankRegistration.Hello hello,
+            FrameStream rendezvous,
+            boolean isHere,
+            InetAddress local,
+            Reactor shared,
+            BootstrapOptions options,
+            long deadline) {
+        int rank = hello.rank();
+        String who = "rank " + rank;
+        Reactor reactor = shared != null ? shared : new Reactor("jccl-control-" + rank, options.clock());
+        Relay relay = new Relay(rank, hello.size(), reactor, server.secret(), options.generation());
+        CoordinatorConnection[] made = new CoordinatorConnection[1];
+        try {
+            if (shared == null) {
+                reactor.start(); // first: after all have met, rank 0 cannot report that a thread failed to start
+            }
+            RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
+            Connector connector = new Connector(
+                    Handshake.Purpose.COORDINATOR,
+                    who,
+                    false,
+                    Connector.IfRefused.RANK_ZERO_ENDED,
+                    options.generation());
+            if (!isHere) {
+                connector.withWitness(() -> rendezvous.hasEnded(who, hello.size()));
+            }
+            FrameStream stream = connector.connect(() -> server, deadline);
+            try {
+                long initMillis = options.initTimeout().toMillis();
+                byte[] above = stream.awaitWelcome(who, relaying, true, initMillis, deadline);
+                reactor.invoke(() -> made[0] = new CoordinatorConnection(
+                        rank, hello.size(), stream, reactor, shared == null, relay, above, options));
+            } finally {
+                if (made[0] == null) {
+                    stream.close();
+                }
+            }
+            return made[0];
+        } finally {
+            if (made[0] == null && shared == null) {
+                reactor.close();
+            } else if (made[0] == null) {
+                reactor.execute(relay::close);
+            }
+        }
+    }
+
+    /**
+     * Takes over the connection of a rank that has been welcomed. Called on the reactor's thread, or before it starts.
+     */
+    private CoordinatorConnection(
+            int rank,
+            int size,
+            FrameStream stream,
+            Reactor reactor,
+            boolean ownsReactor,
+            Relay relay,
+            byte[] above,
+            BootstrapOptions options) {
+        clock = options.clock();
+        intervalNanos = options.heartbeatInterval(size).toNanos();
+        timeoutNanos = options.heartbeatTimeout().toNanos();
+        localAddress = stream.localAddress();
+        heardAt = clock.getAsLong();
+        standstill = new Standstill(timeoutNanos, heardAt);
+        lastHeartbeat = heardAt;
+        breakDownText = "rank=" + rank + " cannot go on after an error of its JVM: ";
+        breakDownReport = new ErrorFrame(
+                FrameType.REPORT,
+                new WireWriter().u8(ReportKind.ABORT.ordinal()).i64(0).i64(0).toBytes(),
+                breakDownText,
+                new byte[0]);
+        heartbeat.putInt(Position.BYTES).put((byte) FrameType.HEARTBEAT.ordinal());
+        Position.START.write(heartbeat);
+        this.reactor = reactor;
+        this.ownsReactor = ownsReactor;
+        this.relay = relay;
+        this.above = above;
+        outOfBand = new OutOfBandChannel(rank, size, timeoutNanos / BYPASS, this::send);
+        control = new Control(rank, new Control.Output() {
+            @Override
+            public void send(FrameType type, WireWriter content) {
+                CoordinatorConnection.this.send(type, content);
+            }
+
+            @Override
+            public boolean coordinatorIsSilent() {
+                return clock.getAsLong() - heardAt >= timeoutNanos / 2;
+            }
+
+            @Override
+            public void failed(FailureReport report) {
+                outOfBand.fail(report::toException);
+            }
+
+            @Override
+            public void breakDown(Throwable error) {
+                reactor.breakDown(error);
+            }
+        });
+        try {
+            link = new FrameLink(reactor, stream.release(), this);
+        } catch (IOException e) {
+            throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + Causes.describe(e), e);
+        }
+        link.allowLongFrames();
+        ticker = reactor.every(this::tick);
+        reactor.onBreakDown(this::brokenDown);
+    }
+
+    /** Connects this rank to the rank that passes it the answers of gathers. Blocks. */
+    public void joinRelays(RankRegistration.Hello hello, long deadline) {
+        relay.connect(hello, above, this, deadline);
+    }
+
+    public OutOfBandChannel outOfBand() {
+        return outOfBand;
+    }
+
+    public Control control() {
+        return control;
+    }
+
+    /** Returns true if this rank lost the coordinator while the other ranks may still be connected to it. */
+    public boolean wasCutOff() {
+        return cutOff;
+    }
+
+    public InetAddress localAddress() {
+        return localAddress;
+    }
+
+    private void send(FrameType type, WireWriter content) {
+        link.send(type, content);
+    }
+
+    /** Sends a heartbeat. Allocates nothing if this rank has not moved: a full heap must not make the rank silent. */
+    private void sendHeartbeat() {
+        try {
+            if (!isSettled || !control.isAt(sent)) {
+                Position now = control.position();
+                isSettled = now.equals(sent);
+                sent = now;
+            }
+            sent.write(heartbeat.clear().position(FrameType.HEADER_BYTES));
+        } catch (OutOfMemoryError e) {
+            // The frame keeps the position of the previous heartbeat, and still proves that this rank lives.
+        }
+        heartbeat.clear();
+        if (!link.sendShort(heartbeat)) {
+            link.send(copy(heartbeat));
+        }
+    }
+
+    /**
+     * Fails the communicator after an error of the JVM has interrupted this rank's control at any point. Begins with
+     * the steps that need no memory.
+     *
+     * @throws Error to be called again
+     */
+    private void brokenDown(Throwable error) {
+        if (closing) {
+            return;
+        }
+        control.stopOperations();
+        ByteBuffer report = breakDownReport.of(error);
+        if (!link.sendShort(report)) {
+            link.send(copy(report));
+        }
+        String text = breakDownText + error;
+        control.brokenDown(text, error);
+        outOfBand.fail(() -> new JcclException(text, error));
+    }
+
+    /** Returns a copy of a frame that can be queued. */
+    private static ByteBuffer copy(ByteBuffer frame) {
+        return ByteBuffer.allocate(frame.remaining()).put(frame).flip();
+    }
+
+    @Override
+    public void onAlive(FrameLink from) {
+        heardAt = clock.getAsLong();
+    }
+
+    @Override
+    public void onFrame(FrameLink from, FrameType type, WireReader body) {
+        switch (type) {
+            case HEARTBEAT -> {
+                outOfBand.onSent(body.i64(), heardAt);
+                body.end();
+            }
+            case ASK -> sendHeartbeat();
+            case GATHERED -> gathered(body);
+            case GATHER_MISSING -> outOfBand.onMissing(body);
+            case MESSAGE -> outOfBand.onMessage(body);
+            case QUERY -> control.query(body.i64(), body.i64(), body.flag());
+            case FAILURE -> control.decide(Codecs.decodeFailure(body, outOfBand.size()));
+            case LEFT -> control.coordinatorLeft(LastEntered.read(body));
+            case FIN_ACK -> finAcked.countDown();
+            default -> throw new WireException("frame=" + type + ": a rank does not accept it");
+        }
+    }
+
+    @Override
+    public void gathered(WireReader body) {
+        WireReader whole = body.copy();
+        long number = body.i64();
+        if (body.flag() && number > lastRelayed) {
+            lastRelayed = number;
+            relay.passOn(whole);
+        }
+        outOfBand.onGathered(number, body);
+    }
+
+    @Override
+    public void unrelayed() {
+        if (!closing) {
+            send(FrameType.UNRELAYED, new WireWriter().i64(lastRelayed));
+        }
+    }
+
+    @Override
+    public void onClosed(FrameLink from, String why) {
+        finAcked.countDown();
+        if (!closing) {
+            long millis = standstill.millis(clock.getAsLong());
+            if (millis > 0) {
+                cutOff = true;
+                int rank = outOfBand.rank();
+                control.decide(FailureReport.gone(
+                        FailureReport.Kind.PEER_FAILED, Set.of(rank), 0, Standstill.text(rank, millis)));
+            }
+            control.coordinatorLost(why);
+            outOfBand.fail(() -> new BootstrapException(
+                    "rank=" + outOfBand.rank() + ": rank 0 has closed its communicator, and with it this network"));
+        }
+    }
+
+    private long tick(long now) {
+        long gap = standstill.tick(now);
+        if (gap > timeoutNanos / 2) {
+            heardAt = heardAt + gap; // this process stood still, not the coordinator
+        }
+        if (now - lastHeartbeat >= intervalNanos) {
+            lastHeartbeat = now;
+            sendHeartbeat();
+        }
+        if (!closing && now - heardAt >= timeoutNanos) {
+            String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
+                    + " ms, longer than the heartbeat time-out" + StalledConnections.hint();
+            link.close();
+            cutOff = true;
+            onClosed(link, why);
+            heardAt = now;
+        }
+        return intervalNanos;
+    }
+
+    /** Sends a FIN, waits for the answer and closes. The answer takes at most two seconds if the coordinator lives. */
+    @Override
+    public void close() {
+        closing = true;
+        send(FrameType.FIN, control.position().write(new WireWriter()));
+        try {
+            if (!reactor.onThread() && !finAcked.await(FIN_MILLIS, TimeUnit.MILLISECONDS)) {
+                LOG.debug("rank={}: the coordinator did not acknowledge the FIN", outOfBand.rank());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        release();
+        outOfBand.fail(() -> new BootstrapException("rank=" + outOfBand.rank() + ": this communicator is closed"));
+    }
+
+    /** Closes without a FIN. */
+    public void die() {
+        closing = true;
+        release();
+    }
+
+    private void release() {
+        if (ownsReactor) {
+            reactor.close();
+            return;
+        }
+        reactor.execute(() -> {
+            ticker.end();
+            link.close();
+            relay.close();
+        });
+    }
+
+    public void loseRelays() {
+        reactor.invoke(relay::close);
+    }
+
+    public void execute(Runnable task) {
+        reactor.execute(task);
+    }
+}

@@ -1,0 +1,90 @@
+package io.jccl.control;
+
+import io.jccl.wire.FrameLink;
+import io.jccl.wire.FrameType;
+import io.jccl.wire.WireWriter;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Decides how the coordinator answers gathers. A short answer goes to every rank. A long one goes to rank 0 and the
+ * first ranks of the tree of {@link Relay}s, which pass it on. So the number of long answers that the coordinator sends
+ * does not depend on the number of ranks. Keeps the last answer for ranks that it has not reached because a rank above
+ * them is slow. For use by one thread.
+ */
+final class GatherAnswers {
+
+    /**
+     * The maximum length of a short answer in bytes. Short answers to all ranks are together about as long as one
+     * answer that grows with the number of ranks.
+     */
+    private static final int SHORT_BYTES = 256;
+
+    private final int size;
+    private final Set<Integer> unrelayed = new HashSet<>(); // by rank: number of requests for the last answer
+    private final Map<Integer, Integer> asked = new HashMap<>(); // by rank: its requests for the last answer
+    private long number; // of the gather that was answered last
+    private boolean relayed;
+    private ByteBuffer frame;
+
+    GatherAnswers(int size) {
+        this.size = size;
+    }
+
+    /** Makes the answer of a complete gather. */
+    void answer(long ofNumber, byte[][] parts) {
+        WireWriter table = new WireWriter();
+        GatherTable.write(table, parts);
+        byte[] bytes = table.toBytes();
+        number = ofNumber;
+        relayed = Relay.isUsed(size) && bytes.length > SHORT_BYTES;
+        frame = FrameLink.encode(
+                FrameType.GATHERED,
+                new WireWriter().i64(number).flag(relayed).raw(bytes).toBytes());
+        asked.clear();
+    }
+
+    /** Returns the frame of the last answer. */
+    ByteBuffer frame() {
+        return frame;
+    }
+
+    /** Returns true if the coordinator itself sends the last answer to a rank. */
+    boolean isDirectTo(int rank) {
+        return !relayed || rank <= Relay.FAN_OUT || unrelayed.contains(rank);
+    }
+
+    /** Returns the number of the last answer if ranks pass it on, else 0. */
+    long relayedNumber() {
+        return relayed ? number : 0;
+    }
+
+    /**
+     * Notes that a rank has no connection to the rank above it.
+     *
+     * @param last the number of the last answer that the rank has received from the rank above
+     * @return true if the rank has missed the last answer
+     */
+    boolean unrelayed(int rank, long last) {
+        return unrelayed.add(rank) && relayed && last < number;
+    }
+
+    /**
+     * Notes that a rank asks for the answer of a gather. The first request only shows who asks. At the second, the rank
+     * is sent the answer unless the rank above it asks too and can pass the answer on. At the third, the rank is sent
+     * the answer in any case.
+     *
+     * @param last true if the rank's time is over
+     * @return true if the rank must be sent the last answer now
+     */
+    boolean asks(int rank, long ofNumber, boolean last) {
+        if (frame == null || ofNumber != number) {
+            return false;
+        }
+        int times = asked.merge(rank, 1, Integer::sum);
+        return last || times > 2 || times == 2 && !asked.containsKey(Relay.above(rank));
+    }
+}

@@ -1,0 +1,153 @@
+package io.jccl.control;
+
+import io.jccl.wire.LastEntered;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * The last known position of each rank, and the ranks that wait to leave. A rank that has sent its FIN may leave when
+ * all others have come as far, so that its operations have been compared, or after a time limit. Most ranks are at the
+ * same position, so questions about all ranks are answered by a look at each position. For use by one thread.
+ */
+final class Positions {
+
+    private final long leaveNanos;
+    private final Position[] known;
+    private final boolean[] gone;
+    private final Map<Position, Integer> ranksAt = new HashMap<>(); // number of ranks, including those that are gone
+    private final Map<Position, Integer> hereAt = new HashMap<>();
+    private final Map<Integer, Long> leavingSince = new LinkedHashMap<>(); // longest wait first
+    private final List<Integer> unchecked = new ArrayList<>(); // leaving ranks that came since the last check
+    private LastEntered checked = LastEntered.NOTHING; // the operations that all ranks had entered at that check
+    private Position asked = Position.START;
+
+    /**
+     * Creates the positions of ranks that have entered nothing.
+     *
+     * @param leaveNanos the maximum time that a rank waits to leave
+     */
+    Positions(int size, long leaveNanos) {
+        this.leaveNanos = leaveNanos;
+        this.known = new Position[size];
+        this.gone = new boolean[size];
+        Arrays.fill(known, Position.START);
+        ranksAt.put(Position.START, size);
+        hereAt.put(Position.START, size);
+    }
+
+    Position of(int rank) {
+        return known[rank];
+    }
+
+    /**
+     * Notes a rank's position.
+     *
+     * @return an operation that this rank and another have called differently, see {@link LastEntered}; 0 if none is
+     *     known
+     */
+    long note(int rank, Position position) {
+        if (position == known[rank] || position.equals(known[rank])) {
+            return 0;
+        }
+        move(ranksAt, known[rank], position);
+        if (!gone[rank]) {
+            move(hereAt, known[rank], position);
+        }
+        known[rank] = position;
+        for (Position other : ranksAt.keySet()) {
+            long difference = position.differenceFrom(other);
+            if (difference != 0) {
+                return difference;
+            }
+        }
+        return 0;
+    }
+
+    private static void move(Map<Position, Integer> counts, Position from, Position to) {
+        remove(counts, from);
+        counts.merge(to, 1, Integer::sum);
+    }
+
+    private static void remove(Map<Position, Integer> counts, Position from) {
+        counts.computeIfPresent(from, (position, ranks) -> ranks == 1 ? null : ranks - 1);
+    }
+
+    /** Notes that a rank has left or failed, so that no rank waits for it. */
+    void gone(int rank) {
+        if (!gone[rank]) {
+            gone[rank] = true;
+            remove(hereAt, known[rank]);
+        }
+    }
+
+    /**
+     * Notes that a rank asks to leave.
+     *
+     * @return the ranks that must be asked for their positions
+     */
+    List<Integer> leave(int rank, long now) {
+        if (leavingSince.putIfAbsent(rank, now) == null) {
+            unchecked.add(rank);
+        }
+        Position position = known[rank];
+        if (asked.hasReached(position)) {
+            return List.of();
+        }
+        asked = position;
+        return IntStream.range(0, known.length)
+                .filter(other -> !gone[other])
+                .filter(other -> !leavingSince.containsKey(other) && !known[other].hasReached(position))
+                .boxed()
+                .toList();
+    }
+
+    boolean isAnyLeaving() {
+        return !leavingSince.isEmpty();
+    }
+
+    boolean isLeaving(int rank) {
+        return leavingSince.containsKey(rank);
+    }
+
+    /**
+     * Removes and returns the ranks that may leave now: those that all others have reached, and those whose time limit
+     * has passed. If {@code all} is true, all leaving ranks may leave.
+     */
+    List<Integer> takeLeavers(long now, boolean all) {
+        if (leavingSince.isEmpty()) {
+            return List.of();
+        }
+        LastEntered slowest = hereAt.keySet().stream()
+                .map(Position::lastEntered)
+                .reduce(new LastEntered(Long.MAX_VALUE, Long.MAX_VALUE), LastEntered::min);
+        // Ranks that were checked before still wait if the slowest rank has not moved since.
+        Collection<Integer> candidates =
+                all || next(now) <= 0 || !slowest.equals(checked) ? leavingSince.keySet() : unchecked;
+        List<Integer> leavers = candidates.stream()
+                .filter(rank -> all
+                        || now - leavingSince.get(rank) >= leaveNanos
+                        || slowest.hasReached(known[rank].lastEntered()))
+                .sorted()
+                .toList();
+        checked = slowest;
+        unchecked.clear();
+        leavers.forEach(leavingSince::remove);
+        return leavers;
+    }
+
+    /**
+     * Returns the nanoseconds until the time limit of a leaving rank passes; {@link Long#MAX_VALUE} if no rank is
+     * leaving.
+     */
+    long next(long now) {
+        return leavingSince.isEmpty()
+                ? Long.MAX_VALUE
+                : leavingSince.values().iterator().next() + leaveNanos - now;
+    }
+}

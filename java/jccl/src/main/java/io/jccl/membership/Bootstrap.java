@@ -1,0 +1,454 @@
+package io.jccl.membership;
+
+import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
+import io.jccl.UniqueId;
+import io.jccl.control.ControlNetwork;
+import io.jccl.control.CoordinatorConnection;
+import io.jccl.control.CoordinatorServer;
+import io.jccl.control.FailureReport;
+import io.jccl.control.OutOfBand;
+import io.jccl.control.ReportKind;
+import io.jccl.internal.Causes;
+import io.jccl.launch.Launch;
+import io.jccl.launch.LaunchRendezvous;
+import io.jccl.launch.LauncherEnvironment;
+import io.jccl.rendezvous.BootstrapOptions;
+import io.jccl.rendezvous.Connector;
+import io.jccl.rendezvous.FrameStream;
+import io.jccl.rendezvous.RankRegistration;
+import io.jccl.rendezvous.RendezvousServer;
+import io.jccl.wire.Handshake;
+import io.jccl.wire.LastEntered;
+import io.jccl.wire.PortProbe;
+import io.jccl.wire.Reactor;
+import io.jccl.wire.SessionKeys;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One rank's membership in a group, the ranks of one communicator. Joins the group and provides its networks.
+ *
+ * <p>Joining takes two steps. First all ranks register at the rendezvous server, which the {@link UniqueId} or the
+ * launcher's environment names. The server sends them the address of rank 0's coordinator. Then every rank connects to
+ * the coordinator and keeps that connection. The initialisation time-out limits both steps together. A rank that cannot
+ * join throws a {@link CommunicationTimeoutException}, which names the same missing ranks on every rank, or a
+ * {@link BootstrapException} with the reason why this rank was refused.
+ *
+ * <p>Threads: the factories block and may be interrupted; all other methods are safe for any thread. A member has one
+ * daemon thread; rank 0 has one more for the coordinator. {@link #close} ends these threads and their sockets.
+ */
+public final class Bootstrap implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
+
+    private static final int NO_OLD_RANK = -1;
+    private final int rank;
+    private final int size;
+    private final byte[] secret;
+    private final byte[] jobKey;
+    private boolean isPart; // set before another thread can see this object
+    private final BootstrapOptions options;
+    private final CoordinatorConnection client;
+    private final CoordinatorServer coordinator;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private Succession succession = new Succession(); // replaced before another thread can see this object
+    private Bootstrap parent; // the previous group, until this one is confirmed; else null
+    private ReservedPort reserved; // opened at first use, null before; guarded by this
+
+    Bootstrap(
+            int rank,
+            int size,
+            byte[] secret,
+            byte[] jobKey,
+            BootstrapOptions options,
+            CoordinatorConnection client,
+            CoordinatorServer coordinator) {
+        this.rank = rank;
+        this.size = size;
+        this.secret = secret;
+        this.jobKey = jobKey;
+        this.options = options;
+        this.client = client;
+        this.coordinator = coordinator;
+    }
+
+    /**
+     * Starts a rendezvous server in this process and returns the id by which the ranks find it. The server ends by
+     * itself when all ranks have met, or when no rank has come for as long as the initialisation time-out.
+     *
+     * @throws BootstrapException if no network interface is usable
+     */
+    public static UniqueId createId(BootstrapOptions options) {
+        return RendezvousServer.open(options).id();
+    }
+
+    /**
+     * Joins the group of an id.
+     *
+     * @param id the same on all ranks
+     * @param rank this rank, from 0 to {@code size - 1}
+     * @param size the number of ranks, the same on all ranks
+     * @throws BootstrapException if this rank is refused; the message says why
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks
+     */
+    public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
+        return join(id, rank, size, options, null);
+    }
+
+    /**
+     * Joins the group of an id with a reactor that many ranks of one process share, so that they need few threads and
+     * selectors.
+     *
+     * @param shared a started reactor that outlives the group; null for a reactor of this rank's own
+     */
+    static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options, Reactor shared) {
+        Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
+        RankRegistration.Hello hello =
+                new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
+        return Entry.join(
+                () -> server,
+                SessionKeys.jobKey(id.secret()),
+                hello,
+                false,
+                Connector.IfRefused.SERVER_ENDED,
+                options,
+                shared);
+    }
+
+    /**
+     * Joins the group that a launcher has started.
+     *
+     * @param launch the launcher's settings for this process, see {@link LauncherEnvironment}
+     * @param generation the number of groups that this process has already joined with this environment, the same on
+     *     all ranks; distinguishes these groups
+     * @throws BootstrapException if this rank is refused; the message says why
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks
+     */
+    public static Bootstrap join(Launch launch, int generation, BootstrapOptions options) {
+        try (LaunchRendezvous rendezvous = LaunchRendezvous.of(launch, generation, options)) {
+            RankRegistration.Hello hello = new RankRegistration.Hello(
+                    options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
+            byte[] key = launch.rendezvous() instanceof Launch.Address address
+                    ? SessionKeys.jobKey(address.secret().key())
+                    : null; // derived from the secret in the file
+            try {
+                return Entry.join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
+            } catch (CommunicationTimeoutException e) {
+                String why = rendezvous.explanation();
+                throw why.isEmpty()
+                        ? e
+                        : new CommunicationTimeoutException(e.getMessage() + "\n" + why, e.missingRanks(), e);
+            } catch (InterruptedCommunicationException e) {
+                throw e; // Entry has already reported it to the other ranks
+            } catch (RuntimeException | Error e) {
+                rendezvous.refuse("rank 0 gave up: " + Causes.describe(e));
+                throw e;
+            }
+        }
+    }
+
+    /**
+     * Joins the group of the remaining ranks. The server may be that of an earlier attempt, which is about to close.
+     */
+    static Bootstrap join(
+            Connector.ServerAddress server, RemainingRanks remaining, byte[] jobKey, BootstrapOptions options) {
+        RankRegistration.Hello hello = remaining.hello();
+        return Entry.join(() -> server, jobKey, hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options, null);
+    }
+
+    /**
+     * Joins a group whose ranks await processes, see {@link #reform}. Waits until they do, at most for the
+     * initialisation time-out.
+     *
+     * @param members where to look for ranks of the group
+     * @param order this process's preferred place among the processes that join; the lowest comes first
+     * @param progress receives the results of the attempts so far, repeatedly, on this thread
+     * @throws BootstrapException if this process is refused; the message says why
+     * @throws CommunicationTimeoutException if no rank took this process in before the time-out; shows the answer of
+     *     each address
+     */
+    public static Bootstrap join(
+            JobMembers members, int order, BootstrapOptions options, Consumer<JoinAttempt> progress) {
+        long start = System.nanoTime();
+        long deadline = start + options.initTimeout().toNanos();
+        JoinSearch.Place place = new JoinSearch(members, order, options, progress).await(deadline);
+        try (FrameStream rendezvous = place.rendezvous()) {
+            BootstrapOptions ofGroup = options.withGeneration(place.generation());
+            RankRegistration.Hello hello = new RankRegistration.Hello(
+                    options.version(), place.rank(), place.size(), NO_OLD_RANK, "", new byte[0]);
+            Bootstrap group = Entry.enter(
+                    rendezvous,
+                    place.welcome(),
+                    place.secret(),
+                    place.jobKey(),
+                    hello,
+                    null,
+                    ofGroup,
+                    null,
+                    start,
+                    deadline);
+            group.succession = new Succession(place.earlier());
+            return group;
+        }
+    }
+
+    /** Returns this rank, numbered from 0. */
+    public int rank() {
+        return rank;
+    }
+
+    /** Returns the number of ranks. */
+    public int size() {
+        return size;
+    }
+
+    /** Returns the out-of-band network. */
+    public OutOfBand outOfBand() {
+        return client.outOfBand();
+    }
+
+    /** Returns the network that detects failures. */
+    public ControlNetwork control() {
+        return client.control();
+    }
+
+    /**
+     * Returns 16 bytes that only the members know, the same on every rank: the key for the group's other connections.
+     * No other group has the same key, not even one with the same ranks and id. So a connection of an older group
+     * cannot be taken for one of this group.
+     */
+    public byte[] secret() {
+        return Handshake.derive(secret, "data");
+    }
+
+    /** Returns 16 bytes that identify the group, the same on every rank. They are not secret. */
+    public byte[] sessionId() {
+        return SessionKeys.sessionId(secret);
+    }
+
+    /** Returns a short name of the group, the same on every rank. */
+    public String name() {
+        return SessionKeys.name(sessionId());
+    }
+
+    /** Returns the address of this host from which this rank reached rank 0. Other connections should prefer it. */
+    public InetAddress localAddress() {
+        return client.localAddress();
+    }
+
+    /**
+     * Splits this group: initialises one new group for each color. Every rank of this group must call this method, in
+     * the same order relative to other collective calls of {@link #outOfBand}.
+     *
+     * @param color the new group of this rank; negative for none
+     * @param key the order of ranks in the new group; equal keys keep the order of this group
+     * @param childOptions the settings of the new group
+     * @param initialize makes the result from the new group
+     * @return the result of {@code initialize}, or empty for a negative color
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ones by their ranks in
+     *     this group
+     * @throws PeerFailedException if ranks failed; names them by their ranks in this group
+     */
+    public <T> Optional<T> split(int color, int key, BootstrapOptions childOptions, Function<Bootstrap, T> initialize) {
+        return Subgroup.join(client.outOfBand(), color, key, childOptions, group -> {
+            group.splitFrom(jobKey);
+            return initialize.apply(group);
+        });
+    }
+
+    /** Returns the address of this rank's reserved port as text, for {@link #reform} on the other ranks. */
+    public String rendezvousAddress() {
+        return reserved().encoded();
+    }
+
+    private synchronized ReservedPort reserved() {
+        if (reserved == null) {
+            reserved = new ReservedPort(Entry.coordinatorCandidates(options, client.localAddress()));
+        }
+        return reserved;
+    }
+
+    private synchronized void closeReserved() {
+        if (reserved != null) {
+            reserved.close();
+        }
+        succession.close();
+    }
+
+    private synchronized void leaveReservedTo(Bootstrap group) {
+        if (reserved != null) {
+            group.succession.keep(reserved.share());
+        }
+    }
+
+    /** Returns how often the group was reformed. */
+    public int generation() {
+        return options.generation();
+    }
+
+    /** Returns the key that all groups of the job have in common. */
+    public byte[] jobKey() {
+        return jobKey.clone();
+    }
+
+    /** Returns true if the group was split off from another. */
+    public boolean isPart() {
+        return isPart;
+    }
+
+    /** Marks this group as split off from a group with the given job key. */
+    void splitFrom(byte[] parentJobKey) {
+        System.arraycopy(parentJobKey, 0, jobKey, 0, jobKey.length);
+        isPart = true;
+    }
+
+    /** Returns an id with this rank's reserved port and the job's key, which a process needs in order to join. */
+    public UniqueId memberId() {
+        return UniqueId.of(ReservedPort.decode(rendezvousAddress()), jobKey);
+    }
+
+    /**
+     * Initialises a group of the remaining ranks, in the same order, followed by processes that join. Every remaining
+     * rank calls this method. It does not use this group's network, which may have failed.
+     *
+     * @param excluded ranks of this group that are left out, the same on all ranks; must not contain this rank
+     * @param joiners the number of processes that join, the same on all ranks
+     * @param rendezvousAddresses the {@link #rendezvousAddress} of every rank of this group
+     * @param needsMajority true if a minority of this group must not continue, unless the group was aborted
+     * @param childOptions the settings of the new group
+     * @throws BootstrapException if the ranks do not all exclude the same ranks, or are a minority
+     * @throws CommunicationTimeoutException if not all came in time; names the missing ones by their ranks in the new
+     *     group
+     */
+    public Bootstrap reform(
+            SortedSet<Integer> excluded,
+            int joiners,
+            List<String> rendezvousAddresses,
+            boolean needsMajority,
+            BootstrapOptions childOptions) {
+        BootstrapOptions next = childOptions.withGeneration(generation() + 1);
+        Optional<FailureReport> failure = control().agreedFailure();
+        RemainingRanks remaining = new RemainingRanks(
+                name(),
+                rank,
+                excluded,
+                joiners,
+                jobKey,
+                rendezvousAddresses,
+                succession.earlier(),
+                needsMajority,
+                failure.isPresent() || needsMajority
+                        ? Optional.empty()
+                        : Optional.of(client.control().position().lastEntered()),
+                next);
+        boolean aborted = failure.filter(report -> report.kind() == FailureReport.Kind.ABORTED)
+                .isPresent();
+        boolean cutOff = succession.wasCutOff() || client.wasCutOff();
+        boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!cutOff);
+        Bootstrap group = remaining.initialize(reserved(), secret, minority);
+        group.isPart = isPart;
+        group.parent = this;
+        group.succession = succession.after(remaining, reserved(), cutOff);
+        return group;
+    }
+
+    /** Returns true if all ranks are known to use this group, so that none has continued with an earlier one. */
+    public boolean isConfirmed() {
+        return succession.isConfirmed() || !isReformed();
+    }
+
+    /**
+     * Returns true if this group replaces an earlier one. Then {@link #confirm} must be called once all ranks are known
+     * to use this group.
+     */
+    public boolean isReformed() {
+        return generation() > 0;
+    }
+
+    /**
+     * Notes that all ranks use this group: none has failed to initialise it and continued with the previous group. From
+     * now on the previous group matters only if ranks that may still live were left out of this one.
+     */
+    public void confirm() {
+        succession.confirm(new PortProbe(rank));
+        parent = null;
+    }
+
+    /** Waits until the group fails, or the time-out has passed. Returns the failure, or empty after the time-out. */
+    public Optional<JcclException> awaitFailure(Duration timeout) {
+        return client.outOfBand().awaitFailure(timeout);
+    }
+
+    /** Leaves a group whose communicator this rank cannot finish initialising, and sends the other ranks the reason. */
+    public void giveUp(String why) {
+        String text = "rank " + rank + " gave up while the communicator was initialised: " + why;
+        if (coordinator != null) {
+            coordinator.giveUp(text);
+        } else {
+            client.control().report(ReportKind.GAVE_UP, 0, text);
+        }
+        if (parent != null) {
+            leaveReservedTo(parent);
+        }
+        close();
+    }
+
+    /**
+     * Leaves in good order, within three seconds. Rank 0, which the others need, also waits until they have left, at
+     * most for the close time-out. A second call does nothing.
+     */
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        closeReserved();
+        LastEntered lastEntered = client.control().position().lastEntered();
+        client.close();
+        if (coordinator != null) {
+            coordinator.closeAfter(options.closeTimeout(), lastEntered);
+        }
+    }
+
+    /** Leaves without a FIN, like a process that dies. For tests of how the other ranks react. */
+    void die() {
+        closed.set(true);
+        closeReserved();
+        if (coordinator != null) {
+            coordinator.close();
+        }
+        client.die();
+    }
+
+    /** Closes the connections to the ranks above and below in the tree of relays. For tests. */
+    void loseRelays() {
+        client.loseRelays();
+    }
+
+    /** Returns the number of bytes that this rank has sent as the coordinator; 0 on ranks other than 0. */
+    long sentAsCoordinator() {
+        return coordinator == null ? 0 : coordinator.sentBytes();
+    }
+
+    /** Runs a task on the coordinator's thread, on rank 0 only. For tests of errors on that thread. */
+    void onCoordinatorThread(Runnable task) {
+        coordinator.onThread(task);
+    }
+
+    /** Runs a task on the thread of this rank's connection. For tests of a rank that stands still. */
+    void onControlThread(Runnable task) {
+        client.execute(task);
+    }
+}

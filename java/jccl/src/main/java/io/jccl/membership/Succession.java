@@ -1,0 +1,114 @@
+package io.jccl.membership;
+
+import io.jccl.wire.PortProbe;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The earlier groups that still matter to a rank, and the ports that it keeps open for them. Safe for use by any
+ * thread.
+ */
+final class Succession {
+
+    private List<EarlierGroup> earlier; // the groups of which this one needs a majority, too
+    private List<EarlierGroup> settled = List.of(); // groups without this need, whose ranks may still probe this rank
+    private final List<ReservedPort> ofFailedGroups = new ArrayList<>(); // of failed groups that came from this one
+    private boolean confirmed;
+    private boolean cutOff; // true if this rank lost an earlier group's coordinator, until this group is confirmed
+
+    /** Creates the succession of a group that does not replace another. */
+    Succession() {
+        this(List.of());
+    }
+
+    /** Creates the succession of a process that has joined. */
+    Succession(List<EarlierGroup> earlier) {
+        this.earlier = earlier;
+    }
+
+    /**
+     * Returns the succession of a group that replaces this one.
+     *
+     * @param own this rank's port, which is shared
+     * @param wasCutOff true if this rank lost the coordinator while others may still have been connected to it
+     */
+    synchronized Succession after(RemainingRanks remaining, ReservedPort own, boolean wasCutOff) {
+        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups); // other ranks may probe them for this rank
+        ports.add(own);
+        Succession next = new Succession(remaining.earlierGroups(ports));
+        next.settled = settled.stream()
+                .map(group -> group.after(remaining.left(), true))
+                .toList();
+        next.cutOff = wasCutOff;
+        return next;
+    }
+
+    /** Returns the groups of which this one needs a majority, too. */
+    synchronized List<EarlierGroup> earlier() {
+        return earlier;
+    }
+
+    /**
+     * Returns true if this rank lost the coordinator of an earlier group, while others may still have been connected to
+     * it.
+     */
+    synchronized boolean wasCutOff() {
+        return cutOff;
+    }
+
+    synchronized boolean isConfirmed() {
+        return confirmed;
+    }
+
+    /**
+     * Keeps the port of a group that came from this one and failed, perhaps on this rank only: other ranks must not
+     * conclude that this rank has ended.
+     */
+    synchronized void keep(ReservedPort port) {
+        ofFailedGroups.add(port);
+    }
+
+    /**
+     * Notes that all ranks are known to use the group, see {@link Bootstrap#confirm}. Closes each earlier group whose
+     * left-out ranks have all ended.
+     */
+    void confirm(PortProbe probe) {
+        List<EarlierGroup> stay = new ArrayList<>();
+        List<EarlierGroup> ask = new ArrayList<>();
+        synchronized (this) {
+            for (EarlierGroup group : earlier) {
+                (group.lasts() ? stay : ask).add(group);
+            }
+            ask.addAll(settled);
+        }
+        stay.removeIf(group -> isEmpty(group, probe)); // outside the lock, because it probes over the network
+        ask.removeIf(group -> isEmpty(group, probe));
+        synchronized (this) {
+            for (List<EarlierGroup> before : List.of(earlier, settled)) {
+                before.stream()
+                        .filter(group -> !stay.contains(group) && !ask.contains(group))
+                        .forEach(EarlierGroup::close);
+            }
+            earlier = List.copyOf(stay);
+            settled = List.copyOf(ask);
+            cutOff = false;
+            confirmed = true;
+        }
+    }
+
+    /** Returns true if all ranks of an earlier group that were left out of the current one have ended. */
+    private static boolean isEmpty(EarlierGroup group, PortProbe probe) {
+        return group.leftOut().stream()
+                .allMatch(rank ->
+                        probe.hasEnded(ReservedPort.decode(group.addresses().get(rank))));
+    }
+
+    synchronized void close() {
+        ofFailedGroups.forEach(ReservedPort::close);
+        ofFailedGroups.clear();
+        earlier.forEach(EarlierGroup::close);
+        earlier = List.of();
+        settled.forEach(EarlierGroup::close);
+        settled = List.of();
+    }
+}

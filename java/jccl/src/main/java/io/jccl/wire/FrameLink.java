@@ -1,0 +1,363 @@
+package io.jccl.wire;
+
+import io.jccl.internal.Causes;
+import io.jccl.nativelib.NativeSockets;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.Arrays;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An authenticated connection on a {@link Reactor} that carries frames in both directions. {@link #send} may be called
+ * by any thread and never waits; all callbacks come on the reactor's thread.
+ */
+public final class FrameLink implements Reactor.Handler {
+
+    /** The callbacks of a link. */
+    public interface Owner {
+
+        /**
+         * Receives a whole frame. May throw {@link WireException}, which closes the link. After an error of the JVM,
+         * called again with the same frame if its type permits that ({@link FrameType#isRepeatable}).
+         */
+        void onFrame(FrameLink link, FrameType type, WireReader body);
+
+        /** Called before each {@link #onFrame}. Must allocate nothing. */
+        default void onAlive(FrameLink link) {}
+
+        /** Called once when the link has closed, unless the owner closed it. */
+        void onClosed(FrameLink link, String why);
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(FrameLink.class);
+    private static final int FIRST_BODY_BYTES = 64 << 10;
+    private static final long MAX_QUEUED_BYTES = 512L << 20;
+
+    /** The longest body that is read without allocation. A heartbeat's body is shorter. */
+    private static final int MAX_SHORT_BODY_BYTES = 64;
+
+    /** The longest frame for {@link #sendShort}, in bytes. */
+    static final int MAX_SHORT_BYTES = 1024;
+
+    private final Reactor reactor;
+    private final SocketChannel channel;
+    private final Owner owner;
+    private final String remote;
+    private final InetAddress localAddress;
+    private final boolean insideHost;
+    private final SelectionKey key;
+    private final ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES);
+    private final ByteBuffer shortBody = ByteBuffer.allocate(MAX_SHORT_BODY_BYTES); // of a short, repeatable frame
+    private final WireReader shortReader = WireReader.over(shortBody);
+    private byte[] body; // null while shortBody is used
+    private int bodyLength = -1;
+    private int bodyRead;
+    private int maxBody = FrameType.MAX_HELLO_BYTES;
+    private volatile boolean closed;
+    private boolean mayRepeat = true; // true if the reactor may call ready() again after an error of the JVM
+
+    private final Queue<ByteBuffer> queue =
+            new ConcurrentLinkedQueue<>(); // stays intact if there is no memory for an entry
+    private final ByteBuffer rest = ByteBuffer.allocate(MAX_SHORT_BYTES).limit(0); // the unsent end of a short frame
+    private long queuedBytes; // guarded by the queue, like the two fields above and the one below
+    private boolean closeWhenSent;
+
+    /** Takes over a non-blocking channel. Called on the reactor's thread, or before it starts. */
+    public FrameLink(Reactor reactor, SocketChannel channel, Owner owner) throws IOException {
+        this.reactor = reactor;
+        this.channel = channel;
+        this.owner = owner;
+        this.remote = String.valueOf(channel.getRemoteAddress());
+        this.localAddress = channel.socket().getLocalAddress();
+        this.insideHost = localAddress.isLoopbackAddress()
+                || localAddress.equals(channel.socket().getInetAddress());
+        NativeSockets.boundRepetitions(channel); // to notice a network that returns before the heartbeat time-out
+        this.key = reactor.register(channel, SelectionKey.OP_READ, this);
+    }
+
+    /** Permits the peer to send frames up to the protocol's limit. */
+    public void allowLongFrames() {
+        maxBody = FrameType.MAX_BODY_BYTES;
+    }
+
+    /** Returns the address of the other end, for messages. */
+    public String remote() {
+        return remote;
+    }
+
+    /** Returns the address of this end. */
+    public InetAddress localAddress() {
+        return localAddress;
+    }
+
+    /**
+     * Returns true if the peer is on this host. Then {@link #localAddress} does not show how other hosts reach this
+     * host.
+     */
+    public boolean isInsideHost() {
+        return insideHost;
+    }
+
+    public void send(FrameType type, WireWriter content) {
+        send(encode(type, content.toBytes()));
+    }
+
+    /** Returns the bytes of a frame, which several links may send. */
+    public static ByteBuffer encode(FrameType type, byte[] content) {
+        ByteBuffer frame = ByteBuffer.allocate(FrameType.HEADER_BYTES + content.length);
+        return frame.putInt(content.length)
+                .put((byte) type.ordinal())
+                .put(content)
+                .flip();
+    }
+
+    /** Queues a frame made by {@link #encode}. Does not change the buffer. */
+    public void send(ByteBuffer frame) {
+        Exception failure = null;
+        synchronized (queue) {
+            if (closed || closeWhenSent) {
+                return;
+            }
+            if (queuedBytes + frame.remaining() > MAX_QUEUED_BYTES) {
+                failure = new IOException("queuedBytes=" + queuedBytes + ": the peer does not read");
+            } else {
+                boolean isFirst = isIdle();
+                queue.add(frame.duplicate());
+                queuedBytes += frame.remaining();
+                if (!isFirst) {
+                    return; // the reactor already waits for space in the socket
+                }
+                try {
+                    if (!writeQueued()) {
+                        requestWrite();
+                    }
+                } catch (IOException e) {
+                    failure = e;
+                } catch (Error noMemory) {
+                    requestWrite(); // the reactor tries again
+                }
+            }
+        }
+        if (failure != null) {
+            Exception cause = failure;
+            reactor.execute(() -> failed(cause));
+        }
+    }
+
+    private boolean isIdle() {
+        return queue.isEmpty() && !rest.hasRemaining();
+    }
+
+    private boolean writeQueued() throws IOException {
+        if (rest.hasRemaining()) {
+            reactor.countSent(channel.write(rest));
+        }
+        while (!rest.hasRemaining() && !queue.isEmpty()) {
+            ByteBuffer first = queue.peek();
+            int written = channel.write(first);
+            queuedBytes -= written;
+            reactor.countSent(written);
+            if (first.hasRemaining()) {
+                return false;
+            }
+            queue.remove();
+        }
+        return !rest.hasRemaining();
+    }
+
+    /**
+     * Sends a short frame from a direct buffer and allocates nothing. Called on the reactor's thread. The caller may
+     * reuse the buffer afterwards.
+     *
+     * @return false if the frame was not sent because earlier frames wait to be sent
+     */
+    public boolean sendShort(ByteBuffer frame) {
+        try {
+            synchronized (queue) {
+                if (closed || closeWhenSent) {
+                    return true;
+                }
+                if (!isIdle()) {
+                    return false;
+                }
+                reactor.countSent(channel.write(frame));
+                if (frame.hasRemaining()) {
+                    rest.clear().put(frame).flip();
+                    requestWrite();
+                }
+            }
+        } catch (IOException e) {
+            failed(e);
+        }
+        return true;
+    }
+
+    /**
+     * Makes the reactor send the queued frames. May be called by any thread. Allocates nothing, so that frames are sent
+     * even if the heap is full.
+     */
+    private void requestWrite() {
+        try {
+            key.interestOpsOr(SelectionKey.OP_WRITE);
+            reactor.wake();
+        } catch (CancelledKeyException e) {
+            LOG.debug("remote={}: nothing more can be sent, the connection is closed", remote);
+        }
+    }
+
+    /** Closes the link once the queued frames have been sent. Does not call the owner. */
+    public void closeWhenSent() {
+        boolean now;
+        synchronized (queue) {
+            closeWhenSent = true;
+            now = isIdle();
+        }
+        if (now) {
+            close();
+        }
+    }
+
+    @Override
+    public void ready(SelectionKey ready) throws IOException {
+        if (ready.isWritable()) {
+            flush();
+        }
+        if (ready.isValid() && ready.isReadable()) {
+            read();
+        }
+    }
+
+    private void flush() throws IOException {
+        boolean close;
+        synchronized (queue) {
+            if (!writeQueued()) {
+                return;
+            }
+            key.interestOpsAnd(~SelectionKey.OP_WRITE);
+            close = closeWhenSent;
+        }
+        if (close) {
+            close();
+        }
+    }
+
+    private void read() throws IOException {
+        for (int frames = 0; frames < 64 && !closed; frames++) {
+            if (bodyLength < 0 && !readHeader()) {
+                return;
+            }
+            if (!readBody()) {
+                return;
+            }
+            FrameType type = FrameType.of(header.get(4));
+            owner.onAlive(this);
+            WireReader content = body == null ? shortContent() : new WireReader(ByteBuffer.wrap(body, 0, bodyLength));
+            mayRepeat = type.isRepeatable();
+            if (!mayRepeat) {
+                endFrame();
+            }
+            owner.onFrame(this, type, content);
+            if (mayRepeat) {
+                endFrame();
+            }
+            mayRepeat = true;
+        }
+    }
+
+    private void endFrame() {
+        header.clear();
+        bodyLength = -1;
+        body = null;
+    }
+
+    private boolean readHeader() throws IOException {
+        if (header.hasRemaining()) {
+            readSome(header);
+        }
+        if (header.hasRemaining()) {
+            return false;
+        }
+        boolean isRepeatable = FrameType.of(header.get(4)).isRepeatable();
+        int length = FrameType.checkLength(header.getInt(0), maxBody);
+        boolean isShort = isRepeatable && length <= MAX_SHORT_BODY_BYTES;
+        body = isShort ? null : new byte[Math.min(length, FIRST_BODY_BYTES)]; // first, because the heap may be full
+        bodyLength = length;
+        bodyRead = 0;
+        return true;
+    }
+
+    private WireReader shortContent() {
+        shortBody.clear().limit(bodyLength);
+        return shortReader;
+    }
+
+    private boolean readBody() throws IOException {
+        while (bodyRead < bodyLength) {
+            if (body == null) {
+                int n = readSome(shortBody.clear().limit(bodyLength).position(bodyRead));
+                if (n == 0) {
+                    return false;
+                }
+                bodyRead += n;
+                continue;
+            }
+            if (bodyRead == body.length) {
+                body = Arrays.copyOf(body, (int) Math.min(bodyLength, body.length * 2L)); // grows only as bytes arrive
+            }
+            ByteBuffer free = ByteBuffer.wrap(body, bodyRead, body.length - bodyRead);
+            int n = readSome(free);
+            if (n == 0) {
+                return false;
+            }
+            bodyRead += n;
+        }
+        return true;
+    }
+
+    private int readSome(ByteBuffer to) throws IOException {
+        int n = channel.read(to);
+        if (n < 0) {
+            throw new EOFException("the connection was closed by the other end");
+        }
+        return n;
+    }
+
+    @Override
+    public boolean mayRepeat() {
+        return mayRepeat;
+    }
+
+    @Override
+    public boolean isUnfinished() {
+        return !header.hasRemaining();
+    }
+
+    /**
+     * Handles a failure of {@link #ready}. An error of the JVM is no fault of the connection, which stays open so that
+     * this process can report the error. Any other failure closes the link.
+     */
+    @Override
+    public void failed(Throwable cause) {
+        if (cause instanceof Error) {
+            mayRepeat = true;
+            reactor.breakDown(cause);
+        } else if (!closed) {
+            close();
+            owner.onClosed(this, Causes.describe(cause));
+        }
+    }
+
+    /** Closes the link at once. Does not call the owner. */
+    public void close() {
+        closed = true;
+        Reactor.closeQuietly(channel);
+    }
+}

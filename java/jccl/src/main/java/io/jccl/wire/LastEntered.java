@@ -1,0 +1,62 @@
+package io.jccl.wire;
+
+/**
+ * The progress of a rank in the two sequences of a communicator: operations on host memory and operations on a device,
+ * each numbered from 1. In a number that may belong to either sequence, bit 62 marks the device's sequence.
+ *
+ * @param host the last operation on host memory that the rank entered, 0 before the first
+ * @param device the last operation on a device that the rank entered, without bit 62, 0 before the first
+ */
+public record LastEntered(long host, long device) {
+
+    /** A rank that has entered nothing. */
+    public static final LastEntered NOTHING = new LastEntered(0, 0);
+
+    private static final long DEVICE = 1L << 62;
+
+    /** Returns the number that stands for an operation on a device. */
+    public static long onDevice(long sequence) {
+        return sequence | DEVICE;
+    }
+
+    /** Returns true if a number stands for an operation on a device. */
+    public static boolean isOnDevice(long sequence) {
+        return (sequence & DEVICE) != 0;
+    }
+
+    /** Returns the number within its own sequence. */
+    public static long plain(long sequence) {
+        return sequence & ~DEVICE;
+    }
+
+    /**
+     * Returns the number within its own sequence and the name of that sequence, for messages: {@code 7},
+     * {@code 7 (device)}.
+     */
+    public static String text(long sequence) {
+        return plain(sequence) + (isOnDevice(sequence) ? " (device)" : "");
+    }
+
+    /** Returns the last operation of the sequence to which an operation belongs, as a number of that sequence. */
+    public long of(long sequence) {
+        return isOnDevice(sequence) ? onDevice(device) : host;
+    }
+
+    /** Returns true if all operations were entered that another rank has entered. */
+    public boolean hasReached(LastEntered other) {
+        return host >= other.host && device >= other.device;
+    }
+
+    /** Returns the operations that both ranks have entered. */
+    public LastEntered min(LastEntered other) {
+        return new LastEntered(Math.min(host, other.host), Math.min(device, other.device));
+    }
+
+    public void write(WireWriter out) {
+        out.i64(host).i64(device);
+    }
+
+    public static LastEntered read(WireReader in) {
+        return new LastEntered(in.i64(), in.i64());
+    }
+}

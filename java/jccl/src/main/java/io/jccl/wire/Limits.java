@@ -1,0 +1,13 @@
+package io.jccl.wire;
+
+/** Limits that readers of messages hold senders to. */
+public final class Limits {
+
+    /** The maximum number of characters of a text. */
+    public static final int MAX_TEXT = 2000;
+
+    /** The maximum number of ranks of one communicator. */
+    public static final int MAX_RANKS = 1 << 16;
+
+    private Limits() {}
+}
