@@ -9,13 +9,13 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which buffers share memory. */
+/** Finds out whether buffers share memory. */
 final class Aliasing {
 
     private Aliasing() {}
 
     /**
-     * Whether both buffers are exactly the same elements of the same memory.
+     * Returns true if both buffers are exactly the same elements of the same memory.
      *
      * @param second may be null
      */
@@ -31,7 +31,7 @@ final class Aliasing {
                 : first.pinnedAddress() == second.pinnedAddress();
     }
 
-    /** Whether any byte belongs to both buffers. Heap buffers without an accessible array are taken to be apart. */
+    /** Returns true if any byte belongs to both buffers. Heap buffers without an accessible array count as apart. */
     static boolean overlap(DataBuffer first, DataBuffer second) {
         if (first.count() == 0 || second.count() == 0 || HeapStaging.isHeap(first) != HeapStaging.isHeap(second)) {
             return false;
@@ -44,10 +44,12 @@ final class Aliasing {
     }
 
     /**
+     * Checks that no two of the buffers overlap.
+     *
      * @throws IllegalArgumentException if any byte belongs to two of the buffers
      */
     static void requireApart(List<DataBuffer> buffers) {
-        Map<Object, List<DataBuffer>> places = new IdentityHashMap<>(); // by array; all native memory is one
+        Map<Object, List<DataBuffer>> places = new IdentityHashMap<>(); // by array; native memory is keyed by this map
         for (DataBuffer buffer : buffers) {
             Buffer heap = HeapStaging.isHeap(buffer) ? HeapAccess.of(buffer) : null;
             Object place = heap == null ? places : heap.hasArray() ? heap.array() : heap;

@@ -7,20 +7,23 @@ import io.jccl.internal.Threads;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-/** Initialises a communicator on a thread of its own. Who completes the future first decides. */
+/**
+ * Initialises a communicator on a thread of its own. If the application completes the future first, the communicator is
+ * aborted and closed.
+ */
 final class AsyncInit {
 
     private final Supplier<Communicator> init;
     private final StackTraceElement[] call = new Throwable().getStackTrace();
     private final CompletableFuture<Communicator> future = new CallerFuture<>();
     private final Thread thread = ServiceThread.once("jccl-init", this::run, this::settle);
-    private Communicator communicator; // touched by the thread only; null: not initialised
+    private Communicator communicator; // used by the thread only; null until it is initialised
 
     private AsyncInit(Supplier<Communicator> init) {
         this.init = init;
     }
 
-    /** @param init ends, and reports to the other ranks, when its thread is interrupted */
+    /** @param init initialises a communicator; if its thread is interrupted, it ends and tells the other ranks */
     static CompletableFuture<Communicator> start(Supplier<Communicator> init) {
         AsyncInit starting = new AsyncInit(init);
         starting.future.whenComplete((communicator, problem) -> starting.interrupt());
@@ -28,7 +31,9 @@ final class AsyncInit {
         return starting.future;
     }
 
-    /** The application has completed the future, unless this is the thread that initialises. */
+    /**
+     * Called when the future is complete. Interrupts the initialisation if the application has completed the future.
+     */
     private void interrupt() {
         if (Thread.currentThread() != thread) {
             thread.interrupt();
@@ -39,7 +44,7 @@ final class AsyncInit {
         communicator = init.get();
     }
 
-    /** May be called again after an error of the JVM. */
+    /** Completes the future. Called again after an error of the JVM. */
     private void settle(Throwable thrown) {
         if (thrown != null) {
             future.completeExceptionally(Rethrown.forCall(thrown, call));
@@ -49,7 +54,7 @@ final class AsyncInit {
         }
     }
 
-    /** Returns true if the future has the communicator: an earlier attempt to complete it did, and threw afterwards. */
+    /** Returns true if the future already has the communicator: an earlier attempt completed it and then threw. */
     private boolean hasTaken() {
         return !future.isCompletedExceptionally() && future.getNow(null) == communicator;
     }

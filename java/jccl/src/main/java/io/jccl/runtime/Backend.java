@@ -3,37 +3,38 @@ package io.jccl.runtime;
 import io.jccl.DeviceStream;
 
 /**
- * Executes the operations of one communicator on one kind of memory. Operations wait in the communicator's queue for the
- * thread that executes them, unless a backend says otherwise.
+ * Executes the operations of one communicator on host memory or on device memory. Unless a backend states otherwise,
+ * operations wait in the communicator's queue for the thread that executes them.
  */
 interface Backend {
 
-    /** The queue of the communicator. */
+    /** Returns the queue of the communicator. */
     OperationQueue queue();
 
     /**
-     * Gives a call its place in the sequence; the caller has the right to issue.
+     * Issues a call, which fixes its place in the sequence. The caller has the right to issue.
      *
-     * @param stream orders it on a device; null: the communicator's own
-     * @param deadline when it must be over; {@link Deadlines#NONE}: the communicator's time-out counts
-     * @throws RuntimeException if that is not possible; then nothing is issued
+     * @param stream the stream that orders the operation on a device; null for the communicator's own
+     * @param deadline time by which the operation must be over; {@link Deadlines#NONE} for the communicator's time-out
+     * @throws RuntimeException if the call cannot be issued; then nothing is issued
      */
     OperationWork issue(OperationCall call, DeviceStream stream, long deadline);
 
     /**
-     * Executes an operation on the calling thread, which has the right to run; or launches it on the device, where the backend
-     * does that when the operation is issued.
+     * Executes an operation on the calling thread, which has the right to run. A backend that launches operations on
+     * the device when they are issued launches the operation here.
      *
-     * @return the choice that was used, packed, or the number on the device; or a status below
+     * @return the packed choice that was used, or the operation's number on the device; or a status below
      *     {@link io.jccl.nativelib.Code#OK}
      */
     long execute(OperationWork work, long timeoutNanos);
 
     /**
-     * How a collective of memory of this kind is to be executed, packed; it may turn out otherwise where buffers are used in place.
+     * Returns the packed choice for a collective on this kind of memory. The execution can differ from it if buffers
+     * are used in place.
      *
-     * @param sameCounts whether all ranks have one count
-     * @param bytes of the largest buffer of any rank
+     * @param sameCounts true if all ranks have the same count
+     * @param bytes size of the largest buffer of any rank
      */
     long choice(int signature, boolean sameCounts, long bytes);
 
@@ -42,33 +43,33 @@ interface Backend {
         queue().await(work, deadline);
     }
 
-    /** Sees to it that the operation proceeds, and returns at once. */
+    /** Ensures that the operation proceeds; returns at once. */
     default void poll(OperationWork work) {
         queue().wake();
     }
 
-    /** Finds out whether the operation is over, where nobody reports that; on the communicator's thread. */
+    /** Updates the state of an operation whose end nobody reports. May wait for the agreed failure. */
     default void refresh(OperationWork work) {}
 
-    /** What the operation is, for messages. */
+    /** Describes the operation for messages. */
     default String describe(OperationWork work) {
         return work.call().describe();
     }
 
-    /** The sequence number that a failure of the operation is reported with, on the thread that has executed it. */
+    /** Returns the sequence number to report a failure of the operation with. Called by the thread that executed it. */
     default long failureSequence(OperationWork work) {
         return queue().engine().lastEntered();
     }
 
-    /** Drops buffers when the operation is over. */
+    /** Drops the buffers of an operation that is over. */
     default void release(OperationWork work) {
         work.call().release();
     }
 
-    /** Returns when everything is over that was issued and is not in the queue; the caller has the right to issue. */
+    /** Waits for all issued operations that are not in the queue. The caller has the right to issue. */
     default void drain() {}
 
-    /** The bytes of host memory that operations are staged in. */
+    /** Returns the bytes of host memory in which operations are staged. */
     default long stagingBytes() {
         return 0;
     }

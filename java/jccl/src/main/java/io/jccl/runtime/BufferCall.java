@@ -4,7 +4,7 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 
-/** An operation that sends from one buffer and receives in one. */
+/** An operation with at most one send buffer and at most one receive buffer. */
 abstract sealed class BufferCall implements OperationCall
         permits CollectiveCall, VectorCall, ReductionCall, SendReceiveCall {
 
@@ -13,7 +13,7 @@ abstract sealed class BufferCall implements OperationCall
     private DataBuffer send;
     private DataBuffer recv;
 
-    /** @param signature collective, type and reduction, as {@link Signatures} packs them */
+    /** @param signature the collective, type and reduction, packed by {@link Signatures} */
     BufferCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv) {
         this.signature = signature;
         this.onDevice = onDevice;
@@ -33,12 +33,12 @@ abstract sealed class BufferCall implements OperationCall
         return Signatures.type(signature);
     }
 
-    /** Null where this rank sends nothing. */
+    /** Returns the send buffer; null if this rank sends nothing, and after {@link #release}. */
     final DataBuffer send() {
         return send;
     }
 
-    /** Null where this rank receives nothing. */
+    /** Returns the receive buffer; null if this rank receives nothing, and after {@link #release}. */
     final DataBuffer recv() {
         return recv;
     }

@@ -21,19 +21,22 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A buffer of a device that all ranks have opened, or one that needs no registration or has none. */
+/**
+ * The registration of a device buffer, which all ranks have opened. Also stands for a buffer that needs no
+ * registration, and for one whose registration has no effect.
+ */
 public final class BufferRegistration implements Registration {
 
     private static final Logger LOG = LoggerFactory.getLogger(BufferRegistration.class);
 
-    private static final long QUIET_NANOS = 30_000_000_000L; // until kernels of other communicators have ended
-    private static final long FAILED_QUIET_NANOS = 2_000_000_000L;
+    private static final long QUIET_NANOS = 30_000_000_000L; // maximum wait for kernels of other communicators
+    private static final long FAILED_QUIET_NANOS = 2_000_000_000L; // maximum wait after a failure
     private static final int MAX_INFO_BYTES = 1 << 16;
 
     private final CommunicatorImpl communicator;
     private final DataBuffer buffer;
     private final boolean inPlace;
-    private final @Nullable KernelBackend backend; // null where nothing was opened
+    private final @Nullable KernelBackend backend; // null if nothing was opened
     private final long number;
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -51,9 +54,9 @@ public final class BufferRegistration implements Registration {
     }
 
     /**
-     * Registers a buffer; all ranks do this together.
+     * Registers a buffer; all ranks call this together.
      *
-     * @param backend executes operations on it
+     * @param backend the backend that executes operations on the buffer
      */
     static BufferRegistration of(CommunicatorImpl communicator, Backend backend, DataBuffer buffer) {
         if (!(backend instanceof KernelBackend kernels)) {
@@ -115,7 +118,7 @@ public final class BufferRegistration implements Registration {
         }
     }
 
-    /** The first rank's reason why it could not, if any could not. */
+    /** Exchanges the reasons of failures; returns that of the lowest rank that failed, empty if none has. */
     private static Optional<String> agree(CommunicatorImpl communicator, Optional<String> own) {
         List<byte[]> all = communicator.allGatherObject(bytes(own));
         for (int peer = 0; peer < all.size(); peer++) {
@@ -130,13 +133,13 @@ public final class BufferRegistration implements Registration {
         return reason.map(text -> text.getBytes(StandardCharsets.UTF_8)).orElse(new byte[0]);
     }
 
-    /** One buffer of each rank, described to all others and opened by them. */
+    /** The exchange in which each rank describes its buffer to all others, which open it. */
     private static final class Exchange {
 
         private final CommunicatorImpl communicator;
         private final DeviceEngine engine;
-        private final long[] here; // by peer, the address of its buffer in this process
-        private Optional<String> failed = Optional.empty(); // the first reason of this rank
+        private final long[] here; // for each peer, the address of its buffer in this process
+        private Optional<String> failed = Optional.empty(); // reason of this rank's first failure
 
         Exchange(CommunicatorImpl communicator, DeviceEngine engine) {
             this.communicator = communicator;
@@ -153,7 +156,7 @@ public final class BufferRegistration implements Registration {
                 used = true;
                 return number;
             } finally {
-                offers.forEach(OfferedDescriptor::close); // each peer has fetched them or given up
+                offers.forEach(OfferedDescriptor::close); // each peer has fetched them or has given up
                 if (!used) {
                     engine.dropBuffer(FAILED_QUIET_NANOS);
                 }
@@ -193,12 +196,12 @@ public final class BufferRegistration implements Registration {
                 try {
                     one = Description.read(descriptions.get(peer));
                 } catch (WireException e) {
-                    fail("what rank=" + peer + " sent of its buffer makes no sense, " + e.getMessage()
+                    fail("rank=" + peer + " sent a description of its buffer that cannot be read, " + e.getMessage()
                             + "; all ranks must run the same library");
                     return;
                 }
                 if (one.failed().length > 0) {
-                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // on all ranks
+                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // all ranks throw this
                 }
                 all.add(one);
             }
@@ -269,7 +272,7 @@ public final class BufferRegistration implements Registration {
         }
     }
 
-    /** What a rank sends of its buffer. */
+    /** The description of its buffer that a rank sends to all others. */
     private record Description(byte[] failed, byte[] process, byte[] info, List<byte[]> wires) {
 
         static Description read(byte[] sent) {

@@ -12,13 +12,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Checks arguments and makes calls of them. Has no state that changes. */
+/** Checks the arguments of operations and creates calls from them. Immutable. */
 final class CallFactory implements Operations<OperationCall> {
 
     private final int rank;
     private final int size;
     private final boolean hasDevice;
-    private final DeviceStream stream; // null where the caller named none
+    private final DeviceStream stream; // null if the caller named none
 
     CallFactory(int rank, int size, boolean hasDevice, DeviceStream stream) {
         this.rank = rank;
@@ -27,7 +27,7 @@ final class CallFactory implements Operations<OperationCall> {
         this.stream = stream;
     }
 
-    /** Whether an operation over these buffers, which may be null, is one for the device. */
+    /** Returns true if an operation on these buffers, which may be null, is for the device. */
     private boolean onDevice(DataBuffer send, DataBuffer recv) {
         if (!hasDevice && (Checks.isDevice(send) || Checks.isDevice(recv))) {
             throw Checks.isDevice(send) ? Checks.noDevice("send", send) : Checks.noDevice("recv", recv);
@@ -71,7 +71,7 @@ final class CallFactory implements Operations<OperationCall> {
         if (members.size() == 1) {
             return members.get(0);
         }
-        OperationCall group = group(members); // refuses memory of both sides
+        OperationCall group = group(members); // refuses host memory together with device memory
         return group.isOnDevice() ? group : new FusedCall(all, op);
     }
 
@@ -130,16 +130,17 @@ final class CallFactory implements Operations<OperationCall> {
     }
 
     /**
-     * Counts that fit a buffer of all blocks and one of this rank's, which may lie in its place there.
+     * Checks counts against a buffer of all blocks and a buffer of this rank's block. The latter may be a part of the
+     * former.
      *
-     * @return a copy
+     * @return a copy of the counts
      */
     private long[] blocksOf(String allName, DataBuffer all, String ownName, DataBuffer own, long[] counts) {
         Checks.sameType(all, own);
         long[] mine = Checks.counts("counts", counts, size);
         Checks.total("counts", mine, allName, all);
         Checks.countOfThisRank("counts", mine, rank, ownName, own);
-        Checks.blockOrApart(all, own, before(mine), "this rank's block of " + allName);
+        Checks.blockOrApart(all, own, countsOfLowerRanks(mine), "this rank's block of " + allName);
         return mine;
     }
 
@@ -184,9 +185,9 @@ final class CallFactory implements Operations<OperationCall> {
     }
 
     /**
-     * A collective with a user-defined reduction.
+     * Returns a collective with a user-defined reduction.
      *
-     * @param shards the elements that each rank receives; null: all receive all, or the root does
+     * @param shards elements that each rank receives; null if all ranks or the root receive everything
      */
     private OperationCall reduction(
             Collective collective, Reduction reduction, DataBuffer send, DataBuffer recv, long[] shards, int root) {
@@ -264,7 +265,7 @@ final class CallFactory implements Operations<OperationCall> {
         return vector(Collective.GATHER, null, send, rank == root ? recv : null, withOffsets(mine), root);
     }
 
-    /** Like {@link #blocksOf}, where the root alone has the buffer of all blocks. */
+    /** Like {@link #blocksOf}, for collectives in which only the root has the buffer of all blocks. */
     private long[] blocksAtRoot(
             String allName, DataBuffer all, String ownName, DataBuffer own, long[] counts, int root) {
         if (rank == root) {
@@ -329,7 +330,12 @@ final class CallFactory implements Operations<OperationCall> {
         Checks.apart(send, recv);
     }
 
-    /** Buffers of sides that there are not are null. */
+    /**
+     * Returns the call of a send, a receive or both.
+     *
+     * @param send null if nothing is sent
+     * @param recv null if nothing is received
+     */
     private OperationCall message(DataBuffer send, int to, DataBuffer recv, int from) {
         if (!onDevice(send, recv)) {
             return new SendReceiveCall(send, to, recv, from);
@@ -356,7 +362,7 @@ final class CallFactory implements Operations<OperationCall> {
         return collective(Collective.BARRIER, DataType.INT8, null, null, null, 0, 0);
     }
 
-    /** One side of a point-to-point transfer. */
+    /** Returns one side of a point-to-point transfer. */
     Transfer transfer(boolean receiving, int peer, DataBuffer buffer) {
         checkTransfer(receiving, peer, "buffer", buffer);
         return new Transfer(receiving, peer, buffer);
@@ -382,7 +388,7 @@ final class CallFactory implements Operations<OperationCall> {
         return new TransfersCall(onDevice != 0, transfers);
     }
 
-    /** What this rank sends to itself it receives in the same group, in the same order. */
+    /** Checks that this rank receives everything that it sends to itself in the same group, in the same order. */
     private void requireOwnPairs(List<Transfer> transfers) {
         List<Long> sent = ownBytes(transfers, false);
         List<Long> received = ownBytes(transfers, true);
@@ -399,7 +405,7 @@ final class CallFactory implements Operations<OperationCall> {
                 .toList();
     }
 
-    private long before(long[] counts) {
+    private long countsOfLowerRanks(long[] counts) {
         long sum = 0;
         for (int i = 0; i < rank; i++) {
             sum += counts[i];
@@ -407,7 +413,7 @@ final class CallFactory implements Operations<OperationCall> {
         return sum;
     }
 
-    /** Counts followed by the places of blocks that lie one after the other. */
+    /** Returns the counts, then the offsets of blocks that follow each other. */
     private static long[] withOffsets(long[] counts) {
         long[] all = Arrays.copyOf(counts, 2 * counts.length);
         for (int i = 1; i < counts.length; i++) {
@@ -416,7 +422,7 @@ final class CallFactory implements Operations<OperationCall> {
         return all;
     }
 
-    /** Calls that are issued as one; all are on the device, or none is. */
+    /** Returns a group of calls that are issued as one. Either all of them or none are on the device. */
     OperationCall group(List<OperationCall> members) {
         long onDevice = members.stream().filter(OperationCall::isOnDevice).count();
         if (onDevice != 0 && onDevice != members.size()) {

@@ -4,8 +4,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * A future whose {@link #join} and {@link #getNow} throw an exception with the stack of their caller, as {@link #get()} of every
- * future does.
+ * A future whose {@link #join} and {@link #getNow} throw an exception with the stack of their caller, as {@link #get()}
+ * of every future does.
  */
 final class CallerFuture<T> extends CompletableFuture<T> {
 
@@ -32,7 +32,10 @@ final class CallerFuture<T> extends CompletableFuture<T> {
         }
     }
 
-    /** The thread that has completed the future may have made the exception. */
+    /**
+     * Returns a copy with the caller's stack, because the thread that completed the future may have created the
+     * exception.
+     */
     private static CompletionException ofCaller(CompletionException stored) {
         return stored.getCause() == null ? stored : new CompletionException(stored.getMessage(), stored.getCause());
     }

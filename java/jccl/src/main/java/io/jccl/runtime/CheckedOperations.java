@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * Operations whose arguments a {@link CallFactory} checks.
  *
- * @param <R> what issuing returns
+ * @param <R> type of the result of issuing an operation
  */
 abstract class CheckedOperations<R> implements Operations<R> {
 
@@ -24,7 +24,7 @@ abstract class CheckedOperations<R> implements Operations<R> {
         void close();
     }
 
-    /** Takes the right to issue; no object is made, so that a call costs no garbage. */
+    /** Takes the right to issue. Creates no object, so that calls make no garbage. */
     abstract IssueRight<R> begin();
 
     @Override

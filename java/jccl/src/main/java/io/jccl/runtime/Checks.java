@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** What must hold of the arguments of an operation. Every message names the values and the remedy. */
+/** Checks the arguments of operations. Every message contains the values and the remedy. */
 final class Checks {
 
     private Checks() {}
@@ -34,7 +34,7 @@ final class Checks {
         }
     }
 
-    /** A time-out that an application has chosen. */
+    /** Checks and returns a time-out that an application has chosen. */
     static Duration timeout(Duration timeout) {
         if (Arguments.required("timeout", timeout, "at least 1 millisecond").toMillis() < 1) {
             throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
@@ -42,7 +42,7 @@ final class Checks {
         return timeout;
     }
 
-    /** Ranks that a communicator is shrunk by, as this rank of it says. */
+    /** Checks and returns the ranks to exclude from a shrunk communicator; {@code rank} is the calling rank. */
     static SortedSet<Integer> excluded(Collection<Integer> ranks, int rank, int size) {
         String expected = "ranks of this communicator; an empty collection leaves out none";
         SortedSet<Integer> excluded = new TreeSet<>();
@@ -60,7 +60,7 @@ final class Checks {
         return excluded;
     }
 
-    /** Ranks that are not among the survivors of a communicator that is reformed, as this rank of it says. */
+    /** Checks the survivors of a reformed communicator; returns the other ranks. {@code rank} is the calling rank. */
     static SortedSet<Integer> leaving(Collection<Integer> survivors, int joiners, int rank, int size) {
         String expected = "ranks of this communicator, this one included";
         SortedSet<Integer> staying = new TreeSet<>();
@@ -102,7 +102,11 @@ final class Checks {
         Arguments.required("reduction", reduction, "what Reduction.of or Reduction.ofNative returned");
     }
 
-    /** @param shards the elements that each rank receives; null: all together are divided among them */
+    /**
+     * Checks that counts are multiples of the reduction's unit.
+     *
+     * @param shards elements that each rank receives; null to check the count of {@code send}
+     */
     static void units(Reduction reduction, DataBuffer send, long[] shards) {
         for (long count : shards == null ? new long[] {send.count()} : shards) {
             if (count % reduction.unit() != 0) {
@@ -112,7 +116,7 @@ final class Checks {
         }
     }
 
-    /** Buffers of one operation, each of which it writes. Returns a copy. */
+    /** Checks the buffers of one operation, which writes them all; returns a copy of the list. */
     static List<DataBuffer> buffers(List<DataBuffer> buffers) {
         String expected = "at least one buffer";
         if (Arguments.required("buffers", buffers, expected).isEmpty()) {
@@ -126,7 +130,7 @@ final class Checks {
         return all;
     }
 
-    /** A buffer that this rank reads. */
+    /** Checks and returns a buffer that this rank reads. */
     static DataBuffer source(String name, DataBuffer buffer) {
         if (buffer == null) {
             throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
@@ -135,7 +139,7 @@ final class Checks {
         return buffer;
     }
 
-    /** Whether an operation works on device memory: all its buffers, which may be null, or none. */
+    /** Checks that either all buffers, which may be null, are in device memory or none is; returns true if they are. */
     static boolean onDevice(DataBuffer first, DataBuffer second) {
         boolean device = isDevice(first) || isDevice(second);
         if (device && (first != null && !isDevice(first) || second != null && !isDevice(second))) {
@@ -149,7 +153,7 @@ final class Checks {
         return buffer != null && buffer.memory() == DataBuffer.Memory.DEVICE;
     }
 
-    /** The message for device memory where the ranks have no device. */
+    /** Returns the exception for device memory on a communicator whose ranks have no device. */
     static IllegalArgumentException noDevice(String name, DataBuffer buffer) {
         List<String> missing = CudaSupport.missing();
         return new IllegalArgumentException(name + "=" + buffer + ": this communicator's ranks are on the host, which"
@@ -158,7 +162,7 @@ final class Checks {
                 + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
     }
 
-    /** A buffer that this rank writes. */
+    /** Checks and returns a buffer that this rank writes. */
     static DataBuffer target(String name, DataBuffer buffer) {
         source(name, buffer);
         if (buffer.isReadOnly()) {
@@ -175,7 +179,7 @@ final class Checks {
         }
     }
 
-    /** Buffers of one count that are the same memory or apart. */
+    /** Checks that two buffers have the same type and count, and are the same memory or do not overlap. */
     static void sameCount(DataBuffer send, DataBuffer recv) {
         sameType(send, recv);
         if (send.count() != recv.count()) {
@@ -187,7 +191,7 @@ final class Checks {
         }
     }
 
-    /** {@code large} holds one block of {@code small}'s size per rank. */
+    /** Checks that {@code large} contains one block of {@code small}'s size for each rank. */
     static void blocks(String largeName, DataBuffer large, String smallName, DataBuffer small, int size) {
         sameType(small, large);
         if (large.count() % size != 0 || large.count() / size != small.count()) {
@@ -197,7 +201,7 @@ final class Checks {
         }
     }
 
-    /** {@code small} is the block of {@code large} that begins at {@code offset}, or apart from it. */
+    /** Checks that {@code small} is the block of {@code large} that begins at {@code offset}, or does not overlap. */
     static void blockOrApart(DataBuffer large, DataBuffer small, long offset, String block) {
         if (Aliasing.overlap(large, small) && !Aliasing.isSame(large.slice(offset, small.count()), small)) {
             throw overlap(block);
@@ -217,9 +221,9 @@ final class Checks {
     }
 
     /**
-     * Counts for all ranks.
+     * Checks the counts of all ranks.
      *
-     * @return a copy
+     * @return a copy of the counts
      */
     static long[] counts(String name, long[] counts, int size) {
         if (counts == null || counts.length != size) {
@@ -234,7 +238,7 @@ final class Checks {
         return counts.clone();
     }
 
-    /** The sum of counts, which must be what a buffer holds. */
+    /** Checks that the sum of counts is the count of a buffer. */
     static void total(String name, long[] counts, String bufferName, DataBuffer buffer) {
         long left = buffer.count();
         for (long count : counts) {
@@ -256,7 +260,7 @@ final class Checks {
         }
     }
 
-    /** Blocks must lie within the buffer. */
+    /** Checks that all blocks are within the buffer. */
     static void within(String side, long[] counts, long[] offsets, DataBuffer buffer) {
         for (int i = 0; i < counts.length; i++) {
             if (counts[i] > buffer.count() || offsets[i] > buffer.count() - counts[i]) {
@@ -268,7 +272,7 @@ final class Checks {
         }
     }
 
-    /** Received blocks must not overlap each other. */
+    /** Checks that received blocks do not overlap each other. */
     static void disjoint(long[] counts, long[] offsets) {
         Integer[] order = new Integer[counts.length];
         Arrays.setAll(order, i -> i);

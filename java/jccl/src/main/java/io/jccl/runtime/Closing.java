@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The orderly end of a communicator, in bounded time whatever state it is in. */
+/** Closes a communicator in order, and within a limited time whatever its state. */
 final class Closing {
 
     private static final Logger LOG = LoggerFactory.getLogger(Closing.class);
@@ -19,12 +19,12 @@ final class Closing {
     private Closing() {}
 
     /**
-     * Finishes what was issued, reports to the other ranks, and frees everything; then throws, if ranks turn out to have
-     * called different operations and no call of this rank has said so.
+     * Finishes issued operations, tells the other ranks, and frees everything. Then throws if the ranks have called
+     * different operations and no call of this rank has thrown for that reason.
      *
-     * @param device for memory of this rank's device, or null
-     * @param unwatch called when nothing is waited for any more
-     * @param markClosed called when no operation may be issued any more
+     * @param device backend for device memory, or null
+     * @param unwatch is called when no operation is waited for any more
+     * @param markClosed is called when no operation may be issued any more
      */
     static void close(
             InitializedCommunicator initialized,
@@ -63,7 +63,7 @@ final class Closing {
                     STOP_TIMEOUT.toSeconds());
         }
         if (Watchdog.SHARED.isIdle()) {
-            RecordMethods.forgetTypes(); // no class loader is to be kept by what closes last
+            RecordMethods.forgetTypes(); // so that no class loader is kept after the last communicator
         }
         Failure failure = failures.current();
         if (failure != null && !failure.isThrown() && failure.first() instanceof MismatchedCollectiveException) {
@@ -71,7 +71,10 @@ final class Closing {
         }
     }
 
-    /** Each operation is bounded by its time-out; what fails is found in its Work. An interrupt fails what is not over. */
+    /**
+     * Waits for all operations, each of which ends by its time-out at the latest. A failure is reported by an
+     * operation's Work. An interrupt fails the operations that are not over.
+     */
     private static void drain(OperationQueue queue, Backend device, FailureState failures) {
         try {
             if (device != null) {
@@ -83,7 +86,10 @@ final class Closing {
         }
     }
 
-    /** Waits until no other thread is issuing, for a moment that is long compared with issuing. */
+    /**
+     * Takes the right to issue; returns true on success. Waits a second for a thread that is issuing, which is long
+     * compared with issuing.
+     */
     private static boolean takeIssuing(OperationQueue queue) {
         long deadline = Deadlines.after(Duration.ofSeconds(1));
         return IdleStrategy.await(queue::tryBeginIssue, deadline, 1_000, 1_000_000);

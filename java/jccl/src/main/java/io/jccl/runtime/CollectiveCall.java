@@ -2,7 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 
-/** A collective with one count for all ranks. */
+/** A collective in which all ranks pass the same count. */
 final class CollectiveCall extends BufferCall {
 
     private final long count;
@@ -32,7 +32,7 @@ final class CollectiveCall extends BufferCall {
         return bytesOf(count, size);
     }
 
-    /** The bytes of the largest buffer of any rank if the count were this. */
+    /** Returns the bytes of the largest buffer of any rank if {@code elements} were the count. */
     long bytesOf(long elements, int size) {
         return Signatures.elements(collective(), elements, size) * type().bytes();
     }

@@ -38,8 +38,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** A communicator: passes every call to the class that implements it. */
-@SuppressWarnings("try") // a context of log records is there to be current
+/** Implements a communicator by passing every call to the class that does the work. */
+@SuppressWarnings("try") // the log context has its effect while it is open
 public final class CommunicatorImpl extends CheckedOperations<Work> implements Communicator {
 
     private final InitializedCommunicator initialized;
@@ -47,15 +47,15 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     private final OperationQueue queue;
     private final FlightRecorder recorder;
     private final HostBackend host;
-    private final Backend device; // null where this rank has no device
+    private final Backend device; // null if this rank has no device
     private final Issuer issuer;
     private final EngineStatus status;
     private final List<StallDetector<?>> stalls;
     private final Watchdog.Watched queueCheck;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
-    private volatile long[] counted = {}; // when it was closed
-    private volatile boolean childFailed; // a split, shrink or reform: others may have gone on without this rank
+    private volatile long[] counted = {}; // counters at the time of close()
+    private volatile boolean childFailed; // a split, shrink or reform failed: others may continue without this rank
 
     private CommunicatorImpl(InitializedCommunicator initialized) {
         this.initialized = initialized;
@@ -86,7 +86,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                 : List.of(ofQueue);
     }
 
-    /** What executes operations on memory of a device; null where this rank has none. */
+    /** Returns the backend for device memory; null if this rank has no device. */
     private Backend deviceBackend(long timeoutNanos) {
         int size = initialized.size();
         if (initialized.device().isPresent()) {
@@ -103,7 +103,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                 : null;
     }
 
-    /** The communicator of what was initialised, with the threads that work for it. */
+    /** Creates a communicator from the result of its initialisation, and starts its threads. */
     static Communicator started(InitializedCommunicator initialized) {
         CommunicatorImpl communicator = new CommunicatorImpl(initialized);
         try {
@@ -229,7 +229,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
 
     @Override
     public Registration register(DataBuffer buffer) {
-        Arguments.required("buffer", buffer, "memory of the host, or of a device as Cuda.buffer has it");
+        Arguments.required("buffer", buffer, "memory of the host, or of a device as Cuda.buffer returns it");
         if (buffer.memory() == DataBuffer.Memory.HEAP) {
             throw new IllegalArgumentException("memory=" + buffer.memory() + " count=" + buffer.count()
                     + ": a Java array has no lasting address that others could use; use HostBuffer, which all ranks of the"
@@ -237,23 +237,23 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
         if (buffer.memory() != DataBuffer.Memory.DEVICE) {
             buffer.address(); // throws if its memory is closed
-            begin().close(); // throws if this is closed or has failed
+            begin().close(); // throws if this communicator is closed or has failed
             try (LogContext logs = queue.events().logContext()) {
                 return new HostRegistrar(this, host).register(buffer);
             }
         }
         if (device == null) {
             throw new DeviceException(
-                    "this communicator's ranks have no GPU, so that none reads a buffer there; give every"
+                    "this communicator's ranks have no GPU, so they cannot use device memory; give every"
                             + " rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-        begin().close(); // throws if this is closed or has failed
+        begin().close(); // throws if this communicator is closed or has failed
         try (LogContext logs = queue.events().logContext()) {
             return BufferRegistration.of(this, device, buffer);
         }
     }
 
-    /** Executes what no operation may be issued beside; also after a failure. */
+    /** Executes a body during which no operation may be issued. Works after a failure, too. */
     <T> T whileNothingIsIssued(Supplier<T> body) {
         queue.beginIssue();
         try {
@@ -263,12 +263,12 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
     }
 
-    /** Returns when all operations on memory of the host are over; the caller has the right to issue. */
+    /** Waits for all operations on host memory. The caller has the right to issue. */
     void drainHost() {
         queue.drain();
     }
 
-    /** The communicator no longer ends a registration itself. */
+    /** Removes a registration from those that the communicator ends when it is closed. */
     void forget(HostRegistration registration) {
         host.forget(registration);
     }
@@ -370,7 +370,10 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
     }
 
-    /** All ranks call what follows: one that does not for an interrupt must not be waited for. */
+    /**
+     * Waits for all operations before a call that all ranks make. If an interrupt keeps this rank from that call, the
+     * communicator fails, so that the other ranks do not wait for this one.
+     */
     private void drain(String before) {
         try {
             queue.drain();
@@ -407,10 +410,10 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     }
 
     /**
-     * Writes what this rank remembers of its last operations, for {@code jccl trace}; any thread may call it at any time.
+     * Writes a dump of this rank's last operations for {@code jccl trace}. Any thread may call this at any time.
      *
      * @return the file
-     * @throws IOException if it cannot be written
+     * @throws IOException if the file cannot be written
      */
     Path dump(Path folder) throws IOException {
         return recorder.dump(folder, Optional.ofNullable(failures.current()).map(Failure::first));

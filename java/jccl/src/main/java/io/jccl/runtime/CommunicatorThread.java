@@ -9,12 +9,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread of a communicator: executes operations that nobody waits for, and completes futures.
+ * The thread of a communicator: executes operations for which no thread waits, and completes futures.
  *
- * <p>When there is nothing to do it sleeps, and the next operation that is issued wakes it: an operation that nobody waits
- * for begins as soon as a thread can be woken and has let the issuer go first. A loop of operations that are awaited at
- * once must not pay for that. So while polls find that those who issue also wait, issuing wakes nobody, and this thread
- * polls every {@value #AWAITED_BACK_OFF_NANOS} ns; the first operation that nobody waits for ends this.
+ * <p>Without work the thread sleeps, and issuing an operation wakes it. After waking, it pauses for
+ * {@value #ISSUER_FIRST_NANOS} ns, so that an issuer that awaits its operation can execute it first. A loop that awaits
+ * each operation at once must not pay for waking this thread. So while polls find that the issuers execute their
+ * operations themselves, this thread polls every {@value #AWAITED_BACK_OFF_NANOS} ns, and issuing wakes no thread. The
+ * first operation for which no thread waits ends this mode.
  */
 final class CommunicatorThread {
 
@@ -28,20 +29,20 @@ final class CommunicatorThread {
     private static final int POLLS_UNTIL_AWAITED = 3;
 
     private static final int AWAKE = 0;
-    private static final int BACKING_OFF = 1; // polls again soon
-    private static final int ASLEEP = 2; // issuing wakes it
+    private static final int BACKING_OFF = 1; // the thread polls again soon
+    private static final int ASLEEP = 2; // issuing an operation wakes the thread
 
     private final String name;
     private final OperationQueue queue;
     private final ServiceThread thread;
-    private LogContext logs; // of the thread, while it runs
+    private LogContext logs; // log context of the thread; null before its first round
     private final Queue<OperationWork> futures =
             new ConcurrentLinkedQueue<>(); // operations whose futures are not complete
     private volatile int mode = AWAKE;
-    private long asleepSinceNanos; // touched by the thread only, as the next three
-    private int awaited; // how many polls in a row found that others had executed operations
+    private long asleepSinceNanos; // used by the thread only, like the next three fields
+    private int awaited; // polls that found an operation begun by another thread, since this thread executed one
     private long backOffNanos = MIN_BACK_OFF_NANOS;
-    private OperationWork seen;
+    private OperationWork seen; // operation in flight at the last poll
     private volatile boolean stopping;
     private volatile boolean ended;
 
@@ -59,14 +60,14 @@ final class CommunicatorThread {
         Threads.start(thread);
     }
 
-    /** After an operation was issued: reads one field, unless there was nothing to do before. */
+    /** Called after an operation was issued. Reads only one field unless the thread is asleep. */
     void wakeIfAsleep() {
         if (mode == ASLEEP) {
             wake();
         }
     }
 
-    /** Somebody asks for an operation's end without waiting for it. */
+    /** Called when a thread polls for the end of an operation, or waits for it without executing it. */
     void wakeIfIdle() {
         if (mode != AWAKE) {
             wake();
@@ -87,7 +88,10 @@ final class CommunicatorThread {
         }
     }
 
-    /** One poll. What it throws has failed the communicator, or does so soon; what is left ends with that. */
+    /**
+     * Polls once. An exception from here has failed the communicator, or fails it soon; that failure ends the remaining
+     * operations.
+     */
     private boolean round() {
         if (logs == null) {
             logs = queue.events().logContext();
@@ -111,7 +115,7 @@ final class CommunicatorThread {
         if (progress == OperationQueue.Progress.EXECUTED) {
             mode = AWAKE;
             awaited = 0;
-            return; // more may have come meanwhile
+            return; // more operations may have been issued meanwhile
         }
         if (moved) {
             awaited = Math.min(awaited + 1, POLLS_UNTIL_AWAITED);
@@ -120,7 +124,7 @@ final class CommunicatorThread {
             backOff(AWAITED_BACK_OFF_NANOS);
             backOffNanos = MIN_BACK_OFF_NANOS;
         } else if (progress == OperationQueue.Progress.OTHERS_RUN) {
-            // No sleep: what is issued meanwhile is left to this thread.
+            // This thread does not sleep, because it must execute what is issued meanwhile.
             backOffNanos = moved ? MIN_BACK_OFF_NANOS : Math.min(2 * backOffNanos, MAX_BACK_OFF_NANOS);
             if (backOffNanos < MAX_BACK_OFF_NANOS) {
                 backOff(backOffNanos);
@@ -128,7 +132,7 @@ final class CommunicatorThread {
                 backOffWhileOthersRun();
             }
         } else if (!futures.isEmpty()) {
-            backOff(FUTURE_BACK_OFF_NANOS); // of operations on a device, which nobody reports
+            backOff(FUTURE_BACK_OFF_NANOS); // no thread reports the end of operations on a device
         } else if (!stopping) {
             sleep();
         }
@@ -140,7 +144,7 @@ final class CommunicatorThread {
         mode = AWAKE;
     }
 
-    /** Beside an operation that lasts: until it ends. */
+    /** Backs off until an operation of another thread ends. */
     private void backOffWhileOthersRun() {
         mode = BACKING_OFF;
         queue.sleepWhileOthersRun();
@@ -148,9 +152,9 @@ final class CommunicatorThread {
     }
 
     /**
-     * Sets the mode to asleep and backs off; sleeps once that was long enough ago. The poll in between finds what was
-     * issued just before, and what is issued later wakes this thread. An issuer that wakes it gets a moment to await the
-     * operation itself.
+     * Sets the mode to asleep and first only backs off; sleeps after {@value #ASLEEP_AFTER_NANOS} ns in this mode. The
+     * poll in between finds operations that were issued just before the mode was set; those issued later wake this
+     * thread. An issuer that wakes it gets a moment to await the operation itself.
      */
     private void sleep() {
         if (mode != ASLEEP) {
@@ -165,8 +169,8 @@ final class CommunicatorThread {
     }
 
     /**
-     * Completes the futures of what is over. A continuation that closes the communicator comes here again. An operation stays in
-     * the queue until its future is complete, whatever is thrown.
+     * Completes the futures of operations that are over. A continuation that closes the communicator calls this again,
+     * on this thread. An operation stays in {@link #futures} until its future is complete, whatever is thrown.
      */
     private void completeFutures() {
         if (!futures.isEmpty()) {
@@ -176,10 +180,13 @@ final class CommunicatorThread {
                 }
             }
         }
-        Thread.interrupted(); // a continuation's; with it the thread could not sleep
+        Thread.interrupted(); // a continuation may have set the flag, with which the thread could not sleep
     }
 
-    /** Throws an error of the JVM only if the future is not complete then. */
+    /**
+     * Completes the future of an operation that is over; returns true if it has. Throws only if the future is
+     * incomplete.
+     */
     private static boolean complete(OperationWork operation) {
         try {
             return operation.completeFuture();
@@ -189,19 +196,19 @@ final class CommunicatorThread {
         }
     }
 
-    /** Asks the thread to end after what it does now. */
+    /** Asks the thread to end after its current work. */
     void stop() {
         stopping = true;
         LockSupport.unpark(thread);
     }
 
     /**
-     * Waits for the thread, which runs nothing any more and completes what is left, until a deadline: a continuation may
-     * last longer.
+     * Waits until the thread, which executes no operations any more, has completed the remaining futures and ended.
+     * Waits only until a deadline, because a continuation can take longer.
      */
     void finish(long deadline) {
         if (Thread.currentThread() == thread) {
-            completeFutures(); // of a continuation that closes the communicator
+            completeFutures(); // a continuation closes the communicator
             return;
         }
         IdleStrategy.await(this::hasEnded, deadline, FUTURE_BACK_OFF_NANOS, MAX_BACK_OFF_NANOS);

@@ -10,13 +10,13 @@ final class Deadlines {
 
     private Deadlines() {}
 
-    /** The point in time that lies {@code timeout} ahead; never {@link #NONE}. */
+    /** Returns the point in time after {@code timeout}; never {@link #NONE}. */
     static long after(Duration timeout) {
         long deadline = System.nanoTime() + nanos(timeout);
         return deadline == NONE ? deadline + 1 : deadline;
     }
 
-    /** The earlier of two, each possibly {@link #NONE}. */
+    /** Returns the earlier of two deadlines, each of which may be {@link #NONE}. */
     static long earlier(long one, long other) {
         if (one == NONE || other == NONE) {
             return one == NONE ? other : one;
@@ -24,14 +24,14 @@ final class Deadlines {
         return one - other < 0 ? one : other;
     }
 
-    /** A duration in nanoseconds, cut so that sums fit in a {@code long}. */
+    /** Returns a duration in nanoseconds, at most a year, so that sums fit in a {@code long}. */
     static long nanos(Duration duration) {
         return duration.compareTo(Duration.ofDays(365)) > 0
                 ? Duration.ofDays(365).toNanos()
                 : duration.toNanos();
     }
 
-    /** How many nanoseconds are left, at least 1. */
+    /** Returns the nanoseconds until a deadline, at least 1. */
     static long left(long deadline) {
         return Math.max(1, deadline - System.nanoTime());
     }

@@ -10,7 +10,9 @@ import java.util.Collection;
 import java.util.HexFormat;
 import java.util.Optional;
 
-/** A rank's dump as JSON: docs/schema/dump.schema.json. A line for each record, so that tools for text can read it too. */
+/**
+ * Writes a dump as JSON, by docs/schema/dump.schema.json. Each record has a line, so that text tools can read it, too.
+ */
 final class DumpText {
 
     private static final int VERSION = 1;

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Reports what this rank's native engines know to the coordinator: their last operations, and where channels wait. */
+/** Reports the last operations of this rank's native engines, and the waits of their channels, to the coordinator. */
 final class EngineStatus implements StatusSource {
 
     private final int rank;
@@ -49,7 +49,11 @@ final class EngineStatus implements StatusSource {
         });
     }
 
-    /** What this rank's history has at a sequence number, also of the device's sequence; any thread may ask. */
+    /**
+     * Returns this rank's record of an operation; empty if the operation is not on record. Any thread may call this.
+     *
+     * @param sequence a number of the host's or of the device's sequence
+     */
     Optional<RecordedOperation> recorded(long sequence) {
         Optional<? extends Engine> asked = LastEntered.isOnDevice(sequence) ? device : Optional.of(engine);
         long number = LastEntered.plain(sequence);
@@ -57,7 +61,7 @@ final class EngineStatus implements StatusSource {
         return row.length == 0 ? Optional.empty() : Optional.of(RecordedOperation.of(rank, number, row));
     }
 
-    /** The sends and receives of memory of the host that have begun last. */
+    /** Returns the sends and receives of host memory that began last. */
     Optional<RecordedTransfers> lastTransfers() {
         return RecordedTransfers.at(engine.lastTransfers(), engine);
     }
@@ -89,13 +93,13 @@ final class EngineStatus implements StatusSource {
         }
     }
 
-    /** The last operations that are done. */
+    /** Returns the last operations that are done. */
     LastEntered lastDone() {
         return new LastEntered(
                 engine.lastDone(), device.isPresent() ? device.get().lastDone() : 0);
     }
 
-    /** Whether an operation was entered and has not ended. */
+    /** Returns true if an operation was entered and has not ended. */
     boolean isRunning(long sequence) {
         return recordAt(sequence)
                 .filter(record -> record.operation().state() == RankOperation.State.RUNNING)

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Why a communicator failed. Each caller gets an exception of its own, which the first one has caused. */
+/** The failure of a communicator. Each caller gets an exception of its own, whose cause is the first exception. */
 final class Failure {
 
     private static final Duration MAX_DUMP = Duration.ofSeconds(1);
@@ -32,34 +32,37 @@ final class Failure {
         this.byInterrupt = byInterrupt;
     }
 
-    /** The failure of a communicator whose operation was interrupted on this rank. */
+    /** Returns the failure of a communicator whose operation was interrupted on this rank. */
     static Failure byInterrupt(JcclException first) {
         return new Failure(first, true);
     }
 
-    /** To be completed when the dump of this rank's last operations is written, or none will be. */
+    /** Returns the future to complete when the dump of this rank's last operations is written, or when none will be. */
     CompletableFuture<Void> dumped() {
         return dumped;
     }
 
-    /** For a moment: a program that ends with the exception must not end before the dump is written. */
+    /**
+     * Waits for the dump, for a limited time: a program that ends with the exception should not end before the dump.
+     */
     private void awaitDump() {
         IdleStrategy.await(dumped::isDone, Deadlines.after(MAX_DUMP), MIN_SLEEP_NANOS, MAX_SLEEP_NANOS);
     }
 
-    /** What went wrong, whether or not it was thrown. */
+    /** Returns the first exception, whether or not it was thrown. */
     JcclException first() {
         return first;
     }
 
-    /** Whether a caller has got it. */
+    /** Returns true if a caller has got an exception of this failure. */
     boolean isThrown() {
         return thrown.get();
     }
 
     /**
-     * An exception to throw now, with the stack of this caller and the first one as its cause. A caller that is interrupted
-     * itself gets an {@link InterruptedCommunicationException} where an interrupt was the reason.
+     * Returns an exception to throw now, with the stack of this caller and the first exception as its cause. If an
+     * interrupt caused the failure, a caller that is interrupted itself gets an
+     * {@link InterruptedCommunicationException}.
      */
     JcclException exception() {
         if (byInterrupt && Thread.currentThread().isInterrupted()) {
@@ -71,7 +74,7 @@ final class Failure {
         return Rethrown.here(first);
     }
 
-    /** The ranks that a failure names. */
+    /** Returns the ranks that a failure names, in ascending order. */
     static List<Integer> ranksOf(JcclException failure) {
         Set<Integer> ranks = Set.of();
         if (failure instanceof PeerFailedException e) {

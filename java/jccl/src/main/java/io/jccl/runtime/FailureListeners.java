@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's listeners for the failure of a communicator. Each is called once, on a thread of its own. A listener whose
- * thread cannot be started, for lack of memory or of threads, waits for the next {@link #start}.
+ * The application's listeners for the failure of a communicator. Each is called once, on a thread of its own. If that
+ * thread cannot be started, for lack of memory or of threads, the listener waits for the next {@link #start}.
  */
 final class FailureListeners {
 
@@ -18,19 +18,19 @@ final class FailureListeners {
 
     private final int rank;
     private final Queue<Consumer<? super JcclException>> waiting = new ConcurrentLinkedQueue<>();
-    private volatile JcclException cause; // null: the communicator has not failed
+    private volatile JcclException cause; // null until the communicator fails
 
     FailureListeners(int rank) {
         this.rank = rank;
     }
 
-    /** Adds a listener; it is called now if the communicator has failed. */
+    /** Adds a listener, and calls it if the communicator has failed. */
     void add(Consumer<? super JcclException> listener) {
         waiting.add(listener);
         start();
     }
 
-    /** The communicator has failed. The first cause stays. */
+    /** Calls the listeners because the communicator has failed. The first cause stays. */
     void fail(JcclException first) {
         if (cause == null) {
             cause = first;
@@ -46,7 +46,7 @@ final class FailureListeners {
         try {
             startAll();
         } catch (OutOfMemoryError e) {
-            // No memory, or no thread; the watchdog calls this again.
+            // There is no memory, or no thread. The watchdog calls this again.
         }
     }
 

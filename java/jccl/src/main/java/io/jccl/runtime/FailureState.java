@@ -29,16 +29,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether a communicator has failed, and why. It fails once; the first cause stays.
+ * The failure of a communicator on this rank, if it has failed. A communicator fails once; the first cause stays.
  *
- * <p>What this rank sees is only its own view: it reports it, and the agreed failure that all ranks get is the cause. Only
- * if none comes in time is this rank's own view the cause, and the coordinator's rank, which did not answer, to blame.
+ * <p>The error of an operation is only this rank's own view. The rank reports it and waits for the agreed failure,
+ * which all ranks receive and which becomes the cause. If none arrives in time, this rank's own view becomes the cause.
+ * It then blames the coordinator's rank, which has not answered.
  */
 final class FailureState implements FailureListener {
 
     private static final Logger LOG = LoggerFactory.getLogger(FailureState.class);
 
-    /** The coordinator answers within about a second; on a starved host it takes longer. */
+    /**
+     * Minimum wait for the agreed failure. The coordinator answers within about a second, later on an overloaded host.
+     */
     private static final Duration MIN_AGREEMENT = Duration.ofSeconds(3);
 
     private static final Duration MAX_AGREEMENT = Duration.ofSeconds(30);
@@ -55,9 +58,9 @@ final class FailureState implements FailureListener {
     private final AtomicReference<Failure> failure = new AtomicReference<>();
     private final AtomicBoolean dumps = new AtomicBoolean();
     private final FailureListeners listeners;
-    private volatile boolean unsettled; // an error of the JVM kept the failure from the engines or from listeners
+    private volatile boolean unsettled; // true if an error of the JVM has interrupted settle()
     private volatile Supplier<String> inFlight = () -> "";
-    private volatile FlightRecorder recorder; // null until the communicator is started
+    private volatile FlightRecorder recorder; // null until the communicator has started
 
     FailureState(
             String communicator,
@@ -73,12 +76,14 @@ final class FailureState implements FailureListener {
         this.listeners = new FailureListeners(rank);
     }
 
-    /** Says which operation is in flight and since when, for messages; an empty text if none is. */
+    /** Sets what describes the operation in flight and its age, for messages; it supplies "" if none is in flight. */
     void describeWith(Supplier<String> description) {
         inFlight = description;
     }
 
-    /** Notes what this rank remembers, when it fails; see {@link FlightRecorder#onFailure}. */
+    /**
+     * Sets what dumps this rank's last operations when the communicator fails; see {@link FlightRecorder#onFailure}.
+     */
     void dumpWith(FlightRecorder writer) {
         recorder = writer;
     }
@@ -104,17 +109,17 @@ final class FailureState implements FailureListener {
                 Failure.ranksOf(cause).toString());
     }
 
-    /** Why the communicator failed, or null. */
+    /** Returns the failure of the communicator, or null. */
     Failure current() {
         return failure.get();
     }
 
-    /** Calls the listener with the cause, on a thread of its own, when the communicator fails, or now if it has. */
+    /** Calls the listener with the cause, on a thread of its own, when the communicator fails; now if it has failed. */
     void onFailure(Consumer<? super JcclException> listener) {
         listeners.add(listener);
     }
 
-    /** Called by the watchdog: completes what an error of the JVM has kept from being done. */
+    /** Called by the watchdog. Repeats what an error of the JVM has interrupted. */
     void check() {
         Failure mine = failure.get();
         if (mine != null && unsettled) {
@@ -131,7 +136,7 @@ final class FailureState implements FailureListener {
         }
     }
 
-    /** Ends what waits inside the engines. Allocates nothing. */
+    /** Ends all waits inside the engines. Allocates nothing. */
     @Override
     public void stopOperations() {
         engine.abort(Code.ABORTED);
@@ -145,9 +150,8 @@ final class FailureState implements FailureListener {
         fail(new JcclException(text, error));
     }
 
-    /** The ranks agreed on what is wrong. */
     @Override
-    @SuppressWarnings("try") // a context of log records is there to be current
+    @SuppressWarnings("try") // the log context has its effect while it is open
     public void onFailure(FailureReport agreed) {
         try (LogContext logs = LogContext.of(rank, communicator)) {
             JcclException cause = agreed.toException();
@@ -162,41 +166,43 @@ final class FailureState implements FailureListener {
         }
     }
 
-    /** The application gives up. */
+    /** Fails the communicator because the application aborts it. */
     void abort() {
         abort("rank=" + rank + " aborted the communicator");
     }
 
-    /** The application gives up an operation, which ends with the communicator. */
+    /** Fails the communicator because the application cancels an operation. */
     void cancelled(String operation) {
         abort("rank=" + rank + " cancelled " + operation);
     }
 
     private void abort(String text) {
-        abort(new Failure(new AbortedException(text + "; initialise a new communicator to go on")), text);
+        abort(new Failure(new AbortedException(text + "; initialise a new communicator to continue")), text);
     }
 
-    /** A thread's own deadline passed while another thread executes the operation. */
+    /** Fails the communicator because a thread's deadline passed while another thread executes the operation. */
     void timedOut(String operation) {
         ended(Code.TIMEOUT, operation, engine.lastEntered(), 0, engine::lastError);
     }
 
     /**
-     * An operation ended with an error of the native interface.
+     * Fails the communicator because an operation ended with an error of the native interface. Waits for the agreed
+     * failure.
      *
-     * @param sequence its number, or that of the one before if it has none
-     * @param timeoutNanos its time-out
-     * @return why the communicator failed, now that it has
+     * @param status the code of the error
+     * @param sequence the operation's sequence number, or that of the preceding collective if it has none
+     * @param timeoutNanos the operation's time-out
+     * @return the failure of the communicator
      */
     Failure ended(int status, String operation, long sequence, long timeoutNanos) {
         return ended(status, operation, sequence, timeoutNanos, engine::lastError);
     }
 
     /**
-     * The same of an operation on a device.
+     * Like {@link #ended(int, String, long, long)}, for an operation on a device.
      *
-     * @param sequence its number, or that of the one that failed before it, in the device's sequence
-     * @param timeoutNanos its time-out
+     * @param sequence the number in the device's sequence of the operation, or of an earlier one that failed first
+     * @param timeoutNanos the operation's time-out
      */
     Failure endedOnDevice(int status, String operation, long sequence, long timeoutNanos) {
         return ended(status, operation, LastEntered.onDevice(sequence), timeoutNanos, () -> device.orElseThrow()
@@ -220,23 +226,28 @@ final class FailureState implements FailureListener {
         return cause != null ? cause : fail(ownView(status, text, Duration.ofNanos(System.nanoTime() - start)));
     }
 
-    /** A thread that waits for something that has begun was interrupted; the other ranks must not wait for this one. */
+    /**
+     * Fails the communicator because a thread was interrupted while it waited for something that has begun. The other
+     * ranks must not wait for this one.
+     */
     void interrupted(String operation) {
         if (failure.get() != null) {
             return;
         }
         String text = operation + " on rank=" + rank + ": the thread that waits was interrupted";
-        abort(Failure.byInterrupt(new AbortedException(text + "; initialise a new communicator to go on")), text);
+        abort(Failure.byInterrupt(new AbortedException(text + "; initialise a new communicator to continue")), text);
     }
 
-    /** Something broke off an operation; the other ranks must not wait for this one. */
+    /**
+     * Fails the communicator because an exception broke off an operation. The other ranks must not wait for this one.
+     */
     Failure broken(OperationWork operation, Throwable problem) {
         try {
             return broken(operation.describe(), problem);
         } catch (StackOverflowError e) {
             throw e; // the watchdog calls this again, on a stack that is not exhausted
         } catch (Error e) {
-            control.breakDown(problem); // needs no memory, and fails this rank once there is some
+            control.breakDown(problem); // needs no memory now; fails this rank once there is memory
             throw e;
         }
     }
@@ -250,7 +261,7 @@ final class FailureState implements FailureListener {
         return abort(new Failure(new JcclException(text, problem)), text);
     }
 
-    /** Waits for the agreed failure while the coordinator is heard. */
+    /** Waits for the agreed failure; after {@link #MIN_AGREEMENT} only while the coordinator is heard. */
     private void awaitAgreedFailure() {
         long soonest = Deadlines.after(MIN_AGREEMENT);
         IdleStrategy.await(
@@ -272,8 +283,8 @@ final class FailureState implements FailureListener {
     }
 
     /**
-     * Fails, and reports that to all ranks before a wait ends on this one: a rank that hears of it from the application, and then
-     * reports what it sees itself, is later.
+     * Fails the communicator, and reports that to all ranks before any wait ends on this rank. Otherwise the
+     * application could tell another rank of the failure, and that rank's own report would arrive first.
      */
     private Failure abort(Failure mine, String text) {
         boolean first = failure.compareAndSet(null, mine);
@@ -287,11 +298,11 @@ final class FailureState implements FailureListener {
         return failure.get();
     }
 
-    /** Each step may be done again, after an error of the JVM. */
+    /** Passes the failure on. All steps are repeated after an error of the JVM, so each can be done twice. */
     private void settle(Failure mine) {
         unsettled = false;
         try {
-            dump(mine); // before waits end: where they stood is what a dump is for
+            dump(mine); // before the waits end, because the dump must show them
             stopOperations();
             listeners.fail(mine.first());
             report(mine.first());
@@ -313,7 +324,7 @@ final class FailureState implements FailureListener {
         boolean lost = rank != COORDINATOR;
         String unanswered = lost
                 ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within " + waited.toMillis()
-                        + " ms: it or its host is gone, or a network does not lead there and back"
+                        + " ms: it or its host is gone, or the network does not connect both directions"
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();
         return switch (status) {

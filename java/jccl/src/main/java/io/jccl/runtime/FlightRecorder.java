@@ -26,12 +26,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Dumps what the engines remember of this rank's last operations, for {@code jccl trace}: when the communicator fails, where
- * {@code JCCL_DUMP_DIR} names a folder, and when somebody asks. A dump that cannot be written is a line of the log.
+ * Writes dumps of this rank's last operations, from the histories of its engines, for {@code jccl trace}. A dump is
+ * written on demand, and after a failure of the communicator if {@code JCCL_DUMP_DIR} names a folder. If the dump after
+ * a failure cannot be written, a warning is logged.
  */
 final class FlightRecorder {
 
-    /** The most operations of each kind in a dump, whatever the engines remember: some megabytes. */
+    /**
+     * Maximum number of operations of each kind in a dump, even if the engines remember more. It has some megabytes.
+     */
     static final int MAX_DUMPED = 16_384;
 
     private static final Logger LOG = LoggerFactory.getLogger(FlightRecorder.class);
@@ -47,9 +50,9 @@ final class FlightRecorder {
     }
 
     /**
-     * Notes what this rank remembers, at once, and writes it in the background.
+     * Takes a snapshot at once, and writes the dump in the background.
      *
-     * @param written completed when the dump is written, or none will be
+     * @param written is completed when the dump is written, or when none will be
      */
     void onFailure(JcclException failure, CompletableFuture<Void> written) {
         try {
@@ -60,13 +63,13 @@ final class FlightRecorder {
             }
             Snapshot snapshot = snapshot();
             Threads.start(ServiceThread.once("jccl-dump", () -> write(folder.get(), snapshot, failure, written)));
-        } catch (RuntimeException | Error e) { // no memory, no thread: the failure itself must be reported
+        } catch (RuntimeException | Error e) { // without memory or a thread, the failure itself must still be reported
             written.complete(null);
             LOG.warn("communicator={} rank={}: no dump is written", communicator.id(), communicator.rank(), e);
         }
     }
 
-    @SuppressWarnings("try") // a context of log records is there to be current
+    @SuppressWarnings("try") // the log context has its effect while it is open
     private void write(Path folder, Snapshot snapshot, JcclException failure, CompletableFuture<Void> written) {
         try (LogContext logs = LogContext.of(communicator.rank(), communicator.id())) {
             Path file = write(folder, snapshot, Optional.of(failure));
@@ -92,15 +95,15 @@ final class FlightRecorder {
     /**
      * Writes a dump now.
      *
-     * @param failure why the communicator has failed, if it has
+     * @param failure the failure of the communicator, if it has failed
      * @return the file
-     * @throws IOException if it cannot be written
+     * @throws IOException if the file cannot be written
      */
     Path dump(Path folder, Optional<JcclException> failure) throws IOException {
         return write(folder, snapshot(), failure);
     }
 
-    /** The file appears as a whole, or not at all. */
+    /** Writes a dump to a temporary file and renames that, so that the dump appears whole or not at all. */
     private Path write(Path folder, Snapshot snapshot, Optional<JcclException> failure) throws IOException {
         try {
             Files.createDirectories(folder);
@@ -138,7 +141,7 @@ final class FlightRecorder {
         return last(engine.lastTransfers(), number -> RecordedTransfers.at(number, engine));
     }
 
-    /** The records up to a number as far as there are any, in their order. */
+    /** Returns the records up to a number, back to the first one that is missing, oldest first. */
     private static <T> List<T> last(long number, LongFunction<Optional<T>> recorded) {
         List<T> found = new ArrayList<>();
         for (long at = number; at > 0 && found.size() < MAX_DUMPED; at--) {
@@ -152,13 +155,15 @@ final class FlightRecorder {
         return found;
     }
 
-    /** Distinguishes clocks: {@link System#nanoTime} counts alike in all processes of a host and a time namespace. */
+    /**
+     * Returns an id of the clock of {@link System#nanoTime}, which the processes of a host and time namespace share.
+     */
     static String clock() {
         String host = HostIdentity.host();
         try {
             return host + " " + Files.readSymbolicLink(Path.of("/proc/self/ns/time"));
         } catch (IOException | UnsupportedOperationException e) {
-            return host; // an older kernel has no time namespaces
+            return host; // older kernels have no time namespaces
         }
     }
 }

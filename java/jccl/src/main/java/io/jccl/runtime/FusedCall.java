@@ -11,12 +11,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An all-reduce in place of several buffers in memory of the host. Small buffers of one type are packed, one after the other,
- * and reduced together; a large one is reduced where it is. Ranks that pass the same types and counts pack alike.
+ * An in-place all-reduce of several buffers in host memory. Small buffers of one type are packed one after the other
+ * and reduced together; a large buffer is reduced where it is. Ranks that pass the same types and counts make the same
+ * packs.
  */
 final class FusedCall implements OperationCall {
 
-    /** From this size on a buffer costs more to copy twice than to reduce on its own. */
+    /** Size from which on copying a buffer twice costs more than reducing it on its own. */
     private static final long LARGE_BYTES = 64 << 10;
 
     private static final long PACK_BYTES = 1 << 20;
@@ -49,7 +50,7 @@ final class FusedCall implements OperationCall {
             return count * type.bytes();
         }
 
-        /** Mixes the counts of the buffers: ranks whose counts differ but add up must not take data from each other. */
+        /** Returns a hash of the counts: ranks whose counts differ, but have the same sum, must not exchange data. */
         long layout() {
             long mixed = buffers.size();
             for (DataBuffer buffer : buffers) {
@@ -99,7 +100,7 @@ final class FusedCall implements OperationCall {
         return packs;
     }
 
-    /** Buffers whose memory must be held while the operation is executed, one of each arena. */
+    /** Returns the buffers whose memory must be held while the operation is executed, one of each arena. */
     List<DataBuffer> held() {
         return held;
     }

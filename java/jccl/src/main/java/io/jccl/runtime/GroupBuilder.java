@@ -24,7 +24,7 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
         open = false;
     }
 
-    /** Everything that was collected as one call. */
+    /** Returns all collected operations as one call. */
     OperationCall call() {
         List<OperationCall> members = new ArrayList<>(collectives.size() + 1);
         if (!transfers.isEmpty()) {

@@ -5,7 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
 
-/** Calls that were issued as one. */
+/** Several calls that are issued as one. */
 final class GroupCall implements OperationCall {
 
     private static final VarHandle CURRENT;
@@ -22,7 +22,7 @@ final class GroupCall implements OperationCall {
     private final int size;
     private List<OperationCall> members;
 
-    @SuppressWarnings("unused") // through CURRENT: the watchdog reads it, and no fence is spent on it
+    @SuppressWarnings("unused") // accessed through CURRENT, so that no fence is spent; the watchdog reads it, too
     private OperationCall current;
 
     GroupCall(boolean onDevice, List<OperationCall> members) {

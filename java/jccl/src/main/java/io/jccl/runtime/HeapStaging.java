@@ -16,11 +16,11 @@ import java.nio.ShortBuffer;
 import java.util.List;
 
 /**
- * The native memory through which the heap arrays of one communicator pass. It is kept between operations and grows to the
- * largest; touched only by the thread that executes operations.
+ * The area of native memory in which the heap arrays of one communicator are staged. The area is kept between
+ * operations and grows with the largest one. Only the thread that executes operations uses it.
  *
- * <p>An array is staged whole. Chunks would be operations of their own, and the other ranks, whose buffers may well be
- * direct, could not know of them. The area is shared memory, so that peers can still read it in place.
+ * <p>An array is staged whole. Chunks would be operations of their own, which other ranks with direct buffers could not
+ * know of. The area is shared memory, so that peers can read it in place.
  */
 final class HeapStaging implements AutoCloseable {
 
@@ -28,11 +28,11 @@ final class HeapStaging implements AutoCloseable {
     private static final int WINDOW_BYTES = 1 << 30;
 
     private HostBuffer area;
-    private volatile long areaBytes; // for any thread
+    private volatile long areaBytes; // any thread reads this
     private ByteBuffer firstWindow;
     private long used;
 
-    /** Whether one of the buffers, which may be null, must be staged. */
+    /** Returns true if one of the buffers, which may be null, must be staged. */
     static boolean isNeeded(DataBuffer first, DataBuffer second) {
         return isHeap(first) || isHeap(second);
     }
@@ -42,9 +42,9 @@ final class HeapStaging implements AutoCloseable {
     }
 
     /**
-     * Gives heap buffers native places and copies what is sent there.
+     * Gives heap buffers places in the area, and copies the send buffer there.
      *
-     * @return the addresses to send from and to receive at; 0 where the buffer is null
+     * @return the addresses to send from and to receive at; 0 for a buffer that is null
      */
     long[] stage(DataBuffer send, DataBuffer recv) {
         boolean inPlace = send != null && Aliasing.isSame(send, recv);
@@ -56,7 +56,10 @@ final class HeapStaging implements AutoCloseable {
         return new long[] {from, inPlace ? from : place(recv)};
     }
 
-    /** Like {@link #stage}, for receive buffers that the operation does not fill wholly: what it leaves out must survive. */
+    /**
+     * Like {@link #stage}, for receive buffers that the operation fills only in part. Copies the receive buffer, too,
+     * because its other elements must not change.
+     */
     long[] stageKeepingGaps(DataBuffer send, DataBuffer recv) {
         long[] places = stage(send, recv);
         if (isHeap(recv) && places[1] != places[0]) {
@@ -65,7 +68,7 @@ final class HeapStaging implements AutoCloseable {
         return places;
     }
 
-    /** Copies what was received to the heap buffer; does nothing for others. */
+    /** Copies received elements to a heap buffer; does nothing for other buffers. */
     void unstage(DataBuffer recv, long address) {
         if (isHeap(recv)) {
             copyOut(recv, address);
@@ -73,9 +76,9 @@ final class HeapStaging implements AutoCloseable {
     }
 
     /**
-     * Copies the elements of buffers of any memory of the host to the area, one after the other.
+     * Copies buffers, which may be in any kind of host memory, to the area one after the other.
      *
-     * @return the address of the first
+     * @return the address of the first copy
      */
     long pack(List<DataBuffer> buffers, long bytes) {
         begin(bytes);
@@ -91,7 +94,7 @@ final class HeapStaging implements AutoCloseable {
         return area.address();
     }
 
-    /** Copies what {@link #pack} has packed back to its buffers. */
+    /** Copies the elements that {@link #pack} has put into the area back to their buffers. */
     void unpack(List<DataBuffer> buffers, long address) {
         long at = address;
         for (DataBuffer buffer : buffers) {
@@ -104,12 +107,12 @@ final class HeapStaging implements AutoCloseable {
         }
     }
 
-    /** How much of the area a buffer takes. */
+    /** Returns the bytes of the area that a buffer takes; 0 unless it is on the heap. */
     static long stagedBytes(DataBuffer buffer) {
         return isHeap(buffer) ? (buffer.bytes() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT : 0;
     }
 
-    /** Makes the area at least so large, and all of it free. */
+    /** Makes the area at least {@code bytes} large, and all of it free. */
     void begin(long bytes) {
         used = 0;
         if (area == null || area.bytes() < bytes) {
@@ -120,7 +123,7 @@ final class HeapStaging implements AutoCloseable {
         }
     }
 
-    /** The place of a buffer: its own if it is not on the heap, else the next of the area. */
+    /** Returns the address of a buffer: its own if it is not on the heap, else the next place of the area. */
     long place(DataBuffer buffer) {
         if (!isHeap(buffer)) {
             return buffer == null ? 0 : buffer.pinnedAddress();
@@ -153,9 +156,9 @@ final class HeapStaging implements AutoCloseable {
      * Copies as many elements as fit in {@code direct}.
      *
      * @param heap a heap buffer whose position is its first element
-     * @param offset the first element to copy, counted from there
-     * @param direct in native order; its remaining bytes say how many elements; its position does not move
-     * @param in true from heap to {@code direct}, false the other way
+     * @param offset first element to copy, counted from that position
+     * @param direct a buffer in native order, whose remaining bytes limit the elements; its position does not change
+     * @param in true to copy from {@code heap} to {@code direct}, false for the opposite direction
      */
     private static void copy(Buffer heap, int offset, DataType type, ByteBuffer direct, boolean in) {
         ByteBuffer there = direct.duplicate().order(direct.order());
@@ -196,7 +199,7 @@ final class HeapStaging implements AutoCloseable {
         return area.asByteBuffer(offset, length);
     }
 
-    /** The bytes held now; by any thread at any time. */
+    /** Returns the bytes of the area now. Any thread may call this at any time. */
     long bytes() {
         return areaBytes;
     }

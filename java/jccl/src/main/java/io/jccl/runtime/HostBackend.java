@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
-/** Executes operations on memory of the host. Heap buffers are staged. */
+/** Executes operations on host memory. Stages heap buffers. */
 final class HostBackend implements Backend, CallHandler {
 
     private final OperationQueue queue;
@@ -24,7 +24,7 @@ final class HostBackend implements Backend, CallHandler {
     private final int size;
     private final HeapStaging staging = new HeapStaging();
     private final UserReductions userReductions;
-    private final Set<HostRegistration> registrations = ConcurrentHashMap.newKeySet(); // which keeps their buffers
+    private final Set<HostRegistration> registrations = ConcurrentHashMap.newKeySet(); // keeps the buffers reachable
 
     HostBackend(OperationQueue queue, ChoiceTable choices, int rank, int size) {
         this.queue = queue;
@@ -110,7 +110,7 @@ final class HostBackend implements Backend, CallHandler {
         return MemoryHold.isNeeded(buffer) ? MemoryHold.run(buffer, operation) : operation.getAsLong();
     }
 
-    /** Holds all buffers from one on. */
+    /** Executes an operation while the memory of the buffers from index {@code from} on is held. */
     private static long hold(List<DataBuffer> buffers, int from, LongSupplier operation) {
         return from == buffers.size()
                 ? operation.getAsLong()
@@ -138,7 +138,7 @@ final class HostBackend implements Backend, CallHandler {
         if (outcome >= Code.OK) {
             staging.unstage(recv, places[1]);
         }
-        Reference.reachabilityFence(send); // one of the two may be direct
+        Reference.reachabilityFence(send); // one of the two may be a direct buffer
         Reference.reachabilityFence(recv);
         return outcome;
     }
@@ -254,7 +254,7 @@ final class HostBackend implements Backend, CallHandler {
         registrations.remove(registration);
     }
 
-    /** Frees the staging memory, and ends registrations; no operation runs any more. */
+    /** Frees the staging memory and ends all registrations. No operation may run any more. */
     void close() {
         registrations.forEach(HostRegistration::end);
         registrations.clear();

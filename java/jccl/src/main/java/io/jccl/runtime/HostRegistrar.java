@@ -9,7 +9,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Registers memory of the host, on all ranks or on none. */
+/** Registers host memory: on all ranks, or on none. */
 final class HostRegistrar {
 
     private static final Logger LOG = LoggerFactory.getLogger(HostRegistrar.class);
@@ -25,10 +25,11 @@ final class HostRegistrar {
     }
 
     /**
-     * Registers a buffer; all ranks do this together.
+     * Registers a buffer; all ranks call this together.
      *
-     * @throws IllegalStateException if it is memory of a HostBuffer that is closed
-     * @throws JcclException on all ranks, if any of them cannot register its buffer; it says which, and why
+     * @throws IllegalStateException if the buffer belongs to a HostBuffer that is closed
+     * @throws JcclException on all ranks if any rank cannot register its buffer; the message names that rank and the
+     *     reason
      */
     HostRegistration register(DataBuffer buffer) {
         HostRegistration registration =
@@ -49,7 +50,12 @@ final class HostRegistrar {
         return registration;
     }
 
-    /** Exchanges how far the ranks are apart, and whether all have registered their memory. */
+    /**
+     * Registers this rank's memory, and exchanges the outcome with all ranks.
+     *
+     * @param own the reach of this rank
+     * @return the farthest reach of all ranks
+     */
     private MemoryReach agree(MemoryReach own, HostRegistration registration) {
         String refusal = own.usesRegistered() ? adopt(registration) : "";
         List<byte[]> all = communicator.allGatherObject(new WireWriter()
@@ -69,7 +75,7 @@ final class HostRegistrar {
         return reach;
     }
 
-    /** Why not; empty if it was done. */
+    /** Registers this rank's memory; returns the reason of a failure, or an empty text. */
     private String adopt(HostRegistration registration) {
         communicator.whileNothingIsIssued(() -> {
             communicator.drainHost();

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Memory of the host that the ranks of other processes use in place while it is registered, or adapters without registering it
- * for each operation; or memory that needs no registration.
+ * The registration of host memory. While it lasts, ranks of other processes use the memory in place, or adapters use it
+ * without registering it for each operation. Also stands for memory that needs no registration.
  */
 public final class HostRegistration implements Registration {
 
@@ -24,9 +24,9 @@ public final class HostRegistration implements Registration {
     private final DataBuffer buffer;
     private final boolean isShared;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private boolean inPlace; // set before anybody has this
-    private long adopted = NONE; // the number of shared pages that the memory has; guarded by this, as the next
-    private long kept = NONE; // the number of what adapters know
+    private boolean inPlace; // written before other threads can have this object
+    private long adopted = NONE; // number of the memory's shared pages; guarded by this, like the next two fields
+    private long kept = NONE; // number of the memory's registration with adapters
     private boolean pinned;
 
     HostRegistration(CommunicatorImpl communicator, NativeEngine engine, DataBuffer buffer) {
@@ -37,9 +37,9 @@ public final class HostRegistration implements Registration {
     }
 
     /**
-     * Gives the memory shared pages, unless it has them.
+     * Gives the memory shared pages, unless it has them already.
      *
-     * @throws JcclException if it cannot have them; says why, and the remedy
+     * @throws JcclException if that is impossible; the message has the reason and the remedy
      */
     synchronized void adopt() {
         if (!isShared) {
@@ -47,7 +47,7 @@ public final class HostRegistration implements Registration {
         }
     }
 
-    /** Has the other ranks or this one's adapters use it, if they do. Returns whether that is because it is registered. */
+    /** Lets other ranks or this rank's adapters use the memory. Returns true if the registration makes a difference. */
     synchronized boolean use(MemoryReach reach) {
         inPlace = reach.isInPlace();
         if (reach == MemoryReach.ADAPTERS) {
@@ -86,15 +86,15 @@ public final class HostRegistration implements Registration {
             communicator.forget(this);
         } finally {
             if (!communicator.hasFailed()) {
-                communicator.allGatherObject(new byte[0]); // so that it returns when all have
+                communicator.allGatherObject(new byte[0]); // returns when all ranks have ended the registration
             }
         }
     }
 
     /**
-     * Gives the buffer private memory again; no operation over it is executed any more.
+     * Gives the buffer private memory again. No operation may use the buffer any more.
      *
-     * @throws JcclException if the system has no memory for it; it stays registered then
+     * @throws JcclException if the system has no memory for it; then the buffer stays registered
      */
     synchronized void end() {
         if (kept != NONE) {
@@ -112,8 +112,8 @@ public final class HostRegistration implements Registration {
         adopted = NONE;
         if (!there) {
             LOG.warn(
-                    "rank={}: {} was freed while it was registered, and used through slots if at all since; close the"
-                            + " registration before its memory is freed",
+                    "rank={}: {} was freed while it was registered; later operations used it only through slots; close"
+                            + " the registration before its memory is freed",
                     communicator.rank(),
                     buffer);
         }

@@ -4,11 +4,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * How a Java thread waits: it spins, then sleeps, each time twice as long as the time before, up to a limit. The loop that
- * waits checks its condition, which includes the communicator's failure where that ends the wait, and calls {@link #idle}.
+ * The back-off of a waiting Java thread, which spins, then sleeps, each time twice as long as before, up to a limit.
+ * The loop that waits checks its condition, which includes the communicator's failure if that ends the wait, and calls
+ * {@link #idle}.
  *
- * <p>A thread whose interrupt flag is set cannot sleep. So a wait takes the flag before each sleep, and does what its rule
- * says; {@link #close} sets the flag again, whether the wait ends or throws.
+ * <p>A thread whose interrupt flag is set cannot sleep. So a wait clears the flag before each sleep and calls
+ * {@code onInterrupt}. {@link #close} sets the flag again, whether the wait returns or throws.
  */
 final class IdleStrategy implements AutoCloseable {
 
@@ -20,8 +21,8 @@ final class IdleStrategy implements AutoCloseable {
     private boolean interrupted;
 
     /**
-     * @param deadline when the wait expires, or {@link Deadlines#NONE}
-     * @param onInterrupt what an interrupt of the waiting thread does; it ends the wait by throwing
+     * @param deadline time at which the wait expires, or {@link Deadlines#NONE}
+     * @param onInterrupt is called after an interrupt of the waiting thread; can end the wait by throwing
      */
     IdleStrategy(long deadline, int spins, long minSleepNanos, long maxSleepNanos, Runnable onInterrupt) {
         this.deadline = deadline;
@@ -32,9 +33,9 @@ final class IdleStrategy implements AutoCloseable {
     }
 
     /**
-     * Waits, through interrupts, until a condition holds.
+     * Waits until a condition holds; an interrupt does not end the wait.
      *
-     * @return whether it held before the deadline
+     * @return true if the condition held before the deadline
      */
     static boolean await(BooleanSupplier condition, long deadline, long minSleepNanos, long maxSleepNanos) {
         try (IdleStrategy idle = new IdleStrategy(deadline, 0, minSleepNanos, maxSleepNanos, () -> {})) {
@@ -49,7 +50,9 @@ final class IdleStrategy implements AutoCloseable {
         }
     }
 
-    /** Applies the rule if the thread was interrupted since the last call; not while it spins. */
+    /**
+     * Calls {@code onInterrupt} if the thread was interrupted since the last call. Does nothing while the thread spins.
+     */
     void checkInterrupt() {
         if (spins == 0 && Thread.interrupted()) {
             interrupted = true;
@@ -61,7 +64,7 @@ final class IdleStrategy implements AutoCloseable {
         return deadline != Deadlines.NONE && System.nanoTime() - deadline >= 0;
     }
 
-    /** Spins once, or sleeps until another thread wakes this one at the latest. */
+    /** Spins once, or sleeps until its time is over or another thread wakes this one. */
     void idle() {
         if (spins > 0) {
             spins--;

@@ -3,16 +3,16 @@ package io.jccl.runtime;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * When operations were issued that waited in the queue behind others, by sequence number. What is executed as soon as it is
- * issued needs no time of its own: it is when the operation began. Written by the thread that has the right to run.
+ * Issue times of operations that waited in the queue behind others, by sequence number. An operation that is executed
+ * as soon as it is issued needs no entry: it begins when it is issued. Written by the thread that has the right to run.
  */
 final class IssueTimes {
 
     private static final int KEPT = 1024;
 
-    private volatile AtomicLongArray times; // sequence and time by turns; null until one is kept
+    private volatile AtomicLongArray times; // pairs of sequence number and time; null until the first is kept
 
-    /** An operation that was issued then has the sequence number. */
+    /** Keeps the time at which the operation of a sequence number was issued. */
     void keep(long sequence, long issuedNanos) {
         AtomicLongArray there = times;
         if (there == null) {
@@ -25,7 +25,7 @@ final class IssueTimes {
         there.setRelease(at, sequence);
     }
 
-    /** When the operation was issued, or when it began if that is not kept. */
+    /** Returns the time at which the operation was issued; {@code begunNanos} if that time is not kept. */
     long issued(long sequence, long begunNanos) {
         AtomicLongArray there = times;
         int at = at(sequence);

@@ -1,23 +1,23 @@
 package io.jccl.runtime;
 
-/** Writes JSON, as far as dumps need it. */
+/** Writes the part of JSON that dumps need. */
 final class JsonText {
 
     private final StringBuilder text = new StringBuilder(4096);
-    private boolean follows; // another value of the same object or array
+    private boolean follows; // true if the next value needs a comma before it
 
     /** Begins an object. */
     JsonText object() {
         return open('{');
     }
 
-    /** Begins an array of a name. */
+    /** Begins an array as the value of a field. */
     JsonText array(String name) {
         name(name);
         return open('[');
     }
 
-    /** Begins an object of a name. */
+    /** Begins an object as the value of a field. */
     JsonText object(String name) {
         name(name);
         return open('{');
@@ -30,7 +30,7 @@ final class JsonText {
         return this;
     }
 
-    /** What follows is on another line. */
+    /** Begins a new line. */
     JsonText line() {
         if (follows) {
             text.append(',');
@@ -45,7 +45,7 @@ final class JsonText {
         return close('}');
     }
 
-    /** Ends an object, on a line of its own. */
+    /** Ends an object, with the bracket on a new line. */
     JsonText endObjectOnItsLine() {
         text.append('\n');
         return close('}');

@@ -11,12 +11,13 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Executes operations on device memory by kernels. They do not wait in the queue: an operation is put on a stream when it is
- * issued, and over when the device says so. The deadline of its waits is the device's, and counts from when it begins there.
+ * Executes operations on device memory by kernels. Operations do not wait in the queue: they are put on a stream when
+ * they are issued, and are over when the device reports it. The device checks an operation's time-out, which counts
+ * from the begin of the operation there.
  */
 final class KernelBackend implements Backend, CallHandler {
 
-    private static final long END_NANOS = 2_000_000_000L; // from a failure until kernels that still wait are given up
+    private static final long END_NANOS = 2_000_000_000L; // limit for kernels to end after a failure
     private static final int SPINS = 2_000;
     private static final long MIN_SLEEP_NANOS = 20_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
@@ -27,7 +28,7 @@ final class KernelBackend implements Backend, CallHandler {
     private final FailureState failures;
     private final long timeoutNanos;
     private final int size;
-    private Choices choices; // these are touched by the thread that issues
+    private Choices choices; // used by the thread that issues, like the next two fields
     private int registrations;
     private long stream; // of the operation that is issued now
     private KernelWork last;
@@ -35,12 +36,12 @@ final class KernelBackend implements Backend, CallHandler {
     private static final class KernelWork extends OperationWork {
 
         private final long stream;
-        private final long mayTake; // nanoseconds
-        private final AtomicBoolean ending = new AtomicBoolean(); // one thread ends it
-        private volatile long number; // of the engine; 0: not put on the stream
-        private long sequence; // among the collectives, or of the one before; published by number
-        private long executed; // the choice that it was put on the stream with; published by number
-        private OperationEvents.Begun events; // null unless there are any; published by number
+        private final long mayTake; // time-out in nanoseconds
+        private final AtomicBoolean ending = new AtomicBoolean(); // set by the one thread that ends the operation
+        private volatile long number; // the engine's number of the operation; 0 until it is on the stream
+        private long sequence; // sequence number, of the preceding collective if it has none; published by number
+        private long executed; // the packed choice that is used; published by number
+        private OperationEvents.Begun events; // null if there are none; published by number
 
         KernelWork(KernelBackend backend, OperationCall call, long deadline, long stream) {
             super(backend, call, deadline);
@@ -128,12 +129,13 @@ final class KernelBackend implements Backend, CallHandler {
         return engine.runPointToPoint(choices.all().choose(Collective.SEND_RECV, 0), tasks, timeout, stream);
     }
 
-    /** Members that can share a launch do. Returns the number of the last member, which ends after the others. */
+    /** Puts the members on the stream as one group. Returns the number of the last member, which ends after the others. */
     @Override
     public long handle(GroupCall call, long timeout) {
         return engine.runGroup(() -> launchAll(call.members(), timeout), timeout, stream);
     }
 
+    /** Adds operations to the group that the engine collects; returns a code below {@link Code#OK} if it refuses one. */
     private long launchAll(List<OperationCall> members, long timeout) {
         long outcome = Code.OK;
         for (OperationCall member : members) {
@@ -150,8 +152,8 @@ final class KernelBackend implements Backend, CallHandler {
     }
 
     private long chosen(int signature, boolean sameCounts, long bytes) {
-        boolean byAny = sameCounts && engine.nvlsExecutes(signature);
-        return (byAny ? choices.all() : choices.withoutNvls()).choose(Signatures.collective(signature), bytes);
+        boolean nvlsMayExecute = sameCounts && engine.nvlsExecutes(signature);
+        return (nvlsMayExecute ? choices.all() : choices.withoutNvls()).choose(Signatures.collective(signature), bytes);
     }
 
     @Override
@@ -163,7 +165,11 @@ final class KernelBackend implements Backend, CallHandler {
         return device;
     }
 
-    /** A buffer more is registered, or one less; on all ranks between the same operations. */
+    /**
+     * Counts the registered buffers. All ranks call this between the same operations.
+     *
+     * @param more 1 after a registration, -1 after its end
+     */
     void countRegistered(int more) {
         registrations += more;
         choices = registrations == 0 ? device.choices() : device.onRegistered().orElseThrow();
@@ -172,7 +178,7 @@ final class KernelBackend implements Backend, CallHandler {
     @Override
     public void poll(OperationWork work) {
         if (query((KernelWork) work) < Code.OK) {
-            queue.completeLater(work); // whose thread may wait for the other ranks' view of the failure
+            queue.completeLater(work); // the communicator's thread may wait for the agreed failure
         }
     }
 
@@ -189,7 +195,7 @@ final class KernelBackend implements Backend, CallHandler {
         }
     }
 
-    /** What the device says; what has ended well is over from here on. */
+    /** Asks the device for the state of an operation. If it has ended with success, marks it as over. */
     private int query(KernelWork work) {
         if (work.isOver()) {
             return DeviceEngine.DONE;
@@ -207,7 +213,7 @@ final class KernelBackend implements Backend, CallHandler {
         }
     }
 
-    /** What is thrown when it has ended fails it. */
+    /** Ends an operation with success. An exception on the way fails the operation. */
     private void end(KernelWork work) {
         try {
             report(work, true);
@@ -222,7 +228,9 @@ final class KernelBackend implements Backend, CallHandler {
         return failures.endedOnDevice(status, describe(work), failed == 0 ? work.sequence : failed, timeout);
     }
 
-    /** It begins when it is put on its stream: an interrupt of the thread that waits fails the communicator. */
+    /**
+     * An operation begins when it is put on its stream, so an interrupt of the waiting thread fails the communicator.
+     */
     @Override
     public void await(OperationWork issued, long deadline) {
         KernelWork work = (KernelWork) issued;
@@ -234,7 +242,7 @@ final class KernelBackend implements Backend, CallHandler {
                 refresh(work);
                 idle.checkInterrupt();
                 if (endBy == 0 && idle.isExpired()) {
-                    failure(work, Code.TIMEOUT, 0); // this thread's own deadline
+                    failure(work, Code.TIMEOUT, 0); // this thread's own deadline has passed
                 }
                 Failure failure = failures.current();
                 if (failure != null && endBy == 0) {

@@ -16,10 +16,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** What those see of a communicator who look into the process. */
+/** The view of a communicator that the status server shows. */
 final class LiveView implements CommunicatorView {
 
-    /** So many operations say how fast a rank is. */
+    /** Number of operations from which the pace of a rank is computed. */
     private static final int PACE_OPERATIONS = 64;
 
     private final EngineStatus status;
@@ -63,7 +63,10 @@ final class LiveView implements CommunicatorView {
                 .map(this::asRecorded);
     }
 
-    /** The record has an exact time, and of what kernels execute a text that is the same on all ranks. */
+    /**
+     * Takes the time from the operation's record, where it is exact. For operations that kernels execute, also takes
+     * the text of the call from there, so that it is the same on all ranks.
+     */
     private UnderWay asRecorded(UnderWay it) {
         Optional<RecordedOperation> record = it.sequence() == 0 ? Optional.empty() : status.recorded(it.sequence());
         if (record.isEmpty()) {
@@ -122,7 +125,7 @@ final class LiveView implements CommunicatorView {
         int operations = 0;
         long inside = 0;
         long outside = 0;
-        long next = RecordedOperation.UNKNOWN; // when the operation after began
+        long next = RecordedOperation.UNKNOWN; // begin of the following operation
         for (long at = last.host(); at > 0 && operations < PACE_OPERATIONS; at--) {
             Optional<RecordedOperation> record = status.recorded(at);
             if (record.isEmpty() || record.get().begunNanos() == RecordedOperation.UNKNOWN) {

@@ -3,15 +3,18 @@ package io.jccl.runtime;
 import io.jccl.PeerTransport;
 import java.util.List;
 
-/** How ranks reach each other's memory of the host, which decides what registering it is good for. */
+/**
+ * The way by which ranks reach each other's host memory, nearest first. Decides whether registering memory has an
+ * effect.
+ */
 enum MemoryReach {
-    /** Memory is used in place as it is. */
+    /** All memory is used in place. */
     THREADS("all ranks are threads of one process, which work in place on all memory"),
     /** Shared memory is used in place. */
-    PROCESSES("it is memory of HostBuffer, which the ranks of this host use in place without"),
+    PROCESSES("it is memory of HostBuffer, which the ranks of this host use in place without a registration"),
     /** Adapters read and write memory that is registered with them. */
     ADAPTERS("this rank uses no adapter"),
-    /** The system copies memory. */
+    /** The system copies all memory. */
     SOCKETS("ranks are joined by sockets, which copy all memory");
 
     private final String why;
@@ -20,7 +23,7 @@ enum MemoryReach {
         this.why = why;
     }
 
-    /** The farthest of this rank's peers. */
+    /** Returns the reach of the farthest of this rank's peers. */
     static MemoryReach of(List<PeerTransport> transports) {
         MemoryReach reach = THREADS;
         for (PeerTransport one : transports) {
@@ -39,17 +42,17 @@ enum MemoryReach {
         return compareTo(other) < 0 ? other : this;
     }
 
-    /** Whether registered memory is used in another way than other memory. */
+    /** Returns true if registered memory is used in another way than other memory. */
     boolean usesRegistered() {
         return this == PROCESSES || this == ADAPTERS;
     }
 
-    /** Whether operations on registered memory, or on memory that needs no registration, work in place. */
+    /** Returns true if operations work in place on registered memory, and on memory that needs no registration. */
     boolean isInPlace() {
         return compareTo(PROCESSES) <= 0;
     }
 
-    /** Why registering has no effect where nothing was registered. */
+    /** Returns the reason why registering has no effect, for memory that was not registered. */
     String why() {
         return why;
     }

@@ -12,12 +12,12 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** Reads the counters of an engine. */
+/** Converts the counters of an engine to {@link CommunicatorMetrics}. */
 final class Metrics {
 
     private Metrics() {}
 
-    /** @param row of {@link NativeEngine#counters}; empty if nothing was counted */
+    /** @param row the row of {@link NativeEngine#counters}; empty if nothing was counted */
     static CommunicatorMetrics of(long[] row, boolean failed) {
         Map<Collective, OfCollective> collectives = new EnumMap<>(Collective.class);
         for (Collective collective : Collective.values()) {

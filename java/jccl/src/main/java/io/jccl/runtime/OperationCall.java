@@ -2,7 +2,7 @@ package io.jccl.runtime;
 
 import java.util.List;
 
-/** What an operation does, with arguments that fit together. It refers to its buffers until the operation is over. */
+/** The kind and the checked arguments of an operation. Refers to the buffers until the operation is over. */
 sealed interface OperationCall permits BufferCall, TransfersCall, FusedCall, GroupCall {
 
     /** Passes this call to the method of {@code handler} for its kind, and returns what that returns. */
@@ -48,15 +48,18 @@ sealed interface OperationCall permits BufferCall, TransfersCall, FusedCall, Gro
     boolean isOnDevice();
 
     /**
-     * Pins the host buffers that it uses; {@link #release} unpins them.
+     * Pins the host buffers of the operation; {@link #release} unpins them.
      *
-     * @throws IllegalStateException if one was closed; then none is pinned
+     * @throws IllegalStateException if a buffer is closed; then none stays pinned
      */
     void pin();
 
-    /** Drops the buffers. */
+    /** Unpins and drops the buffers. */
     void release();
 
-    /** For messages: {@code all_reduce(type=float32 op=sum count=1024)}. Any thread may call it at any time. */
+    /**
+     * Describes the operation for messages: {@code all_reduce(type=float32 op=sum count=1024)}. Any thread may call
+     * this at any time.
+     */
     String describe();
 }

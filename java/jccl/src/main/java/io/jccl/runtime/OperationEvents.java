@@ -11,7 +11,7 @@ import io.jccl.wire.LastEntered;
 import java.util.Optional;
 
 /**
- * Makes events of operations: for JDK Flight Recorder, where a recording asks for that, and for a profiler plug-in, where there
+ * Makes events of operations: for JDK Flight Recorder if a recording asks for them, and for a profiler plug-in if there
  * is one.
  */
 final class OperationEvents {
@@ -20,13 +20,13 @@ final class OperationEvents {
     private final int rank;
     private final int size;
     private final EngineStatus status;
-    private final ProfiledOperations profiler; // null: none
+    private final ProfiledOperations profiler; // null if there is no plug-in
 
     /**
      * The events of an operation that has begun.
      *
-     * @param span of JDK Flight Recorder, or null
-     * @param profiled what the profiler plug-in has made of it
+     * @param span the event of JDK Flight Recorder, or null
+     * @param profiled the result of {@link ProfiledOperations#begun}
      */
     record Begun(OperationSpan span, long profiled) {}
 
@@ -38,39 +38,39 @@ final class OperationEvents {
         this.profiler = profiler.map(one -> new ProfiledOperations(one, size)).orElse(null);
     }
 
-    /** Whether there is a profiler plug-in. */
+    /** Returns true if there is a profiler plug-in. */
     boolean areProfiled() {
         return profiler != null;
     }
 
-    /** Whether an operation that begins now has events. */
+    /** Returns true if an operation that begins now has events. */
     boolean areMade() {
         return profiler != null || JfrEvents.recordsOperations();
     }
 
-    /** What identifies the communicator in the log records of a thread. */
+    /** Identifies the communicator in the log records of this thread until the result is closed. */
     LogContext logContext() {
         return LogContext.of(rank, communicator);
     }
 
     /**
-     * An operation begins that has events.
+     * Begins the events of an operation.
      *
-     * @param before the sequence number of the collective before
+     * @param before sequence number of the preceding collective
      */
     Begun begin(OperationCall call, long before, Backend backend) {
         long profiled = profiler == null ? 0 : profiler.begun(call, before, backend);
         return new Begun(JfrEvents.recordsOperations() ? JfrEvents.beginOperation() : null, profiled);
     }
 
-    /** Ends what the profiler plug-in has made of it; null: it had no events. */
+    /** Ends the profiler plug-in's events of an operation; does nothing for null. */
     void endProfiled(Begun begun) {
         if (begun != null && profiler != null) {
             profiler.ended(begun.profiled());
         }
     }
 
-    /** Executes an operation, on the thread that has the right to run. */
+    /** Executes an operation and makes its events. Called by the thread that has the right to run. */
     long execute(OperationWork work, long timeoutNanos) {
         long before = status.lastEntered().host();
         Begun begun = begin(work.call(), before, work.backend());
@@ -89,7 +89,12 @@ final class OperationEvents {
         return outcome;
     }
 
-    /** An operation that a device has executed, with its number there or that of the collective before. */
+    /**
+     * Ends the events of an operation that a device has executed.
+     *
+     * @param sequence the operation's number in the device's sequence, or that of the preceding collective if it has
+     *     none
+     */
     void ended(Begun begun, long sequence, boolean succeeded, OperationWork work) {
         endProfiled(begun);
         if (begun.span() != null) {
@@ -97,7 +102,7 @@ final class OperationEvents {
         }
     }
 
-    /** No operation has events any more. */
+    /** Closes the profiler plug-in; no operation has events in it any more. */
     void close() {
         if (profiler != null) {
             profiler.close();

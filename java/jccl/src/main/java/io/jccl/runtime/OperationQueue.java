@@ -12,17 +12,18 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 
 /**
- * The operations of one communicator in the order of their issue, and the rule that one thread at a time executes them.
+ * The operations of one communicator in the order of their issue. One thread at a time executes them.
  *
- * <p>Issuing appends to a linked list and does nothing else. The first thread that waits takes the right to run and executes
- * what is in the list, up to and including its own operation: a loop of {@code issue, await} needs no context switch. {@link
- * CommunicatorThread} executes what nobody waits for, and what virtual threads wait for.
+ * <p>Issuing only appends to a linked list. The first thread that waits takes the right to run, and executes the
+ * operations of the list up to and including its own. So a loop of {@code issue, await} needs no context switch.
+ * {@link CommunicatorThread} executes the operations for which no thread waits, and those for which virtual threads
+ * wait.
  *
- * <p>An operation ends once, whatever is thrown while it runs: its communicator fails with what was thrown. An interrupt of
- * a thread that waits ends the wait if the operation has not begun here; if it has, the communicator fails.
+ * <p>An operation ends once. If something is thrown while it runs, its communicator fails with that cause. If a waiting
+ * thread is interrupted, its wait ends if the operation has not begun on this rank; otherwise the communicator fails.
  *
- * <p>The list has a sentinel: {@code head} is the operation executed last, touched only by the thread that has the right
- * to run; {@code tail} is the operation issued last, touched only by the thread that issues.
+ * <p>The list has a sentinel. {@code head} is the operation executed last, and is used only by the thread that has the
+ * right to run. {@code tail} is the operation issued last, and is used only by the thread that issues.
  */
 final class OperationQueue {
 
@@ -51,32 +52,32 @@ final class OperationQueue {
 
     private final NativeEngine engine;
     private final OperationEvents events;
-    private final boolean profiled; // every call reads it
+    private final boolean profiled; // a copy, because every call reads it
     private final IssueTimes issues = new IssueTimes();
     private final FailureState failures;
     private final long timeoutNanos;
     private final CommunicatorThread thread;
 
-    private volatile int running; // through RUNNING, where the stack need not be spared
+    private volatile int running; // 1 if a thread has the right to run; accessed through RUNNING if the stack allows it
 
-    private Thread runner; // of the application, that had the right to run last; null: the communicator's own
+    private Thread runner; // application thread that had the right to run last; null for the communicator's thread
 
-    private Thread userCode; // the thread that is inside a user-defined function; read by any
+    private Thread userCode; // thread that is inside a user-defined function; any thread reads this
 
-    private volatile Throwable escaped; // left a thread with the right to run
+    private volatile Throwable escaped; // exception that a thread with the right to run has not caught, or null
 
-    @SuppressWarnings("unused") // through ISSUING
+    @SuppressWarnings("unused") // accessed through ISSUING
     private int issuing;
 
-    @SuppressWarnings("unused") // through SLEEPING
-    private int sleeping; // how many threads are in the queue of sleepers
+    @SuppressWarnings("unused") // accessed through SLEEPING
+    private int sleeping; // number of threads in sleepers
 
     private final Queue<Thread> sleepers = new ConcurrentLinkedQueue<>();
 
     private final OperationWork sentinel = new OperationWork(null, null, Deadlines.NONE);
     private OperationWork head = sentinel;
     private OperationWork tail = sentinel;
-    private OperationWork inFlight; // for the watchdog, through IN_FLIGHT
+    private OperationWork inFlight; // accessed through IN_FLIGHT; the watchdog reads it, too
 
     OperationQueue(String name, NativeEngine engine, OperationEvents events, FailureState failures, long timeoutNanos) {
         this.engine = engine;
@@ -95,12 +96,11 @@ final class OperationQueue {
         return engine;
     }
 
-    /** What makes events of operations. */
     OperationEvents events() {
         return events;
     }
 
-    /** When operations were issued that had to wait for others. */
+    /** Returns the issue times of operations that waited for others. */
     IssueTimes issues() {
         return issues;
     }
@@ -108,7 +108,7 @@ final class OperationQueue {
     /** Takes the right to issue; {@link #endIssue} gives it back. */
     void beginIssue() {
         if (!tryBeginIssue()) {
-            requireOutsideUserCode(); // the operation may have begun before the call that issued it has returned
+            requireOutsideUserCode(); // a user-defined function can run while its operation is still being issued
             throw new IllegalStateException(
                     "communicator=" + thread.name() + ": another thread issues an operation, or this call comes from"
                             + " the body of a group; issue from one thread at a time, and"
@@ -135,9 +135,9 @@ final class OperationQueue {
     }
 
     /**
-     * Calls what the application has passed, on the thread that executes an operation.
+     * Calls a user-defined function on the thread that executes an operation.
      *
-     * @throws RuntimeException what it throws
+     * @throws RuntimeException if the function throws it
      */
     void runUserCode(LongConsumer code, long argument) {
         userCode = Thread.currentThread();
@@ -149,7 +149,9 @@ final class OperationQueue {
     }
 
     /**
-     * @throws IllegalStateException if this thread is inside a user-defined function: it would wait for itself
+     * Checks that this thread is not inside a user-defined function: it would wait for itself.
+     *
+     * @throws IllegalStateException if it is
      */
     void requireOutsideUserCode() {
         if (userCode == Thread.currentThread()) {
@@ -164,7 +166,7 @@ final class OperationQueue {
         failures.cancelled(operation.describe());
     }
 
-    /** Returns when {@code operation} is over, and executes it if no other thread does. */
+    /** Returns when {@code operation} is over. Executes it if no other thread does. */
     void await(OperationWork operation, long deadline) {
         requireOutsideUserCode();
         boolean mayRun = !VirtualThreads.isCurrent();
@@ -186,21 +188,21 @@ final class OperationQueue {
         return true;
     }
 
-    /** Remembers whose interrupt is an interrupt of what runs; {@link #inFlight} publishes it. */
+    /** Remembers the thread whose interrupt concerns the operation in flight; {@link #inFlight} publishes it. */
     private void setRunner(Thread current) {
         if (runner != current) {
             RUNNER.setOpaque(this, current);
         }
     }
 
-    /** Runs, and gives back the right to run. */
+    /** Executes operations up to {@code last}, and gives back the right to run. Returns true if it executed any. */
     private boolean runAndGiveBack(OperationWork last, long deadline) {
         boolean any;
         try {
             any = runUpTo(last, deadline);
             RUNNING.setRelease(this, 0);
         } catch (Throwable e) {
-            escaped = e; // without a call: the stack may be exhausted
+            escaped = e; // calls nothing from here on, because the stack may be exhausted
             running = 0;
             throw e;
         }
@@ -209,11 +211,11 @@ final class OperationQueue {
     }
 
     /**
-     * While another thread has the right to run, until the operation is over or this thread has executed it. The thread that
-     * runs wakes this one. It reads the number of sleepers without a fence, so it may miss one that is just going to sleep:
-     * the limit of each sleep bounds the delay.
+     * Waits while another thread has the right to run, until the operation is over or this thread has executed it. The
+     * thread that runs wakes this one. It reads the number of sleepers without a fence, so it can miss a thread that is
+     * about to sleep; the limit of each sleep bounds the delay.
      *
-     * @param mayRun whether this thread may execute the operation; otherwise the communicator's thread does
+     * @param mayRun true if this thread may execute the operation; otherwise the communicator's thread does
      */
     private void awaitOthers(OperationWork operation, long deadline, boolean mayRun) {
         beginSleep();
@@ -237,7 +239,7 @@ final class OperationQueue {
         }
     }
 
-    /** The thread that waits for the operation was interrupted: fails the communicator if the operation has begun. */
+    /** Called when a waiting thread was interrupted. Fails the communicator if the operation has begun, else throws. */
     private void interrupt(OperationWork operation) {
         if (inFlight() != operation) {
             throw new InterruptedCommunicationException("communicator=" + thread.name() + " " + operation.describe()
@@ -248,8 +250,8 @@ final class OperationQueue {
     }
 
     /**
-     * Called by the watchdog: fails the communicator if the thread that runs an operation was interrupted, which native
-     * code does not notice, or could not say itself what was thrown.
+     * Called by the watchdog. Fails the communicator if the thread that runs an operation was interrupted, which native
+     * code does not notice, or if that thread could not report an exception itself.
      */
     void check() {
         failures.check();
@@ -261,12 +263,12 @@ final class OperationQueue {
             return;
         }
         Thread runs = (Thread) RUNNER.getOpaque(this);
-        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // it is still the one that runs it
+        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // then it still runs the operation
             failures.interrupted(operation.describe());
         }
     }
 
-    /** Sleeps while another thread has the right to run, at most until an operation of it ends. */
+    /** Sleeps while another thread has the right to run, at most until it ends an operation. */
     void sleepWhileOthersRun() {
         beginSleep();
         try {
@@ -288,14 +290,17 @@ final class OperationQueue {
         sleepers.remove(Thread.currentThread());
     }
 
-    /** After each operation, and when the right to run is given back: reads one field where nobody sleeps. */
+    /**
+     * Wakes the threads that sleep. Called after each operation and when the right to run is given back; reads only one
+     * field if no thread sleeps.
+     */
     private void wakeSleepers() {
         if ((int) SLEEPING.getOpaque(this) != 0) {
             sleepers.forEach(LockSupport::unpark);
         }
     }
 
-    /** What {@link #runAll} did. */
+    /** Result of {@link #runAll}. */
     enum Progress {
         /** There was nothing to execute. */
         NOTHING,
@@ -305,7 +310,7 @@ final class OperationQueue {
         OTHERS_RUN
     }
 
-    /** Executes everything that is in the list now. */
+    /** Executes all operations that are in the list now, unless another thread has the right to run. */
     Progress runAll() {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
             return Progress.OTHERS_RUN;
@@ -315,9 +320,9 @@ final class OperationQueue {
     }
 
     /**
-     * Returns when everything that was issued is over; the caller has the right to issue.
+     * Waits for all issued operations. The caller has the right to issue.
      *
-     * @throws InterruptedCommunicationException if the thread is interrupted before the last of it has begun
+     * @throws InterruptedCommunicationException if the thread is interrupted before the last operation has begun
      */
     void drain() {
         OperationWork last = tail;
@@ -334,10 +339,10 @@ final class OperationQueue {
             if (operation == null) {
                 break;
             }
-            if (!operation.isOver()) { // nor had ended when something was thrown
+            if (!operation.isOver()) { // it is over if something was thrown after its end
                 run(operation, deadline);
             }
-            done.link(null); // a handle that the application keeps must not keep all later ones
+            done.link(null); // so that a handle that the application keeps does not keep all later operations
             head = operation;
             done = operation;
             any = true;
@@ -346,7 +351,7 @@ final class OperationQueue {
         return any;
     }
 
-    /** Ends the operation, whatever is thrown. */
+    /** Executes an operation, and ends it whatever is thrown. */
     private void run(OperationWork operation, long deadline) {
         Failure failure = escaped == null ? failures.current() : failures.broken(operation, escaped);
         if (failure == null) {
@@ -373,7 +378,7 @@ final class OperationQueue {
         operation.fail(failure);
     }
 
-    /** The operation that was begun last; it may be over. */
+    /** Returns the operation that was begun last; it may be over. */
     OperationWork inFlight() {
         return (OperationWork) IN_FLIGHT.getAcquire(this);
     }
@@ -387,9 +392,10 @@ final class OperationQueue {
     }
 
     /**
-     * Takes the right to run for ever, so that no thread is inside of the engine any more.
+     * Takes the right to run for good, so that no thread is inside the engine any more. If the communicator has failed,
+     * fails the remaining operations.
      *
-     * @return whether this thread got it before the deadline
+     * @return true if this thread got the right before the deadline
      */
     boolean stop(long deadline) {
         thread.stop();

@@ -9,10 +9,10 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One issued operation: a node of its communicator's queue, and the handle that the application holds. It keeps state, future
- * and failure; its {@link Backend} does the work.
+ * One issued operation: a node of its communicator's queue, and the handle that the application holds. It contains the
+ * state, the future and the failure; its {@link Backend} executes it.
  *
- * <p>The state is written by the thread that executes the operation, once, and read by any.
+ * <p>The thread that executes the operation writes the state once. Any thread reads it.
  */
 public non-sealed class OperationWork implements Work {
 
@@ -38,20 +38,22 @@ public non-sealed class OperationWork implements Work {
     private final Backend backend;
     private final OperationCall call;
     private final long deadline;
-    private long issuedNanos; // 0: nothing was in the queue before it
+    private long issuedNanos; // time of issue; 0 if no operation in the queue was ahead of this one
     private int executed; // algorithm, protocol and channels of the packed choice; published by state
     private Failure failure; // published by state
 
-    @SuppressWarnings("unused") // through STATE
+    @SuppressWarnings("unused") // accessed through STATE
     private int state;
 
-    @SuppressWarnings("unused") // through NEXT
+    @SuppressWarnings("unused") // accessed through NEXT
     private OperationWork next;
 
-    @SuppressWarnings("unused") // through FUTURE
+    @SuppressWarnings("unused") // accessed through FUTURE
     private CompletableFuture<Void> future;
 
-    /** @param deadline when it must be over at the latest; {@link Deadlines#NONE}: the communicator's time-out counts */
+    /**
+     * @param deadline time by which the operation must be over; {@link Deadlines#NONE} for the communicator's time-out
+     */
     OperationWork(Backend backend, OperationCall call, long deadline) {
         this.backend = backend;
         this.call = call;
@@ -74,12 +76,12 @@ public non-sealed class OperationWork implements Work {
         return backend.describe(this);
     }
 
-    /** It waits behind others, in the queue since then. */
+    /** Notes that the operation waits in the queue behind others, and was issued at {@code nanos}. */
     final void queued(long nanos) {
         issuedNanos = nanos;
     }
 
-    /** When it was issued, if it then waited in the queue behind others; else 0. */
+    /** Returns the time at which the operation was issued, if it then waited in the queue behind others; else 0. */
     final long issuedNanos() {
         return issuedNanos;
     }
@@ -98,7 +100,7 @@ public non-sealed class OperationWork implements Work {
 
     final void succeed(long choice) {
         executed = (int) choice;
-        backend.release(this); // what it throws fails the operation
+        backend.release(this); // an exception from here fails the operation
         STATE.setRelease(this, DONE);
     }
 
@@ -145,11 +147,11 @@ public non-sealed class OperationWork implements Work {
 
     @Override
     public final boolean cancel() {
-        boolean gives = !isDone();
-        if (gives) {
+        boolean isPending = !isDone();
+        if (isPending) {
             backend.queue().cancel(this);
         }
-        return gives;
+        return isPending;
     }
 
     @Override
@@ -163,13 +165,13 @@ public non-sealed class OperationWork implements Work {
         try {
             backend.queue().completeLater(this);
         } catch (Error noMemory) {
-            FUTURE.compareAndSet(this, mine, null); // which nothing would complete
+            FUTURE.compareAndSet(this, mine, null); // nothing would complete this future
             throw noMemory;
         }
         return mine.copy(); // a copy, so that the application cannot complete it for others
     }
 
-    /** Ends the future with what its completion threw. */
+    /** Completes the future with the exception that a first attempt to complete it has thrown. */
     final void breakFuture(Throwable problem) {
         @SuppressWarnings("unchecked")
         CompletableFuture<Void> waiting = (CompletableFuture<Void>) FUTURE.getAcquire(this);
@@ -178,7 +180,7 @@ public non-sealed class OperationWork implements Work {
         }
     }
 
-    /** Completes the future if the operation is over; returns whether it is. */
+    /** Completes the future if the operation is over; returns true if it is. */
     final boolean completeFuture() {
         backend.refresh(this);
         if (!isOver()) {
@@ -187,7 +189,7 @@ public non-sealed class OperationWork implements Work {
         @SuppressWarnings("unchecked")
         CompletableFuture<Void> waiting = (CompletableFuture<Void>) FUTURE.getAcquire(this);
         if (waiting == null) {
-            return true; // nobody asked for one: the call was to refresh the state
+            return true; // there is no future: this call was needed only to refresh the state
         }
         if (failure == null) {
             waiting.complete(null);

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports operations to a profiler plug-in: that one begins, with what it is and how it was chosen to be executed, and that it
- * has ended. The members of a group begin and end with it.
+ * Reports the begin and the end of operations to a profiler plug-in, with their arguments and choices. The operations
+ * of a group begin and end with it.
  */
 final class ProfiledOperations {
 
@@ -28,7 +28,7 @@ final class ProfiledOperations {
 
     private final NativeProfiler profiler;
     private final int size;
-    private final ReadWriteLock inside = new ReentrantReadWriteLock(); // the plug-in is called, or closed
+    private final ReadWriteLock inside = new ReentrantReadWriteLock(); // read: calls of the plug-in; write: its close
     private boolean closed;
 
     ProfiledOperations(NativeProfiler profiler, int size) {
@@ -37,17 +37,17 @@ final class ProfiledOperations {
     }
 
     /**
-     * An operation begins.
+     * Reports the begin of an operation.
      *
-     * @param before the sequence number of the collective before
-     * @return what {@link #ended} takes
+     * @param before sequence number of the preceding collective
+     * @return events for {@link #ended}; 0 if there are none
      */
     long begun(OperationCall call, long before, Backend backend) {
         long[] rows = new Rows(before, backend).of(call);
         return guarded(() -> profiler.start(rows));
     }
 
-    /** It has ended, well or not. */
+    /** Reports the end of an operation, with success or not. */
     void ended(long events) {
         if (events != 0) {
             guarded(() -> {
@@ -63,7 +63,7 @@ final class ProfiledOperations {
 
     private long guarded(Call call) {
         if (!inside.readLock().tryLock()) {
-            return 0; // it is closed, or will be next
+            return 0; // another thread closes the plug-in
         }
         try {
             return closed ? 0 : call.run();
@@ -72,7 +72,7 @@ final class ProfiledOperations {
         }
     }
 
-    /** Ends the plug-in's part, once no thread is inside of it; in bounded time, whatever the plug-in does. */
+    /** Closes the plug-in when no thread is inside it. Returns after a limited time, whatever the plug-in does. */
     void close() {
         Thread thread = ServiceThread.once("jccl-plugin", this::finish);
         if (Threads.tryStart(thread).isPresent()) {

@@ -9,16 +9,16 @@ import io.jccl.nativelib.Rows;
 import io.jccl.tuning.Choice;
 
 /**
- * An operation as the engine's history has it. Times are those of {@link System#nanoTime}, {@link #UNKNOWN} where not known.
+ * An operation in the history of an engine. Times are by {@link System#nanoTime}, or {@link #UNKNOWN}.
  *
- * @param operation what it is, and how far it has come
- * @param fingerprint what ranks compare
- * @param begunNanos when it began
- * @param endedNanos when it ended
- * @param waitedNanos what its long waits took; short ones are not measured
- * @param waitedFor the peer of the longest of them, or -1
- * @param choice how it is executed, packed as {@link Choice} does, without the bytes of a chunk
- * @param ownBytes where each rank has a count, the bytes of this rank's larger buffer, else 0
+ * @param operation the operation's arguments and state
+ * @param fingerprint the hash that ranks compare
+ * @param begunNanos time at which the operation began
+ * @param endedNanos time at which the operation ended
+ * @param waitedNanos total duration of the operation's long waits; short waits are not measured
+ * @param waitedFor peer of the longest wait; -1 if no wait was long
+ * @param choice the choice that was used, packed by {@link Choice}, without the bytes of a chunk
+ * @param ownBytes bytes of this rank's larger buffer if each rank has a count of its own, else 0
  */
 record RecordedOperation(
         RankOperation operation,
@@ -30,10 +30,14 @@ record RecordedOperation(
         long choice,
         long ownBytes) {
 
-    /** Of a time. */
+    /** Stands for a time that is not known. */
     static final long UNKNOWN = 0;
 
-    /** Reads a row of {@link Rows#HISTORY_LENGTH}. {@code number} may differ from the engine's sequence number. */
+    /**
+     * Reads a row of {@link Rows#HISTORY_LENGTH}.
+     *
+     * @param number the operation's sequence number
+     */
     static RecordedOperation of(int rank, long number, long[] row) {
         int signature = (int) row[Rows.HISTORY_OPERATION];
         Collective collective = Signatures.collective(signature);
@@ -69,12 +73,16 @@ record RecordedOperation(
         return Choice.channels(choice);
     }
 
-    /** Whether buffers were read and written in place. */
+    /** Returns true if the operation used its buffers in place. */
     boolean inPlace() {
         return Choice.usedZeroCopy(choice);
     }
 
-    /** The bytes of the largest buffer of a rank, of so many ranks; where each rank has a count, of this rank. */
+    /**
+     * Returns the bytes of the largest buffer of any rank; of this rank only if each rank has a count of its own.
+     *
+     * @param size number of ranks of the communicator
+     */
     long bytes(int size) {
         if (ownBytes > 0) {
             return ownBytes;

@@ -7,21 +7,21 @@ import io.jccl.nativelib.Rows;
 import java.util.Optional;
 
 /**
- * Sends and receives that were executed together, as the engine's history has them. Times as in {@link RecordedOperation}.
+ * A group of sends and receives in the history of an engine. Times are those of {@link RecordedOperation}.
  *
- * @param number its number among those of this rank
- * @param after the sequence number of the collective before
- * @param state how far it has come
- * @param sends how many messages this rank sends
- * @param to who gets the first, or -1
- * @param sentBytes the bytes of all of them
- * @param receives how many it receives
- * @param from who sends the first, or -1
- * @param receivedBytes the bytes of all of them
- * @param begunNanos when they began
- * @param endedNanos when they ended
- * @param waitedNanos what their long waits took
- * @param waitedFor the peer of the longest, or -1
+ * @param number number of the group among those of this rank
+ * @param after sequence number of the collective before the group
+ * @param state state of the group
+ * @param sends number of sends
+ * @param to receiver of the first send, or -1
+ * @param sentBytes bytes of all sends
+ * @param receives number of receives
+ * @param from sender of the first receive, or -1
+ * @param receivedBytes bytes of all receives
+ * @param begunNanos time at which the group began
+ * @param endedNanos time at which the group ended
+ * @param waitedNanos total duration of the group's long waits
+ * @param waitedFor peer of the longest wait; -1 if no wait was long
  */
 record RecordedTransfers(
         long number,
@@ -42,7 +42,9 @@ record RecordedTransfers(
         return sentBytes + receivedBytes;
     }
 
-    /** What an engine's history has at a number; any thread may ask. */
+    /**
+     * Returns the group of a number from an engine's history; empty if it is not on record. Any thread may call this.
+     */
     static Optional<RecordedTransfers> at(long number, Engine engine) {
         long[] row = engine.transfers(number);
         return row.length == 0 ? Optional.empty() : Optional.of(of(row));

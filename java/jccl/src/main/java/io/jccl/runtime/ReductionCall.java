@@ -4,15 +4,15 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.Reduction;
 
-/** A collective on memory of the host with a user-defined reduction. */
+/** A collective on host memory with a user-defined reduction. */
 final class ReductionCall extends BufferCall {
 
     private final Reduction reduction;
     private final long count;
-    private final long[] shards; // elements that each rank receives; null: all receive all, or the root does
+    private final long[] shards; // elements that each rank receives; null if all ranks or the root receive everything
     private final int root;
 
-    /** @param shards elements that each rank receives; null where all receive all, or the root does */
+    /** @param shards elements that each rank receives; null if all ranks or the root receive everything */
     ReductionCall(
             Collective collective, Reduction reduction, DataBuffer send, DataBuffer recv, long[] shards, int root) {
         super(Signatures.ofUserReduction(collective, send.type()), false, send, recv);
@@ -26,7 +26,7 @@ final class ReductionCall extends BufferCall {
         return reduction;
     }
 
-    /** The elements of the buffer that is reduced. */
+    /** Returns the number of elements to reduce. */
     long count() {
         return count;
     }
@@ -35,7 +35,7 @@ final class ReductionCall extends BufferCall {
         return root;
     }
 
-    /** The elements that each rank folds: those that it receives, or as equal a part of all as units allow. */
+    /** Returns the number of elements that each rank folds: its {@code shards}, or equal parts in whole units. */
     long[] shards(int size) {
         if (shards != null) {
             return shards;

@@ -6,7 +6,7 @@ import io.jccl.DataType;
 import io.jccl.nativelib.Rows;
 import io.jccl.runtime.TransfersCall.Transfer;
 
-/** A send, a receive, or one of each at once, in memory of the host: without the lists of a group. */
+/** A send, a receive, or one of each at the same time, in host memory. Needs no lists, unlike {@link TransfersCall}. */
 final class SendReceiveCall extends BufferCall {
 
     private static final int NOBODY = Rows.NO_PEER;
@@ -19,8 +19,8 @@ final class SendReceiveCall extends BufferCall {
     private final long recvCount;
 
     /**
-     * @param send null: nothing is sent
-     * @param recv null: nothing is received
+     * @param send null if nothing is sent
+     * @param recv null if nothing is received
      */
     SendReceiveCall(DataBuffer send, int to, DataBuffer recv, int from) {
         super(Signatures.of(Collective.SEND_RECV, (send == null ? recv : send).type(), null), false, send, recv);
@@ -32,12 +32,12 @@ final class SendReceiveCall extends BufferCall {
         this.recvCount = recv == null ? 0 : recv.count();
     }
 
-    /** {@link Rows#NO_PEER} where nothing is sent. */
+    /** Returns the receiving rank; {@link Rows#NO_PEER} if nothing is sent. */
     int to() {
         return to;
     }
 
-    /** {@link Rows#NO_PEER} where nothing is received. */
+    /** Returns the sending rank; {@link Rows#NO_PEER} if nothing is received. */
     int from() {
         return from;
     }

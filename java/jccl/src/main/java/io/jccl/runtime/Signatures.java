@@ -17,13 +17,13 @@ final class Signatures {
     private static final int OP_SHIFT = 16;
 
     @Native
-    private static final int MASK = 0xff; // of each part
+    private static final int MASK = 0xff; // the bits of each part
 
     private static final int COUNTS_SHOWN = 64;
 
     private Signatures() {}
 
-    /** With a user-defined reduction. */
+    /** Returns the signature of a collective with a user-defined reduction. */
     static int ofUserReduction(Collective collective, DataType type) {
         return of(collective, type, null) | Numbers.USER_REDUCTION << OP_SHIFT;
     }
@@ -40,13 +40,13 @@ final class Signatures {
         return Numbers.dataType(signature >> TYPE_SHIFT & MASK);
     }
 
-    /** Null where it reduces nothing, or with a user-defined reduction. */
+    /** Returns the reduction; null if the collective does not reduce, or the reduction is user-defined. */
     static ReduceOp op(int signature) {
         int op = signature >> OP_SHIFT & MASK;
         return collective(signature).reduces() && op != Numbers.USER_REDUCTION ? Numbers.reduceOp(op) : null;
     }
 
-    /** The elements of the largest buffer of any rank, of so many ranks. */
+    /** Returns the number of elements of the largest buffer of any rank, in a communicator of {@code size} ranks. */
     static long elements(Collective collective, long count, int size) {
         return switch (collective) {
             case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> count * size;
@@ -55,9 +55,10 @@ final class Signatures {
     }
 
     /**
-     * An operation with counts per rank.
+     * Describes an operation with a count for each rank.
      *
-     * @param rows counts and offsets of blocks; in an exchange those to send, then those to receive
+     * @param rows counts, then offsets of the blocks; for an all-to-all both of the send buffer, then both of the
+     *     receive buffer
      */
     static String describe(int signature, long[] rows, int root) {
         Collective collective = collective(signature);

@@ -4,15 +4,15 @@ import io.jccl.ChannelWait;
 import java.util.List;
 
 /**
- * What a rank remembers at one moment.
+ * The records of a rank at one moment, for a dump.
  *
  * @param nanoTime the moment, by {@link System#nanoTime}
- * @param wallNanos the same since 1970, by the system's clock
- * @param operations the last collectives on memory of the host, in their order
- * @param deviceOperations the same on a device
- * @param transfers the last sends and receives of memory of the host
- * @param deviceTransfers the same on a device
- * @param waits channels whose waits are long
+ * @param wallNanos the moment in nanoseconds since 1970, by the system's clock
+ * @param operations the last collectives on host memory, oldest first
+ * @param deviceOperations the last collectives on device memory, oldest first
+ * @param transfers the last sends and receives of host memory, oldest first
+ * @param deviceTransfers the last sends and receives of device memory, oldest first
+ * @param waits the channels whose wait has become long
  */
 record Snapshot(
         long nanoTime,

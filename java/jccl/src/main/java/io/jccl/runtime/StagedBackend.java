@@ -12,16 +12,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Executes operations on device memory on the host. When an operation is issued, its stream gets copies to pinned memory, a
- * signal behind them, a wait for the host, and copies back; then it waits in the queue as one on memory of the host does. The
- * thread that executes it awaits the signal, runs the collective on the pinned memory and ends the stream's wait. However it
- * ends, its stream's waits are ended.
+ * Executes operations on device memory on the host (host staging). When an operation is issued, its stream gets copies
+ * to pinned memory, a signal, a wait for the host, and copies back. Then the operation waits in the queue like one on
+ * host memory. The thread that executes it awaits the signal, runs the collective on the pinned memory, and ends the
+ * stream's wait. The waits of the stream are ended in any case, also if the operation fails.
  */
 final class StagedBackend implements Backend {
 
     private static final Logger LOG = LoggerFactory.getLogger(StagedBackend.class);
-    private static final long END_NANOS = 1_000_000_000L; // from a failure, for all operations that it ends
-    private static final long CHECK_NANOS = 2_000_000; // between two checks whether the communicator has failed
+    private static final long END_NANOS = 1_000_000_000L; // after a failure, limit for streams to pass operations
+    private static final long CHECK_NANOS = 2_000_000; // time between two checks for a failure of the communicator
 
     private final OperationQueue queue;
     private final DeviceStaging staging;
@@ -31,28 +31,28 @@ final class StagedBackend implements Backend {
     private final FailureState failures;
     private final int rank;
     private final int size;
-    private long nextSignal = DeviceStaging.FIRST; // touched by the thread that issues, as the next
+    private long nextSignal = DeviceStaging.FIRST; // used by the thread that issues, like the next field
     private long nextWait = DeviceStaging.FIRST;
-    private long endBy; // touched by the thread that has the right to run
+    private long endBy; // end of the time END_NANOS; 0 before a failure; used by the thread with the right to run
 
-    /** A call that is no group, through pinned memory. */
+    /** A single call, not a group, that is executed through pinned memory. */
     interface StagedCall {
 
-        /** Adds what goes on the stream; the last is a signal. */
+        /** Adds the steps that go on the stream; the last step is a signal. */
         void plan(StreamSteps steps);
 
-        /** As {@link Backend#execute}. */
+        /** Executes the call; returns the same as {@link Backend#execute}. */
         long execute(StagedWork work, long timeoutNanos);
     }
 
     /** An operation that is on its stream. */
     static final class StagedWork extends OperationWork {
 
-        private List<StagedCall> staged; // the members of a group, or one
-        private long lastSignal; // written by the thread that issues, before others know of the operation, as the next
+        private List<StagedCall> staged; // the calls of a group, or one call
+        private long lastSignal; // written before the operation is published, like the next field
         private long lastWait;
         private volatile boolean awaitsStream;
-        private boolean entersNext; // touched by the thread that executes it
+        private boolean entersNext; // see awaitStream; used by the thread that executes the operation
 
         StagedWork(StagedBackend backend, OperationCall call, long deadline, List<StagedCall> staged) {
             super(backend, call, deadline);
@@ -98,12 +98,12 @@ final class StagedBackend implements Backend {
         return slotBytes;
     }
 
-    /** The address of pinned memory for slots, and for two numbers of each rank behind them; by the thread that issues. */
+    /** Returns the address of the slots, followed by two numbers for each rank, in pinned memory. See {@link #area}. */
     long slots() {
         return area(areaBytes);
     }
 
-    /** The address of pinned memory with at least so many bytes; by the thread that issues. */
+    /** Returns the address of pinned memory of at least {@code bytes} bytes. Called by the thread that issues. */
     long area(long bytes) {
         return staging.area(bytes);
     }
@@ -121,7 +121,7 @@ final class StagedBackend implements Backend {
     /**
      * Puts an operation on its stream.
      *
-     * @throws IllegalArgumentException if that is not possible; then nothing of it is there
+     * @throws IllegalArgumentException if that is impossible; then no step of the operation is on the stream
      */
     private void put(StagedWork work, long stream) {
         StreamSteps steps = new StreamSteps(nextSignal, nextWait);
@@ -151,10 +151,10 @@ final class StagedBackend implements Backend {
     }
 
     /**
-     * Returns when the stream has come to a signal of an operation.
+     * Waits until the stream has reached a signal of an operation.
      *
-     * @param entersNext whether a collective of the host follows, which the others may have entered
-     * @return {@link Code#OK}, or why it has not
+     * @param entersNext true if a collective on the host follows, which other ranks may have entered already
+     * @return {@link Code#OK}, or the status that ended the wait
      * @throws DeviceException if the device has failed
      */
     int awaitStream(StagedWork work, long signal, boolean entersNext, long deadline) {
@@ -162,7 +162,7 @@ final class StagedBackend implements Backend {
         work.entersNext = entersNext;
         while (!staging.await(signal, Math.min(CHECK_NANOS, Deadlines.left(deadline)))) {
             if (failures.current() != null) {
-                return Code.ABORTED; // a failure reports where the operation stood
+                return Code.ABORTED; // awaitsStream stays true, for the message of the failure
             }
             if (System.nanoTime() - deadline >= 0) {
                 return Code.TIMEOUT;
@@ -173,7 +173,7 @@ final class StagedBackend implements Backend {
         return Code.OK;
     }
 
-    /** Ends a wait of the streams, and those before it. */
+    /** Ends a wait of the streams, and all earlier ones. */
     void endWait(long wait) {
         staging.open(wait);
     }
@@ -184,15 +184,15 @@ final class StagedBackend implements Backend {
         return work.call().describe(state);
     }
 
-    /** Of a rank whose stream has not come to the operation: the number that it would have had. */
+    /** If this rank's stream has not reached the operation, returns the number that the operation would have had. */
     @Override
     public long failureSequence(OperationWork work) {
         return queue.engine().lastEntered() + (((StagedWork) work).entersNext ? 1 : 0);
     }
 
     /**
-     * Lets the streams pass an operation that is over, and, after a failure, waits a moment until they have: then nothing
-     * touches its buffers any more.
+     * Lets the streams pass an operation that is over. After a failure, waits a moment until they have passed it, so
+     * that they no longer use its buffers.
      */
     @Override
     public void release(OperationWork issued) {
@@ -205,7 +205,7 @@ final class StagedBackend implements Backend {
                 staging.await(work.lastSignal, Math.max(0, endBy - now));
             }
         } catch (DeviceException failed) {
-            LOG.debug("rank={}: {}", rank, failed.getMessage()); // it copies nothing any more
+            LOG.debug("rank={}: {}", rank, failed.getMessage()); // a failed device copies nothing any more
         }
         work.call().release();
         work.staged = List.of();

@@ -4,8 +4,9 @@ import io.jccl.Collective;
 import java.util.Arrays;
 
 /**
- * How a collective on device memory passes through slots of host memory in chunks. Every chunk has the same elements of every
- * block, as far as the block goes, so ranks that agree on the operation agree on its chunks:
+ * Cuts a collective on device memory into chunks that pass through slots of host memory. A chunk contains the same
+ * range of elements of every block, as far as the block reaches. So ranks that agree on the operation agree on its
+ * chunks:
  *
  * <pre>
  *     blocks on the device   │ a a a a a b b b │ a a a a a b │ …       a: chunk 0, b: chunk 1
@@ -14,15 +15,15 @@ import java.util.Arrays;
  */
 final class StagedChunks {
 
-    /** How the blocks of a collective lie in a slot. */
+    /** Arrangement of a collective's blocks in a slot. */
     enum Shape {
-        /** One block, worked on in place. */
+        /** One block, sent from and received at the same place. */
         SINGLE,
-        /** A block of every rank, into which this rank's own is sent from its place. */
+        /** One block of each rank. This rank sends its block from the block's place among them. */
         GATHERED,
-        /** A block for every rank, of which this rank's own is where it receives. */
+        /** One block for each rank. This rank receives at the place of its own block. */
         SCATTERED,
-        /** A block to every rank, and one from each. */
+        /** One block to each rank, then one block from each rank. */
         EXCHANGED;
 
         static Shape of(Collective collective) {
@@ -46,13 +47,13 @@ final class StagedChunks {
     /**
      * Blocks of a buffer on the device.
      *
-     * @param address where the buffer begins
-     * @param counts elements of each block
-     * @param offsets the element at which each begins
+     * @param address address of the buffer
+     * @param counts number of elements of each block
+     * @param offsets first element of each block
      */
     record Blocks(long address, long[] counts, long[] offsets) {
 
-        /** Blocks of one size, one after the other. */
+        /** Returns blocks of equal size, one after the other. */
         static Blocks equal(long address, int blocks, long count) {
             long[] counts = new long[blocks];
             long[] offsets = new long[blocks];
@@ -69,15 +70,15 @@ final class StagedChunks {
     /**
      * One chunk in its slot.
      *
-     * @param from where it is sent from; 0 where this rank sends nothing
-     * @param to where it is received; 0 where this rank receives nothing
-     * @param begin the element of each block at which it begins
-     * @param sendCounts elements of each block to send; empty where there are none
-     * @param recvCounts elements of each block to receive; empty where there are none
+     * @param from address to send from; 0 if this rank sends nothing
+     * @param to address to receive at; 0 if this rank receives nothing
+     * @param begin first element of the chunk in each block
+     * @param sendCounts number of elements to send of each block; empty if this rank sends nothing
+     * @param recvCounts number of elements to receive of each block; empty if this rank receives nothing
      */
     record Chunk(long from, long to, long begin, long[] sendCounts, long[] recvCounts) {
 
-        /** Where blocks begin that lie one after the other. */
+        /** Returns the first element of each of several blocks that follow each other. */
         static long[] offsets(long[] counts) {
             long[] offsets = new long[counts.length];
             for (int i = 1; i < counts.length; i++) {
@@ -91,11 +92,11 @@ final class StagedChunks {
 
     private final Shape shape;
     private final int elementBytes;
-    private final long maxElements; // elements of a block in a chunk
+    private final long maxElements; // maximum number of elements of a block in a chunk
     private final int size;
     private final int rank;
-    private final Blocks send; // null where this rank sends nothing
-    private final Blocks recv; // null where this rank receives nothing
+    private final Blocks send; // null if this rank sends nothing
+    private final Blocks recv; // null if this rank receives nothing
 
     StagedChunks(Shape shape, int elementBytes, long slotBytes, int size, int rank, Blocks send, Blocks recv) {
         this.shape = shape;
@@ -113,12 +114,12 @@ final class StagedChunks {
         this.maxElements = Math.max(1, slotBytes / elementBytes / blocks);
     }
 
-    /** How many chunks this rank has, at least one. Of an exchange others may have more. */
+    /** Returns the number of chunks of this rank, at least 1. In an exchange, other ranks may have more. */
     int count() {
         return count(Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest()));
     }
 
-    /** How many chunks all ranks have, where each knows the counts of all. */
+    /** Returns the number of chunks of all ranks, for collectives whose ranks know the counts of all. */
     int count(long[] counts) {
         return count(Arrays.stream(counts).max().orElse(0));
     }
@@ -127,7 +128,7 @@ final class StagedChunks {
         return Math.toIntExact(Math.max(1, (longest + maxElements - 1) / maxElements));
     }
 
-    /** A chunk in the slot that begins at an address; one beyond the last is empty. */
+    /** Returns a chunk in the slot at an address. A chunk after the last one is empty. */
     Chunk chunk(int index, long slot) {
         long begin = index * maxElements;
         long[] sends = cut(send, begin);
@@ -148,14 +149,14 @@ final class StagedChunks {
         return blocks == null ? NONE : cut(blocks.counts(), begin);
     }
 
-    /** What a chunk that begins at an element has of blocks of these counts. */
+    /** Returns the number of elements of each block that belong to the chunk with the first element {@code begin}. */
     long[] cut(long[] counts, long begin) {
         return Arrays.stream(counts)
                 .map(count -> Math.max(0, Math.min(maxElements, count - begin)))
                 .toArray();
     }
 
-    /** Copies what is sent of a chunk to its slot. */
+    /** Adds steps that copy the elements to send of a chunk into its slot. */
     void copyIn(Chunk chunk, StreamSteps steps) {
         long[] offsets = Chunk.offsets(chunk.sendCounts());
         for (int block = 0; block < offsets.length; block++) {
@@ -164,7 +165,7 @@ final class StagedChunks {
         }
     }
 
-    /** Copies what is received of a chunk from its slot. */
+    /** Adds steps that copy the received elements of a chunk out of its slot. */
     void copyOut(Chunk chunk, StreamSteps steps) {
         long[] offsets = Chunk.offsets(chunk.recvCounts());
         for (int block = 0; block < offsets.length; block++) {

@@ -16,8 +16,8 @@ import java.util.Arrays;
 import java.util.stream.LongStream;
 
 /**
- * A collective on device memory that the host executes chunk by chunk. Two slots alternate, so that one chunk is copied while
- * another is on its way between the ranks:
+ * A collective on device memory that the host executes chunk by chunk. Two slots alternate, so that one chunk is copied
+ * while another travels between the ranks:
  *
  * <pre>
  *     stream   in 0 │ in 1 │ wait 0 │ out 0 │ in 2 │ wait 1 │ out 1 │ wait 2 │ out 2
@@ -33,9 +33,9 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
     private final int size;
     private final BufferCall call;
     private final StagedChunks chunks;
-    private final int count; // of the chunks
-    private final boolean copiesOut; // whether the receive buffer does not have what it will receive already
-    private long area; // written when the operation is issued, as the next two
+    private final int count; // number of chunks
+    private final boolean copiesOut; // false if the receive buffer already contains the result
+    private long area; // address of the pinned memory; written at issue, like the next two fields
     private long firstSignal;
     private long firstWait;
 
@@ -177,8 +177,8 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
     }
 
     /**
-     * How many chunks the operation has on the rank with the most. In an exchange no rank knows, so all report how many they
-     * have.
+     * Returns the largest number of chunks of any rank. In an exchange no rank knows it, so all ranks exchange their
+     * numbers.
      *
      * @return the number, or a status below {@link Code#OK}
      */

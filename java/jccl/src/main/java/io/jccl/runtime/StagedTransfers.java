@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.PrimitiveIterator;
 
 /**
- * Sends and receives of device memory that the host executes at the same time. They are staged whole: none may hold up
- * another, and of chunks that are on their way together one would wait for the others.
+ * Sends and receives of device memory that the host executes at the same time. They are staged whole, because none may
+ * hold up another: chunks that travel together would wait for each other.
  */
 final class StagedTransfers implements StagedBackend.StagedCall {
 
@@ -17,7 +17,7 @@ final class StagedTransfers implements StagedBackend.StagedCall {
 
     private final StagedBackend backend;
     private final TransfersCall call;
-    private final long[] places; // of the transfers in pinned memory; written when it is issued, as the next two
+    private final long[] places; // addresses in pinned memory; written at issue, like the next two fields
     private long firstSignal;
     private long firstWait;
 

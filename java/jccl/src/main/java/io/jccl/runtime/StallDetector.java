@@ -13,17 +13,17 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
- * Notices that an operation takes long and reports it, so that ranks in different operations are found without waiting for
- * a time-out. Knows how long the operation in flight has taken, to the precision of a tick.
+ * Reports an operation that takes long, so that ranks in different operations are found before a time-out. Measures the
+ * time of the operation in flight, to the precision of a watchdog's tick.
  *
- * @param <T> what identifies an operation
+ * @param <T> type that identifies an operation
  */
 final class StallDetector<T> implements Watchdog.Watched {
 
     private static final long STALLED_NANOS = 250_000_000;
     private static final long REPEAT_NANOS = 2_000_000_000;
 
-    private final Supplier<T> inFlight; // supplies null if none is
+    private final Supplier<T> inFlight; // supplies null if no operation is in flight
     private final ToLongFunction<T> sequence;
     private final Function<T, String> name;
     private final Function<T, String> details;
@@ -45,7 +45,7 @@ final class StallDetector<T> implements Watchdog.Watched {
         this.control = control;
     }
 
-    /** For operations of the queue. */
+    /** Returns a detector for operations of the queue. */
     static StallDetector<OperationWork> ofQueue(OperationQueue queue, ControlNetwork control) {
         NativeEngine engine = queue.engine();
         return new StallDetector<>(
@@ -59,7 +59,10 @@ final class StallDetector<T> implements Watchdog.Watched {
                 control);
     }
 
-    /** For collectives that kernels execute, which nobody need wait for: the oldest that is not done. */
+    /**
+     * Returns a detector for collectives that kernels execute. The oldest one that is not done counts as the one in
+     * flight, even if no thread waits for it.
+     */
     static StallDetector<Long> ofDevice(DeviceEngine engine, EngineStatus status, ControlNetwork control) {
         Function<Long, String> name = sequence -> status.recordAt(LastEntered.onDevice(sequence))
                 .map(it -> it.operation().describe())
@@ -90,7 +93,7 @@ final class StallDetector<T> implements Watchdog.Watched {
         }
     }
 
-    /** The operation in flight with its age, or an empty text. */
+    /** Describes the operation in flight and its age; an empty text if there is none. */
     String describe() {
         T now = inFlight.get();
         return now == null ? "" : details.apply(now) + " elapsed=" + elapsedNanos(now) / 1_000_000 + "ms";
@@ -100,7 +103,7 @@ final class StallDetector<T> implements Watchdog.Watched {
         return now.equals(seen) ? System.nanoTime() - seenSinceNanos : 0;
     }
 
-    /** The operation in flight, for those who look into the process. */
+    /** Returns the operation in flight, for the status server. Its number is 0 unless {@code isRunning} accepts it. */
     Optional<CommunicatorView.UnderWay> underWay(LongPredicate isRunning) {
         T now = inFlight.get();
         if (now == null) {

@@ -3,7 +3,9 @@ package io.jccl.runtime;
 import io.jccl.nativelib.DeviceStaging;
 import java.util.Arrays;
 
-/** What an operation puts on its stream, in order. Neighbouring copies that continue each other are one. */
+/**
+ * The steps that an operation puts on its stream, in order. A copy that continues the preceding one is merged with it.
+ */
 final class StreamSteps {
 
     private static final int LENGTH = DeviceStaging.STEP_LENGTH;
@@ -13,7 +15,10 @@ final class StreamSteps {
     private long signal;
     private long wait;
 
-    /** Signals and waits are numbered from these on. */
+    /**
+     * @param signal number of the first signal
+     * @param wait number of the first wait
+     */
     StreamSteps(long signal, long wait) {
         this.signal = signal;
         this.wait = wait;
@@ -34,12 +39,12 @@ final class StreamSteps {
         }
     }
 
-    /** Signals the host that the stream has come so far. */
+    /** Adds a signal to the host that the stream has come this far. */
     void signal() {
         add(DeviceStaging.SIGNAL, 0, 0, signal++);
     }
 
-    /** Holds the stream until the host ends the wait. */
+    /** Adds a wait, which holds the stream until the host ends it. */
     void waitForHost() {
         add(DeviceStaging.WAIT, 0, 0, wait++);
     }
@@ -56,7 +61,7 @@ final class StreamSteps {
         count++;
     }
 
-    /** {@link DeviceStaging#STEP_LENGTH} numbers for each of {@link #count} steps, and perhaps more. */
+    /** Returns {@link DeviceStaging#STEP_LENGTH} numbers for each of {@link #count} steps; the array may be longer. */
     long[] rows() {
         return rows;
     }
@@ -65,12 +70,12 @@ final class StreamSteps {
         return count;
     }
 
-    /** The number of the signal after the last. */
+    /** Returns the number that the next signal would have. */
     long nextSignal() {
         return signal;
     }
 
-    /** The number of the wait after the last. */
+    /** Returns the number that the next wait would have. */
     long nextWait() {
         return wait;
     }

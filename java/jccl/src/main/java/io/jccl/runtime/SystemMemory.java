@@ -6,26 +6,29 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** How much memory this process could use at most: that of the host, or what its control groups allow, and swap. */
+/** The most memory that this process could use: that of the host, or what its control groups allow, plus swap. */
 final class SystemMemory {
 
     private static final String CONTROL_GROUPS = "sys/fs/cgroup";
 
-    /** Reading the limits takes a tenth of a millisecond, and every host that runs a JVM has so much. */
+    /**
+     * Size up to which nothing is checked: every host that runs a JVM has it, and reading the limits takes a tenth of a
+     * millisecond.
+     */
     private static final long ALWAYS_BYTES = 64L << 20;
 
     private final Path root;
 
-    /** @param root where the file system of the host begins */
+    /** @param root root of the host's file system */
     SystemMemory(Path root) {
         this.root = root;
     }
 
     /**
-     * Refuses a buffer that could never be touched as a whole: its memory is taken when it is touched, and the kernel would
-     * kill the process then.
+     * Refuses a buffer that is larger than all memory. The kernel takes memory for a buffer only when the buffer is
+     * touched, and would kill the process then.
      *
-     * @throws JcclException if it is larger than all memory
+     * @throws JcclException if the buffer is larger than all memory
      */
     void requireFits(long bytes) {
         if (bytes <= ALWAYS_BYTES) {
@@ -57,7 +60,7 @@ final class SystemMemory {
         return limit;
     }
 
-    /** The lowest limit of a group and of those above it; containers may see only the last. */
+    /** Returns the lowest limit of a group and of its ancestors. A container may see only the topmost one. */
     private long limitUpwards(String mount, String group, String file) {
         long limit = Long.MAX_VALUE;
         for (String path = group; !path.isEmpty(); path = path.substring(0, path.lastIndexOf('/'))) {
@@ -86,7 +89,7 @@ final class SystemMemory {
         try {
             return Files.readAllLines(root.resolve(file));
         } catch (IOException | SecurityException e) {
-            return List.of(); // then there is nothing to hold a size against
+            return List.of(); // without the file, no limit is known
         }
     }
 }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
-/** Sends and receives that run at the same time: those of a group, or any in memory of a device. */
+/** Sends and receives that run at the same time: those of a group, and single ones in device memory. */
 final class TransfersCall implements OperationCall {
 
     private static final int TRANSFERS_SHOWN = 8;
@@ -17,13 +17,13 @@ final class TransfersCall implements OperationCall {
     /**
      * One transfer.
      *
-     * @param receiving whether elements come from the peer; else they go there
+     * @param receiving true if elements come from the peer; false if they go to the peer
      * @param peer the other rank
      * @param buffer the elements
      */
     record Transfer(boolean receiving, int peer, DataBuffer buffer) {
 
-        /** For messages: {@code send(peer=1 type=float32 count=4)}. */
+        /** Describes the transfer for messages, for example {@code send(peer=1 type=float32 count=4)}. */
         String describe() {
             return describe(receiving, peer, buffer.type(), buffer.count());
         }
@@ -46,7 +46,7 @@ final class TransfersCall implements OperationCall {
         this.held = held(transfers);
     }
 
-    /** Makes nothing in the usual case, in which none is held: every send and receive passes here. */
+    /** Returns the buffers whose memory must be held. Allocates nothing in the usual case that there are none. */
     private static List<DataBuffer> held(List<Transfer> transfers) {
         for (Transfer one : transfers) {
             if (MemoryHold.isNeeded(one.buffer())) {
@@ -74,7 +74,7 @@ final class TransfersCall implements OperationCall {
                 .sum();
     }
 
-    /** Buffers whose memory must be held while the transfers are executed, one of each arena. */
+    /** Returns the buffers whose memory must be held while the transfers are executed, one of each arena. */
     List<DataBuffer> held() {
         return held;
     }

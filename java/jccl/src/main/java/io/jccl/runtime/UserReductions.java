@@ -13,9 +13,9 @@ import java.util.Arrays;
 import java.util.function.LongConsumer;
 
 /**
- * Executes collectives with user-defined reductions. Every rank folds one shard: ranks send the shards to their
- * owners, and the owners send the results to where they are received. Both happen in chunks, so that the other ranks send the
- * next chunk while this rank folds:
+ * Executes collectives with user-defined reductions. Each rank owns one shard of the elements. It receives this shard
+ * from all ranks, folds them, and sends the result to the ranks that receive it. Shards are cut into chunks, so that
+ * the other ranks send the next chunk while this rank folds:
  *
  * <pre>
  *     chunk 0   exchange │ fold │ exchange of results │
@@ -24,13 +24,13 @@ import java.util.function.LongConsumer;
  */
 final class UserReductions {
 
-    private static final long CHUNK_BYTES = 256 << 10; // what is folded stays in the second-level cache
+    private static final long CHUNK_BYTES = 256 << 10; // a chunk stays in the second-level cache while it is folded
 
     private final OperationQueue queue;
     private final NativeEngine engine;
     private final int rank;
     private final int size;
-    private HostBuffer slots; // a chunk of every rank
+    private HostBuffer slots; // one chunk of each rank; null until the first operation
 
     UserReductions(OperationQueue queue, int rank, int size) {
         this.queue = queue;
@@ -42,9 +42,9 @@ final class UserReductions {
     /**
      * Executes a collective.
      *
-     * @param from the address of the elements to reduce
-     * @param to where this rank receives; 0 where it receives nothing
-     * @return as {@link Backend#execute}
+     * @param from address of the elements to reduce
+     * @param to address of the receive buffer; 0 if this rank receives nothing
+     * @return the same as {@link Backend#execute}
      */
     long execute(ReductionCall call, long choice, long from, long to, long timeoutNanos) {
         return new Run(call, choice, from, to, System.nanoTime() + timeoutNanos).execute();
@@ -58,7 +58,7 @@ final class UserReductions {
         return mixed * 31 + reduction.unit();
     }
 
-    /** One collective. */
+    /** The execution of one collective. */
     private final class Run {
 
         private final ReductionCall call;
@@ -70,9 +70,9 @@ final class UserReductions {
         private final long elementBytes;
         private final long[] shards;
         private final long[] offsets;
-        private final long longest; // shard, in elements
-        private final long chunk; // elements
-        private final long identity; // what all ranks must agree on beside the collective, the type and the count
+        private final long longest; // elements of the longest shard
+        private final long chunk; // elements of a chunk
+        private final long identity; // hash of the reduction, which must be the same on all ranks
 
         Run(ReductionCall call, long choice, long from, long to, long deadline) {
             this.call = call;
@@ -108,12 +108,12 @@ final class UserReductions {
             return outcome;
         }
 
-        /** The elements of a chunk of a rank's shard. */
+        /** Returns the number of elements of a chunk of a rank's shard; 0 after the shard's end. */
         private long elements(int owner, long index) {
             return Math.max(0, Math.min(chunk, shards[owner] - index * chunk));
         }
 
-        /** Sends every other rank its chunk, and receives theirs of this rank's. */
+        /** Sends each other rank the chunk of its shard, and receives the chunk of this rank's shard from each. */
         private long exchange(long index) {
             long[] rows = new long[4 * size];
             for (int peer = 0; peer < size; peer++) {
@@ -127,7 +127,9 @@ final class UserReductions {
             return run(from, slots.address(), rows, 2 * index);
         }
 
-        /** Sends the result of this rank's chunk to where it is received, and receives those of the others. */
+        /**
+         * Sends the result of this rank's chunk to the ranks that receive it, and receives the results of the others.
+         */
         private long exchangeResults(long index) {
             boolean toAll = call.collective() == Collective.ALL_REDUCE;
             boolean receives = toAll || rank == call.root();
@@ -150,7 +152,7 @@ final class UserReductions {
                     call.signature(), choice, send, recv, rows, call.root(), whole, begin, Deadlines.left(deadline));
         }
 
-        /** Where the result of a chunk goes. */
+        /** Returns the address for the result of a chunk. */
         private long target(long index) {
             if (to == 0) {
                 return slots.address() + rank * chunk * elementBytes;
@@ -179,7 +181,7 @@ final class UserReductions {
             }
         }
 
-        /** Where the elements of a rank are that are folded here. */
+        /** Returns the address of a rank's elements of a chunk that this rank folds. */
         private long place(int peer, long index) {
             return peer == rank
                     ? from + (offsets[rank] + index * chunk) * elementBytes
@@ -187,7 +189,7 @@ final class UserReductions {
         }
     }
 
-    /** Folds into one accumulator. */
+    /** Folds elements into one accumulator. */
     private static final class Folding implements LongConsumer {
 
         private final Reduction reduction;
@@ -214,13 +216,13 @@ final class UserReductions {
         }
     }
 
-    /** The bytes held now. */
+    /** Returns the bytes of the slots now. */
     long bytes() {
         HostBuffer held = slots;
         return held == null ? 0 : held.bytes();
     }
 
-    /** Frees the slots; no operation runs any more. */
+    /** Frees the slots, which no operation may use any more. */
     void close() {
         if (slots != null) {
             slots.close();

@@ -3,13 +3,16 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
 
-/** A collective with a count per rank. */
+/** A v-form: a collective with a count for each rank. */
 final class VectorCall extends BufferCall {
 
     private final long[] counts;
     private final int root;
 
-    /** @param counts rows of one value per rank: counts and offsets of blocks, or those to send and those to receive */
+    /**
+     * @param counts rows of one value per rank: counts, then offsets of the blocks; for an all-to-all both of the send
+     *     buffer, then both of the receive buffer
+     */
     VectorCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts, int root) {
         super(signature, onDevice, send, recv);
         this.counts = counts;
@@ -24,7 +27,7 @@ final class VectorCall extends BufferCall {
         return counts;
     }
 
-    /** In an all-to-all sizes differ between ranks, and no rank knows those of others: there it is 0. */
+    /** Returns 0 for an all-to-all, because no rank knows the sizes of the other ranks' buffers. */
     @Override
     public long dispatch(CallHandler handler, long timeoutNanos) {
         return handler.handle(this, timeoutNanos);
@@ -45,7 +48,7 @@ final class VectorCall extends BufferCall {
         return collective() == Collective.ALL_TO_ALL;
     }
 
-    /** The elements of all blocks. */
+    /** Returns the number of elements of all blocks together. */
     long total(int size) {
         long sum = 0;
         for (int rank = 0; rank < size; rank++) {

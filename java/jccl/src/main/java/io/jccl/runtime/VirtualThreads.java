@@ -9,19 +9,19 @@ import java.lang.invoke.MethodType;
 import java.util.function.Supplier;
 
 /**
- * Keeps native code that waits for other ranks off virtual threads. Such a wait would occupy the carrier, and ranks that are
- * virtual threads would wait for ranks that have no carrier left.
+ * Keeps native code that waits for other ranks off virtual threads. Such a wait occupies the carrier thread, so ranks
+ * on virtual threads could wait for ranks that get no carrier.
  */
 final class VirtualThreads {
 
     private static final long MIN_SLEEP_NANOS = 50_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
-    private static final MethodHandle IS_VIRTUAL = isVirtual(); // null where the JDK has no virtual threads
+    private static final MethodHandle IS_VIRTUAL = isVirtual(); // null if the JDK has no virtual threads
 
     private VirtualThreads() {}
 
-    /** {@code Thread.isVirtual}, or null before JDK 21. */
+    /** Returns a handle of {@code Thread.isVirtual}; null before JDK 21. */
     private static MethodHandle isVirtual() {
         if (Runtime.version().feature() < 21) {
             return null;
@@ -34,7 +34,7 @@ final class VirtualThreads {
         }
     }
 
-    /** Whether the calling thread is a virtual one. */
+    /** Returns true if the calling thread is virtual. */
     static boolean isCurrent() {
         try {
             return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
@@ -47,7 +47,7 @@ final class VirtualThreads {
      * Calls a task on a platform thread: the calling thread itself, or a new one that a virtual thread waits for. An
      * interrupt of the waiting thread interrupts the task.
      *
-     * @param name of the new thread
+     * @param name name of the new thread
      */
     static <T> T callOnPlatformThread(String name, Supplier<T> task) {
         if (!isCurrent()) {
@@ -69,10 +69,10 @@ final class VirtualThreads {
         return outcome.result;
     }
 
-    /** The outcome of a task. Nothing is allocated for it when the task has ended. */
+    /** The outcome of a task. Exists before the task ends, because there may be no memory then. */
     private static final class Outcome<T> {
 
-        private T result; // published by isThere, as the next
+        private T result; // published by isThere, like the next field
         private Throwable thrown;
         private volatile boolean isThere;
 

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that checks all communicators of the process periodically, so that operations need not read a clock. It lives
- * while there is a communicator.
+ * The thread that checks all communicators of the process periodically, so that operations need not read a clock. The
+ * thread lives while there is a communicator.
  */
 final class Watchdog {
 
@@ -24,21 +24,21 @@ final class Watchdog {
     private static final long TICK_NANOS = 50_000_000;
     private static final Duration END_TIMEOUT = Duration.ofSeconds(1);
 
-    /** What is checked. */
+    /** An object that the watchdog checks. */
     interface Watched {
-        /** A check; must return at once. */
+        /** Checks the object; must return at once. */
         void tick(long nowNanos);
     }
 
-    private volatile Watched[] watched = {}; // replaced as a whole; written under the lock of this
+    private volatile Watched[] watched = {}; // replaced as a whole, under the lock of this
     private Thread thread; // guarded by this
 
     private Watchdog() {}
 
     /**
-     * Checks one periodically from now on.
+     * Checks an object periodically from now on.
      *
-     * @throws JcclException if there is no thread for it
+     * @throws JcclException if the thread cannot be started
      */
     synchronized void add(Watched one) {
         Watched[] more = Arrays.copyOf(watched, watched.length + 1);
@@ -57,7 +57,10 @@ final class Watchdog {
         }
     }
 
-    /** Ends the thread, too, if nothing is left; after that no thread runs these classes, whose loader may be closed. */
+    /**
+     * Stops checking an object. Ends the thread after the last one: then no thread runs these classes, and their loader
+     * may be closed.
+     */
     void remove(Watched one) {
         Thread ending;
         synchronized (this) {
@@ -79,7 +82,7 @@ final class Watchdog {
         return watched.length == 0;
     }
 
-    /** Allocates nothing of its own. */
+    /** Checks all objects once. Allocates nothing itself. */
     private boolean round() {
         if (endIfNothingIsLeft()) {
             return false;
@@ -94,7 +97,7 @@ final class Watchdog {
         return true;
     }
 
-    /** What one throws must not end the thread, which checks the others too. */
+    /** Checks one object. Its exception must not keep the thread from checking the others. */
     private static void tick(Watched one, long now) {
         try {
             one.tick(now);
@@ -107,7 +110,7 @@ final class Watchdog {
         try {
             LOG.warn("the check of a communicator failed", problem);
         } catch (Throwable e) {
-            // No memory for a log record. The next check is 50 ms later.
+            // There is no memory for a log record. The next check follows after 50 ms.
         }
     }
 

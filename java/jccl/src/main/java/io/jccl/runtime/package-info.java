@@ -1,2 +1,2 @@
-/** The API's implementation: operations and their queue, groups, staging of heap arrays, failures, and the orderly end. */
+/** Implements the API: operations and their queue, groups, staging of heap arrays, failures, and closing. */
 package io.jccl.runtime;
