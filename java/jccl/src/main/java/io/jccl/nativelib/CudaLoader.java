@@ -5,28 +5,30 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Loads the library of the GPU backend, once, and only where a rank uses a device: nothing else of JCCL depends on it.
+ * Loads the library of the GPU backend, once, and only if a rank uses a device. Nothing else in JCCL depends on this
+ * library.
  *
- * <p>{@code -Djccl.cuda.path=FILE} names another library with the same functions than the one of this build.
+ * <p>{@code -Djccl.cuda.path=FILE} names another library with the same functions, which is loaded in place of this
+ * build's.
  */
 public final class CudaLoader {
 
-    /** Names the library to load in the place of this build's. */
+    /** System property with the path of the library to load in place of this build's. */
     static final String PATH_PROPERTY = "jccl.cuda.path";
 
     private CudaLoader() {}
 
-    /** Whether there is such a library here; loads nothing. */
+    /** Returns true if there is a library of the GPU backend here. Loads nothing. */
     public static boolean isPresent() {
         return named().isPresent() || NativeLibraryFinder.ofThisJvm().has(NativeLoader.CUDA_LIBRARY);
     }
 
-    /** What to say where it is not present. */
+    /** Returns the message for the case that the library is not present. */
     public static String absence() {
         return Platform.ofThisJvm().cudaAbsence();
     }
 
-    /** Whether nothing names another library than the one of this build; loads nothing. */
+    /** Returns true unless {@value #PATH_PROPERTY} names another library. Loads nothing. */
     public static boolean isOfThisBuild() {
         return named().isEmpty();
     }
@@ -34,7 +36,7 @@ public final class CudaLoader {
     /**
      * Makes the native methods usable.
      *
-     * @throws DeviceException if the library cannot be loaded; says why
+     * @throws DeviceException if the library cannot be loaded; the message has the reason
      */
     public static void load() {
         if (Holder.FAILURE != null) {
@@ -43,7 +45,7 @@ public final class CudaLoader {
     }
 
     /**
-     * How many devices this process can use.
+     * Returns the number of devices that this process can use.
      *
      * @throws DeviceException if the library, the driver or a device is missing
      */
@@ -60,9 +62,10 @@ public final class CudaLoader {
     }
 
     /**
-     * The driver that ranks of this process use: its version, that of the kernels, and what the library does without.
+     * Describes the driver that ranks of this process use: its version, that of the kernels, and functions that are
+     * missing.
      *
-     * @throws DeviceException if the library or the driver cannot be used; says why, with the remedy
+     * @throws DeviceException if the library or the driver cannot be used; the message has the reason and the remedy
      */
     public static String driver() {
         load();

@@ -3,8 +3,8 @@ package io.jccl.nativelib;
 import java.lang.annotation.Native;
 
 /**
- * Configuration of a {@link DeviceEngine}: numbers at the places that the constants name. {@code javac -h} writes the places
- * into a header, by which {@code cuda/jni/device_engine.cc} reads the configuration.
+ * Configuration of a {@link DeviceEngine}: numbers at the places that the constants name. {@code javac -h} writes the
+ * places into a header, by which {@code cuda/jni/device_engine.cc} reads the configuration.
  */
 public final class DeviceConfig {
 

@@ -18,13 +18,13 @@ import org.slf4j.LoggerFactory;
 /**
  * Engine of a communicator for memory of a GPU.
  *
- * <p><b>Order.</b> {@link #create}, rings, trees and chains of every channel, {@link #setStaged} and {@link #setForwarded},
- * {@link #connectInfo}, {@link #connect} and {@link #connectStaged} for every peer, {@link #prepare}, then operations, which are
- * put on a stream and return at once.
+ * <p><b>Order.</b> {@link #create}, rings, trees and chains of every channel, {@link #setStaged} and
+ * {@link #setForwarded}, {@link #connectInfo}, {@link #connect} and {@link #connectStaged} for every peer,
+ * {@link #prepare}, then operations, which are put on a stream and return at once.
  *
- * <p><b>Threads.</b> One thread at a time initialises the engine and issues operations. Any thread may ask for the history, the
- * waits and the memory, and may {@link #query} and {@link #abort}. {@link #destroy} ends operations in flight; operations that
- * are issued after it return {@link Code#ABORTED}.
+ * <p><b>Threads.</b> One thread at a time initialises the engine and issues operations. Any thread may ask for the
+ * history, the waits and the memory, and may {@link #query} and {@link #abort}. {@link #destroy} ends operations in
+ * flight; operations that are issued after it return {@link Code#ABORTED}.
  */
 public final class DeviceEngine extends Engine {
 
@@ -47,7 +47,10 @@ public final class DeviceEngine extends Engine {
     private static final byte NO = 1;
     private static final byte YES = 2;
 
-    /** Answers of {@link #executesByNvls}, which depend on the operation only, by {@link #place}. Any thread may write the same. */
+    /**
+     * Answers of {@link #executesByNvls} by {@link #place}. They depend only on the operation, so any thread writes the
+     * same.
+     */
     private static final byte[] BY_NVLS = new byte[1 << 12];
 
     /** Streams that operations were issued on; 0 is the default stream of the device. */
@@ -148,7 +151,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Sets this rank's place in the chain of its host to a network that reduces, on a channel. A rank that does not exist is -1.
+     * Sets this rank's place in the chain of its host to a network that reduces, on a channel. A rank that does not
+     * exist is -1.
      *
      * @param up next rank towards the leader
      * @param down next rank away from the leader
@@ -162,8 +166,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Sets this rank's place in the tree of its host to a network that reduces, on a channel whose chain is set. The leader is
-     * the root of the tree.
+     * Sets this rank's place in the tree of its host to a network that reduces, on a channel whose chain is set. The
+     * leader is the root of the tree.
      *
      * @param up parent, -1 for the leader
      * @param down children
@@ -178,7 +182,8 @@ public final class DeviceEngine extends Engine {
      * @param staging the host's engine, which has connected its groups
      * @param groups count of the groups
      * @param offers of the plug-ins of all ranks
-     * @param ranksOfHost count of ranks of each host, if it is the same on all hosts and their numbers follow each other; else 0
+     * @param ranksOfHost count of ranks of each host, if it is the same on all hosts and their numbers follow each
+     *     other; else 0
      * @return the reason of a failure, or empty
      */
     public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers, int ranksOfHost) {
@@ -202,12 +207,17 @@ public final class DeviceEngine extends Engine {
         return info;
     }
 
-    /** Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects it. Before {@link #connectInfo}. */
+    /**
+     * Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects it. Before
+     * {@link #connectInfo}.
+     */
     public void setStaged(int peer) {
         require("peer=" + peer, setStaged(handle, peer));
     }
 
-    /** Returns the descriptor of the memory that {@link #connectInfo} allocated, if it has one. The caller closes it. */
+    /**
+     * Returns the descriptor of the memory that {@link #connectInfo} allocated, if it has one. The caller closes it.
+     */
     public OptionalInt takeDescriptor() {
         return descriptor(takeDescriptor(handle));
     }
@@ -216,7 +226,9 @@ public final class DeviceEngine extends Engine {
         return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
     }
 
-    /** Describes how other processes get this rank's memory, and why no better way works. After {@link #connectInfo}. */
+    /**
+     * Describes how other processes get this rank's memory, and why no better way works. After {@link #connectInfo}.
+     */
     public String handleExchange() {
         return handleExchange(handle);
     }
@@ -261,7 +273,9 @@ public final class DeviceEngine extends Engine {
         return Optional.ofNullable(forwardedSlots(handle)).map(DeviceSlots::new);
     }
 
-    /** Returns the address of a peer's forwarded slots, as this rank's GPU reaches them; 0 if it does not reach them. */
+    /**
+     * Returns the address of a peer's forwarded slots, as this rank's GPU reaches them; 0 if it does not reach them.
+     */
     public long forwardedSlotsOf(int peer) {
         return forwardedSlotsOf(handle, peer);
     }
@@ -305,8 +319,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Makes a multicast object for NVLS. After {@link #prepare}. Then all ranks join it; when all have joined, all bind memory;
-     * when all have bound memory, all test it together. If any rank fails, all ranks drop it.
+     * Makes a multicast object for NVLS. After {@link #prepare}. Then all ranks join it; when all have joined, all bind
+     * memory; when all have bound memory, all test it together. If any rank fails, all ranks drop it.
      *
      * @return what the others need to join; empty on failure, and {@link #lastError} has the reason
      */
@@ -345,9 +359,9 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Begins to register a buffer, on which ranks of several processes work in place after {@link #useBuffer}. All ranks do this
-     * together, when their operations are over. Each then opens the buffers of all others; when all have succeeded, all use them,
-     * else all drop them.
+     * Begins to register a buffer, on which ranks of several processes work in place after {@link #useBuffer}. All
+     * ranks do this together, when their operations are over. Each then opens the buffers of all others; when all have
+     * succeeded, all use them, else all drop them.
      *
      * @return what the others need to open the buffer; empty on failure, and {@link #lastError} has the reason
      */
@@ -356,8 +370,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Returns descriptors for other processes, which the caller closes: of the buffer, and of this rank's access page; -1 for one
-     * that does not exist.
+     * Returns descriptors for other processes, which the caller closes: of the buffer, and of this rank's access page;
+     * -1 for one that does not exist.
      */
     public int[] takeBufferDescriptors() {
         return answer(new int[] {-1, -1}, () -> takeBufferDescriptors(handle));
@@ -377,24 +391,30 @@ public final class DeviceEngine extends Engine {
     /**
      * Uses the buffer from now on.
      *
-     * @param there by peer, the address that its {@link #openBuffer} returned for this rank
+     * @param there for each peer, the address that its {@link #openBuffer} returned for this rank
      * @return number of the buffer, or a code below {@link Code#OK}
      */
     public long useBuffer(long[] there) {
         return issue(() -> useBuffer(handle, there));
     }
 
-    /** Forgets what was described and opened. */
+    /** Drops what was described and opened. */
     public void dropBuffer(long timeoutNanos) {
         issue(() -> dropBuffer(handle, timeoutNanos));
     }
 
-    /** Closes what was opened for a buffer, which may be freed when all ranks have closed; returns the reason of a failure. */
+    /**
+     * Closes what was opened for a buffer, which may be freed when all ranks have closed; returns the reason of a
+     * failure.
+     */
     public Optional<String> closeBuffer(long number, long timeoutNanos) {
         return failure((int) ask(Code.OK, () -> closeBuffer(handle, number, timeoutNanos)));
     }
 
-    /** Returns true if NVLS can execute an operation, packed by {@code Signatures}, on a communicator with a multicast object. */
+    /**
+     * Returns true if NVLS can execute an operation, packed by {@code Signatures}, on a communicator with a multicast
+     * object.
+     */
     public boolean nvlsExecutes(int operation) {
         int place = place(operation);
         if (BY_NVLS[place] == UNKNOWN) {
@@ -419,11 +439,12 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Puts one collective on a stream; the arguments are those of {@link NativeEngine#run} with addresses of the device.
+     * Puts one collective on a stream; the arguments are those of {@link NativeEngine#run} with addresses of the
+     * device.
      *
      * @param stream a {@code cudaStream_t}
      * @return number of the operation for {@link #query}, or a code below {@link Code#OK}. {@link #issuedChoice} and
-     *     {@link #issuedSequence} have more of it
+     *     {@link #issuedSequence} return more facts about the operation
      */
     public long run(
             int operation, long choice, long send, long recv, long count, int root, long timeoutNanos, long stream) {
@@ -438,7 +459,10 @@ public final class DeviceEngine extends Engine {
                 stream, () -> runV(handle, operation, choice, send, recv, counts, root, timeoutNanos, stream, issued));
     }
 
-    /** Puts sends and receives on a stream, which run together; see {@link #run} and {@link NativeEngine#runPointToPoint}. */
+    /**
+     * Puts sends and receives on a stream, which run together; see {@link #run} and
+     * {@link NativeEngine#runPointToPoint}.
+     */
     public long runPointToPoint(long choice, long[] tasks, long timeoutNanos, long stream) {
         return issueOn(stream, () -> runPointToPoint(handle, choice, tasks, timeoutNanos, stream, issued));
     }
@@ -446,8 +470,8 @@ public final class DeviceEngine extends Engine {
     /**
      * Puts several operations on a stream as one group, in their order and in as few launches as possible.
      *
-     * @param operations calls {@code run …} methods, which only keep their operation; returns the result of the last call. A code
-     *     below {@link Code#OK} ends the group, and nothing is issued
+     * @param operations calls {@code run …} methods, which only keep their operation; returns the result of the last
+     *     call. A code below {@link Code#OK} ends the group, and nothing is issued
      * @return as {@link #run}, of the last operation
      */
     public long runGroup(LongSupplier operations, long timeoutNanos, long stream) {
@@ -471,7 +495,10 @@ public final class DeviceEngine extends Engine {
         return issued[Rows.ISSUED_CHOICE];
     }
 
-    /** Returns the number of the collective that was entered last when the last operation was issued. For the thread that issues. */
+    /**
+     * Returns the number of the collective that was entered last when the last operation was issued. For the thread
+     * that issues.
+     */
     public long issuedSequence() {
         return issued[Rows.ISSUED_SEQUENCE];
     }
@@ -656,7 +683,7 @@ public final class DeviceEngine extends Engine {
 
     private static native boolean executesByNvls(int operation);
 
-    // More than eight parameters: one crossing for an operation, and no object for it.
+    // The next natives have many parameters, so that an operation needs one call and no object.
     private static native long run(
             long handle,
             int operation,

@@ -1,8 +1,8 @@
 package io.jccl.nativelib;
 
 /**
- * Memory of a GPU in which connections over network adapters have slots. {@link DeviceEngine#makeDeviceSlots} makes it; the
- * {@link NativeEngine} that receives it releases it when its adapters no longer write there.
+ * Memory of a GPU in which connections over network adapters have slots. {@link DeviceEngine#makeDeviceSlots} makes it;
+ * the {@link NativeEngine} that receives it releases it when its adapters no longer write there.
  */
 public final class DeviceSlots {
 

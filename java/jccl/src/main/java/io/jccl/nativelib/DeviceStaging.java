@@ -4,9 +4,9 @@ import io.jccl.DeviceException;
 import java.lang.annotation.Native;
 
 /**
- * What a communicator puts on streams of a device whose operations the host executes. One thread at a time calls {@link #put} and
- * {@link #area}; any thread may call the other methods. The owner ensures that no call is inside when {@link #destroy} is
- * called, and that none comes later.
+ * Puts copies, signals and waits on streams of a device whose operations the host executes (host staging). One thread
+ * at a time calls {@link #put} and {@link #area}; any thread may call the other methods. The owner ensures that no call
+ * is inside when {@link #destroy} is called, and that none comes later.
  */
 public final class DeviceStaging {
 
@@ -82,8 +82,8 @@ public final class DeviceStaging {
     }
 
     /**
-     * Returns the address of at least {@code bytes} bytes of pinned memory. A larger area than the last is new memory, and the last
-     * stays valid.
+     * Returns the address of at least {@code bytes} bytes of pinned memory. An area that is larger than the previous
+     * one is new memory; the previous one stays valid.
      *
      * @throws DeviceException if there is no memory for it
      */
@@ -98,13 +98,13 @@ public final class DeviceStaging {
         return address;
     }
 
-    /** Returns the bytes of all areas together; any thread may call it at any time; 0 after {@link #destroy}. */
+    /** Returns the bytes of all areas together; 0 after {@link #destroy}. Any thread may call this at any time. */
     public long areaBytes() {
         return areaBytes;
     }
 
     /**
-     * Puts steps on a stream, after what was put on other streams before.
+     * Puts steps on a stream. They are executed after all steps that were put on other streams before.
      *
      * @param rows {@link #STEP_LENGTH} numbers for each step
      * @param length count of the steps

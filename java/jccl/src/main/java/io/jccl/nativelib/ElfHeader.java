@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Enough of an ELF file's header to say which processor it is for. */
+/** Reads from the header of an ELF file for which processor the file is. */
 final class ElfHeader {
 
     private static final int BYTES = 20;
@@ -19,7 +19,7 @@ final class ElfHeader {
     private ElfHeader() {}
 
     /**
-     * The processor of a library, named as in {@link Platform#arch()}.
+     * Returns the processor of a library, named as in {@link Platform#arch()}.
      *
      * @throws NativeLoadException if the file is no ELF file
      */

@@ -6,8 +6,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * A native engine, guarded against use after it was freed. Any thread may call {@link #abort} and the methods that only ask, at any
- * time; after {@link #destroy} they return an empty answer.
+ * A native engine, guarded against use after it was freed. Any thread may call {@link #abort} and the query methods at
+ * any time; after {@link #destroy} the queries return an empty answer.
  */
 public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
@@ -18,7 +18,9 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
     final long handle;
 
-    /** Count of threads inside, plus DESTROYED. No lock of the JDK: one stays held if it finds no memory in the heap. */
+    /**
+     * Count of threads inside, plus DESTROYED. Replaces a lock of the JDK, which could stay held when the heap is full.
+     */
     private final AtomicInteger inside = new AtomicInteger();
 
     Engine(long handle) {
@@ -80,7 +82,10 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         return rows(() -> record(sequence));
     }
 
-    /** Returns the record of a group of sends and receives, a row of {@link Rows#TRANSFERS_LENGTH}; empty if it is not on record. */
+    /**
+     * Returns the record of a group of sends and receives, a row of {@link Rows#TRANSFERS_LENGTH}; empty if it is not
+     * on record.
+     */
     public final long[] transfers(long number) {
         return rows(() -> transfersRecord(number));
     }
@@ -113,12 +118,12 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
             return;
         }
         while (inside.get() != DESTROYED) {
-            LockSupport.parkNanos(this, POLL_NANOS); // questions are short
+            LockSupport.parkNanos(this, POLL_NANOS); // queries are short
         }
         free();
     }
 
-    /** Returns the answer to a question; {@code otherwise} if it is null or the engine is destroyed. */
+    /** Returns the answer to a question; {@code otherwise} if the answer is null or the engine is destroyed. */
     final <T> T answer(T otherwise, Supplier<T> question) {
         if (!enter()) {
             return otherwise;

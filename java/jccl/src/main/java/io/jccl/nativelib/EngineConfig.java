@@ -4,8 +4,8 @@ import java.lang.annotation.Native;
 import java.util.Arrays;
 
 /**
- * Configuration of a {@link NativeEngine}: numbers and texts at the places that the constants name. {@code javac -h} writes the
- * places into a header, by which {@code native/jni/engine_config.cc} reads the configuration.
+ * Configuration of a {@link NativeEngine}: numbers and texts at the places that the constants name. {@code javac -h}
+ * writes the places into a header, by which {@code native/jni/engine_config.cc} reads the configuration.
  */
 public final class EngineConfig {
 

@@ -2,7 +2,7 @@ package io.jccl.nativelib;
 
 import java.nio.file.Path;
 
-/** What the dynamic linker's messages mean, and what to do about them. */
+/** Explains the messages of the dynamic linker, with remedies. */
 final class LinkFailures {
 
     private LinkFailures() {}
@@ -14,8 +14,10 @@ final class LinkFailures {
     }
 
     /**
-     * @param library what was to be loaded
-     * @param linkerMessage what the linker said, may be null
+     * Returns the meaning of a linker's message and the remedy, for an exception.
+     *
+     * @param library the library that could not be loaded
+     * @param linkerMessage the linker's message; may be null
      */
     static String explain(Path library, String linkerMessage) {
         String message = String.valueOf(linkerMessage);
@@ -30,7 +32,7 @@ final class LinkFailures {
                     + "needs a newer C library than this host has; take a released jar, which needs glibc 2.28, or"
                     + " build JCCL on this host (" + message + ")";
         }
-        if (message.contains("Error loading shared library") || message.contains("Error relocating")) { // musl's words
+        if (message.contains("Error loading shared library") || message.contains("Error relocating")) { // texts of musl
             return start
                     + "this host's C library is musl: expected glibc; use an image with glibc, such as one of"
                     + " Debian, Ubuntu or RHEL instead of Alpine (" + message + ")";

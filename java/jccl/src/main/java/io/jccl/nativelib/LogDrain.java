@@ -8,14 +8,14 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 
 /**
- * Moves native log records into SLF4J, to the logger {@code io.jccl.<subsystem>}. Uses what SLF4J 1.7 has as well,
- * which some applications put on the class path.
+ * Moves native log records into SLF4J, to the logger {@code io.jccl.<subsystem>}. Uses only the interface of SLF4J 1.7,
+ * which some applications have on the class path.
  */
 final class LogDrain {
 
     static final String ROOT = "io.jccl";
 
-    // Levels; native/jni/native_log.cc compares them with those of C++.
+    // Numbers of levels, which native/jni/native_log.cc compares with those of C++.
 
     @Native
     private static final int TRACE = 0;
@@ -38,9 +38,9 @@ final class LogDrain {
     private long droppedBefore;
 
     /**
-     * @param records the oldest record, see {@link NativeLog#take()}
-     * @param dropped how many were lost so far
-     * @param loggers a logger by its name
+     * @param records supplies the oldest record, see {@link NativeLog#take()}
+     * @param dropped supplies the number of records that were lost so far
+     * @param loggers returns the logger of a name
      */
     LogDrain(Supplier<String> records, LongSupplier dropped, Function<String, Logger> loggers) {
         this.records = records;
@@ -48,7 +48,7 @@ final class LogDrain {
         this.loggers = loggers;
     }
 
-    /** The number of the lowest level that a logger lets through; records below it need not be made. */
+    /** Returns the lowest level that a logger logs. Records below it need not be made. */
     static int lowest(Logger logger) {
         if (logger.isTraceEnabled()) {
             return TRACE;
@@ -62,16 +62,19 @@ final class LogDrain {
         return logger.isWarnEnabled() ? WARN : ERROR;
     }
 
-    /** Like {@link #drain}, where nobody could handle what an appender throws, or a closed class loader. */
+    /**
+     * Like {@link #drain}, but hides exceptions of appenders, and of a closed class loader, from callers that cannot
+     * handle them.
+     */
     void drainQuietly() {
         try {
             drain();
         } catch (RuntimeException | Error e) {
-            // There is no log to report it to. The record is lost; the next ones may pass.
+            // There is no log for this exception. The record is lost; the next ones may pass.
         }
     }
 
-    /** Moves everything that is there. */
+    /** Moves all records, and logs how many were lost. */
     synchronized void drain() {
         for (String record = records.get(); record != null; record = records.get()) {
             emit(record);
@@ -84,7 +87,7 @@ final class LogDrain {
         }
     }
 
-    @SuppressWarnings("try") // a context of log records is there to be current
+    @SuppressWarnings("try") // the log context has its effect while it is open
     private void emit(String record) {
         String[] parts = record.split(" ", 5);
         Logger logger = loggers.apply(ROOT + "." + parts[1]);

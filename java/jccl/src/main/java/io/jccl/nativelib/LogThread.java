@@ -11,11 +11,12 @@ import java.util.function.BooleanSupplier;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that moves native log records into SLF4J, while anything native may log: from the first call of native code
- * until nothing uses it any more. It then leaves neither a thread nor a shutdown hook, which would keep the class loader
- * of these classes for ever.
+ * The thread that moves native log records into SLF4J while native code may log: from the first call of native code
+ * until nothing uses it any more. Afterwards neither a thread nor a shutdown hook is left, because either would keep
+ * the class loader of these classes reachable.
  *
- * <p>Objects with native threads or long calls hold a {@link Use}. For single calls the thread looks once or twice and ends.
+ * <p>Objects with native threads or long calls hold a {@link Use}. After a single call, the thread looks for records
+ * once or twice and ends.
  */
 final class LogThread {
 
@@ -24,37 +25,40 @@ final class LogThread {
 
     private static final long PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long END_NANOS =
-            TimeUnit.SECONDS.toNanos(1); // an appender may hang; close() and the JVM may not
+            TimeUnit.SECONDS.toNanos(1); // an appender may hang; close() and the end of the JVM may not
     private static final long JOIN_MILLIS = 10;
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final LogDrain drain;
     private int uses; // guarded by this
-    private Thread thread; // guarded by this; null: there is none
-    private Thread exitHook; // guarded by this; null: there is none
-    private boolean warned; // guarded by this; that there is no thread
-    private long refusedNanos; // guarded by this; when there last was none
+    private Thread thread; // guarded by this; null if there is none
+    private Thread exitHook; // guarded by this; null if there is none
+    private boolean warned; // guarded by this; true after a warning that the thread could not be started
+    private long refusedNanos; // guarded by this; time of the last failure to start the thread
     private volatile boolean running;
 
     private LogThread(LogDrain drain) {
         this.drain = drain;
     }
 
-    /** The library is loaded and native code is about to be called. Reads one field while the thread is there. */
+    /**
+     * Starts the thread before a call of native code. The library must be loaded. Reads only one field if the thread
+     * runs.
+     */
     static void serve() {
         if (!SHARED.running) {
             SHARED.start();
         }
     }
 
-    /** Moves what a single call has logged, where no thread does; for calls that must not start one. */
+    /** Moves the records of a single call that must not start the thread; does nothing if the thread runs. */
     static void serveOnce() {
         if (!SHARED.running) {
             SHARED.drain.drainQuietly();
         }
     }
 
-    /** Something native that may log at any time, until it is closed. */
+    /** A use of native code that may log at any time until the use is closed. */
     static final class Use implements AutoCloseable {
 
         private boolean closed; // guarded by this
@@ -74,7 +78,7 @@ final class LogThread {
         }
     }
 
-    /** Begins a use; the library is loaded. */
+    /** Begins a use. The library must be loaded. */
     static Use use() {
         SHARED.begin();
         return new Use();
@@ -101,7 +105,7 @@ final class LogThread {
                                 refused.get().getMessage());
             }
             refusedNanos = System.nanoTime();
-            return; // a later call of native code tries again; the JVM prints two lines each time
+            return; // a later call of native code tries again, but not often: the JVM prints two lines each time
         }
         thread = starting;
         running = true;
@@ -109,7 +113,7 @@ final class LogThread {
         try {
             Runtime.getRuntime().addShutdownHook(exitHook);
         } catch (IllegalStateException e) {
-            exitHook = null; // the JVM ends already: what is logged from now on may be lost
+            exitHook = null; // the JVM is ending: records from now on may be lost
         }
     }
 
@@ -128,8 +132,8 @@ final class LogThread {
 
     private boolean round() {
         LockSupport.parkNanos(this, PERIOD_NANOS);
-        Thread.interrupted(); // an appender's; with it the thread could not sleep
-        boolean unused = isUnused(); // before it looks: what the last use has logged is moved, too
+        Thread.interrupted(); // an appender may have set the flag, with which the thread could not sleep
+        boolean unused = isUnused(); // read before draining, so that the records of the last use are moved, too
         drain.drainQuietly();
         return !(unused && endIfUnused());
     }
@@ -148,18 +152,18 @@ final class LogThread {
             try {
                 Runtime.getRuntime().removeShutdownHook(exitHook);
             } catch (IllegalStateException e) {
-                // The JVM ends, and the hook runs.
+                // The JVM is ending, and the hook runs.
             }
             exitHook = null;
         }
         return true;
     }
 
-    /** Moves what has come since the thread looked last, as from the close of a communicator just before the JVM's end. */
+    /** Moves the last records, for example those of a communicator that was closed just before the JVM ends. */
     private void drainLast() {
         Thread last = SharedThreads.create(() -> ServiceThread.once("jccl-log", drain::drainQuietly));
         if (Threads.tryStart(last).isPresent()) {
-            return; // without a thread that may hang, these records are lost
+            return; // these records are lost: this thread must not call an appender, which may hang
         }
         awaitEnd(last, () -> true);
     }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
 
-/** On which processors threads of this process run. Sets of processors have a bit for each. */
+/** Binds threads of this process to processors. A set of processors has one bit for each. */
 public final class NativeAffinity {
 
     private static final int THIS_THREAD = 0;
@@ -18,7 +18,7 @@ public final class NativeAffinity {
     private NativeAffinity() {}
 
     /**
-     * Binds the calling thread, and with it the threads and processes that it starts from now on.
+     * Binds the calling thread, and the threads and processes that it starts from now on.
      *
      * @throws IOException if the system refuses
      */
@@ -28,7 +28,7 @@ public final class NativeAffinity {
     }
 
     /**
-     * Binds all threads of this process, and with them those that they start from now on.
+     * Binds all threads of this process, and the threads that they start from now on.
      *
      * @throws IOException if the system refuses
      */
@@ -36,7 +36,7 @@ public final class NativeAffinity {
         NativeLoader.load();
         long[] words = words(processors);
         Set<Long> bound = new HashSet<>();
-        // A thread that was not bound yet may have started others meanwhile.
+        // Repeats until no thread is new, because a thread that was not bound yet may have started others.
         for (int before = -1; before != bound.size(); ) {
             before = bound.size();
             try (DirectoryStream<Path> threads = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
@@ -44,7 +44,7 @@ public final class NativeAffinity {
                     long id = Long.parseLong(thread.getFileName().toString());
                     if (bound.add(id)) {
                         int error = bind(id, words);
-                        check(error == NO_SUCH_THREAD ? OK : error, processors); // it has ended
+                        check(error == NO_SUCH_THREAD ? OK : error, processors); // a thread may have ended
                     }
                 }
             }
@@ -65,6 +65,6 @@ public final class NativeAffinity {
         }
     }
 
-    /** Returns 0 or the system's error number. */
+    /** Returns 0, or the system's error number. */
     private static native int bind(long thread, long[] mask);
 }

@@ -3,14 +3,14 @@ package io.jccl.nativelib;
 import java.lang.annotation.Native;
 
 /**
- * Natives for a network that reduces (CollNet), of the engine whose handle {@link NativeEngine} passes. Natives that return an array
- * return null on failure, and {@link NativeEngine#callError} has the reason.
+ * Natives of {@link NativeEngine} for a network that reduces (CollNet). Natives that return an array return null on
+ * failure, and {@link NativeEngine#callError} returns the reason.
  */
 final class NativeCollNet {
 
-    // What common returns.
+    // Row of common.
 
-    /** Count of groups that there can be. */
+    /** Maximum count of groups. */
     @Native
     static final int COMMON_GROUPS = 0;
 
@@ -31,7 +31,7 @@ final class NativeCollNet {
 
     private NativeCollNet() {}
 
-    /** Opens the plug-in of a name; returns this rank's offer for {@link #common}. */
+    /** Opens a plug-in by its name; returns this rank's offer for {@link #common}. */
     static native byte[] offer(long comm, String plugin);
 
     /** Returns what the offers of all ranks, in rank order, have in common. */
@@ -65,10 +65,11 @@ final class NativeCollNet {
      *
      * @param groups count of the groups
      * @param offers of all ranks, in rank order
-     * @param ranksOfHost count of ranks of each host, if it is the same on all hosts and their numbers follow each other; 0 if not, and
-     *     then the network neither gathers nor scatters
-     * @return the address of what all offers have in common, valid while the engine exists; then, for each group, the block and the
-     *     head of the connection to the network and those of the connection from it, or zeros if another rank leads the group
+     * @param ranksOfHost count of ranks of each host if it is the same on all hosts and the ranks of a host have
+     *     consecutive numbers; else 0, and the network neither gathers nor scatters
+     * @return the address of the common part of all offers, valid while the engine exists; then, for each group, the
+     *     block and the head of the connection to the network, and those of the connection from it, or zeros if another
+     *     rank leads the group
      */
     static native long[] stage(long comm, int groups, byte[][] offers, int ranksOfHost);
 

@@ -4,13 +4,14 @@ import io.jccl.DeviceException;
 import java.lang.annotation.Native;
 
 /**
- * Devices, their memory and their streams, through the library of {@link CudaLoader}. Natives that return an {@code int} return a
- * {@link Code}, unless their name says what they return; {@link #lastError} has the reason of the calling thread's last failure.
- * Any thread may call; the calling thread's current device stays as it was.
+ * Devices, their memory and their streams, through the library of {@link CudaLoader}. Natives that return an
+ * {@code int} return a {@link Code}, unless their name says what they return; {@link #lastError} returns the reason of
+ * the calling thread's last failure. Any thread may call any method. The calling thread's current device does not
+ * change.
  */
 public final class NativeDevice {
 
-    // What describe returns.
+    // Row of describe.
 
     @Native
     static final int UUID_HIGH = 0;
@@ -44,7 +45,8 @@ public final class NativeDevice {
     @Native
     static final int DESCRIPTION_LENGTH = 9;
 
-    // What blockBudget returns: count of blocks that are resident at once, and of those that no communicator has taken.
+    // Row of blockBudget: count of blocks that can be resident at once, and count of those that no communicator has
+    // taken.
 
     @Native
     static final int BUDGET_BLOCKS = 0;
@@ -65,7 +67,7 @@ public final class NativeDevice {
 
     static native int count();
 
-    /** Describes the driver in a line; null if it cannot be used. */
+    /** Describes the driver in one line; null if the driver cannot be used. */
     static native String driver();
 
     static native long[] describe(int device);
@@ -92,7 +94,7 @@ public final class NativeDevice {
 
     private static native int destroyGraph(int device, long graph);
 
-    /** Memory of a device. Freed with {@link #freeMemory}. */
+    /** Returns the address of new memory of a device, which {@link #freeMemory} frees. */
     public static long allocateMemory(int device, long bytes) {
         CudaLoader.load();
         long address = allocate(device, Math.max(1, bytes));
@@ -102,12 +104,12 @@ public final class NativeDevice {
         return address;
     }
 
-    /** Frees what {@link #allocateMemory} returned; waits for all work on the device. */
+    /** Frees memory of {@link #allocateMemory}; waits for all work on the device. */
     public static void freeMemory(int device, long address) {
         require(free(device, address), "device=" + device + ": cannot free");
     }
 
-    /** A stream that does not wait for the default stream. Destroyed with {@link #closeStream}. */
+    /** Returns a new stream that does not wait for the default stream. {@link #closeStream} destroys it. */
     public static long newStream(int device) {
         CudaLoader.load();
         long stream = createStream(device);
@@ -122,20 +124,20 @@ public final class NativeDevice {
         require(destroyStream(device, stream), "device=" + device + ": cannot destroy the stream");
     }
 
-    /** Waits until a stream has done all that was put on it. */
+    /** Waits until a stream has completed everything that was put on it. */
     public static void awaitStream(int device, long stream) {
         require(synchronize(device, stream), "device=" + device + ": the stream has failed");
     }
 
-    /** Copies between any two of device and host memory, in the order of the stream. */
+    /** Copies memory of a device or the host to memory of a device or the host, in the order of the stream. */
     public static void copyMemory(int device, long to, long from, long bytes, long stream) {
         require(copy(device, to, from, bytes, stream), "device=" + device + " bytes=" + bytes + ": cannot copy");
     }
 
     /**
-     * Records what a body puts on a stream instead of running it.
+     * Records the work that a body puts on a stream, instead of running the work.
      *
-     * @return a graph for {@link #replayGraph}; freed with {@link #freeGraph}
+     * @return a graph for {@link #replayGraph}; {@link #freeGraph} frees it
      */
     public static long capture(int device, long stream, Runnable body) {
         require(beginCapture(device, stream), "device=" + device + ": the stream cannot be captured");
@@ -146,17 +148,17 @@ public final class NativeDevice {
             graph = endCapture(device, stream);
         }
         if (graph == 0) {
-            throw failed("device=" + device + ": what was captured is no graph");
+            throw failed("device=" + device + ": the captured work is no graph");
         }
         return graph;
     }
 
-    /** Puts all that was captured on a stream; any number of times, once at a time. */
+    /** Puts the captured work on a stream. The same graph may run any number of times, but only once at a time. */
     public static void replayGraph(int device, long graph, long stream) {
         require(replay(device, graph, stream), "device=" + device + ": the graph cannot be replayed");
     }
 
-    /** Frees a graph that no stream has still to run. */
+    /** Frees a graph. No stream may still have to run it. */
     public static void freeGraph(int device, long graph) {
         require(destroyGraph(device, graph), "device=" + device + ": the graph cannot be freed");
     }

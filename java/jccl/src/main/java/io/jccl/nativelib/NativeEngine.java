@@ -19,20 +19,25 @@ import org.slf4j.LoggerFactory;
 /**
  * Engine of a communicator for memory of the host.
  *
- * <p><b>Order.</b> {@link #create}, {@link #useDeviceSlots} and {@link #forwardFor}, {@link #connectInfo}, {@link #sendThrough},
- * {@link #connect} for every peer, rings, trees, {@link #setPaths} and {@link #setHosts}, {@link #prepare}, then operations.
+ * <p><b>Order.</b> {@link #create}, {@link #useDeviceSlots} and {@link #forwardFor}, {@link #connectInfo},
+ * {@link #sendThrough}, {@link #connect} for every peer, rings, trees, {@link #setPaths} and {@link #setHosts},
+ * {@link #prepare}, then operations.
  *
- * <p><b>Threads.</b> One thread at a time calls these methods. Any thread may ask for the history, the waits, the memory and the
- * counters, and may {@link #abort}. The owner ensures that no operation runs when {@link #destroy()} is called.
+ * <p><b>Threads.</b> One thread at a time calls these methods. Any thread may ask for the history, the waits, the
+ * memory and the counters, and may {@link #abort}. The owner ensures that no operation runs when {@link #destroy()} is
+ * called.
  *
- * <p><b>Failures.</b> An engine whose operation failed with any code but {@link Code#INVALID} stays failed, because its ranks no
- * longer agree on their progress. Every later operation returns the first code at once.
+ * <p><b>Failures.</b> An engine whose operation failed with any code but {@link Code#INVALID} stays failed, because its
+ * ranks no longer agree on their progress. Every later operation returns the first code at once.
  */
 public final class NativeEngine extends Engine {
 
     private static final Logger LOG = LoggerFactory.getLogger(NativeEngine.class);
 
-    /** Maximum time for which a closing rank forwards for ranks of other processes, which usually close at the same time. */
+    /**
+     * Maximum time for which a closing rank forwards for ranks of other processes, which usually close at the same
+     * time.
+     */
     private static final Duration FORWARDING_TIMEOUT = Duration.ofSeconds(10);
 
     private static final long FORWARDING_POLL_MILLIS = 5;
@@ -74,7 +79,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Starts to listen, and returns what the peers need to connect to this rank: at most 2 KiB, which only native code reads.
+     * Starts to listen, and returns what the peers need to connect to this rank: at most 2 KiB, which only native code
+     * reads.
      *
      * @param addresses numeric addresses of this host; empty for an engine without a network
      * @throws JcclException if this rank cannot listen
@@ -94,7 +100,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Connects to a peer, in both directions and on all channels. Network connections are completed when they are first used.
+     * Connects to a peer, in both directions and on all channels. Network connections are completed when they are first
+     * used.
      *
      * @param peerInfo the peer's {@link #connectInfo}
      * @throws TransportException if the peer cannot be reached
@@ -110,16 +117,16 @@ public final class NativeEngine extends Engine {
     /**
      * Sets the network devices of connections. Connections without a row use all devices in rotation.
      *
-     * @param rows of {@link Rows#path}, after each other. The first row of a connection counts. A row from this rank to this rank
-     *     holds for all connections of the channel that have no row
+     * @param rows of {@link Rows#path}, after each other. The first row of a connection counts. A row from this rank to
+     *     this rank holds for all connections of the channel that have no row
      */
     public void setPaths(int[] rows) {
         require("network devices of the channels", setPaths(handle, rows));
     }
 
     /**
-     * Checks that rings and trees have all their connections, and makes those of InfiniBand verbs and of network plug-ins. All
-     * ranks call this once, at about the same time.
+     * Checks that rings and trees have all their connections, and makes those of InfiniBand verbs and of network
+     * plug-ins. All ranks call this once, at about the same time.
      *
      * @throws TransportException if a connection is missing or cannot be made
      */
@@ -147,21 +154,26 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * What the networks that reduce have in common on all ranks.
+     * Properties that the networks that reduce have in common on all ranks.
      *
      * @param groups count of channels that can use them at once
      * @param gathers true if they also gather and scatter
-     * @param gigabytes what a host sends in a second; 0 if unknown
+     * @param gigabytes gigabytes that a host sends in a second; 0 if unknown
      * @param latencyMicros latency of an operation; 0 if unknown
      */
     public record CollNetCommon(int groups, boolean gathers, double gigabytes, double latencyMicros) {}
 
-    /** Returns this rank's offer of a network that reduces; empty if it has none, and {@link #callError} has the reason. */
+    /**
+     * Returns this rank's offer of a network that reduces; empty if it has none, and {@link #callError} has the reason.
+     */
     public Optional<byte[]> offerCollNet(String plugin) {
         return Optional.ofNullable(NativeCollNet.offer(handle, plugin));
     }
 
-    /** Returns what the offers of all ranks share; empty if they differ too much, and {@link #callError} has the difference. */
+    /**
+     * Returns what the offers of all ranks share; empty if they differ too much, and {@link #callError} has the
+     * difference.
+     */
     public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
         long[] values = NativeCollNet.common(handle, offers.toArray(byte[][]::new));
         return values == null
@@ -198,7 +210,7 @@ public final class NativeEngine extends Engine {
         NativeCollNet.drop(handle);
     }
 
-    /** Returns the reason why the calling thread's last call failed that was no operation. */
+    /** Returns the reason of the calling thread's last failure in a call other than an operation. */
     public static String callError() {
         return lastError(0);
     }
@@ -210,8 +222,9 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Gives connections their SIMPLE slots in memory of a GPU. If the adapters do not reach this memory, a warning is logged and
-     * the connections keep slots in memory of the host. This engine releases the memory, also if the call fails.
+     * Gives connections their SIMPLE slots in memory of a GPU. If the adapters do not reach this memory, a warning is
+     * logged and the connections keep slots in memory of the host. This engine releases the memory, also if the call
+     * fails.
      *
      * @param rows of {@link Rows#slotUse}, after each other
      */
@@ -223,8 +236,9 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Forwards sends of other ranks of this host (PXN), from memory of this rank's GPU. If the adapters do not reach this memory, a
-     * warning is logged and nothing is forwarded. This engine releases the memory, also if the call fails.
+     * Forwards sends of other ranks of this host (PXN), from memory of this rank's GPU. If the adapters do not reach
+     * this memory, a warning is logged and nothing is forwarded. This engine releases the memory, also if the call
+     * fails.
      *
      * @param memory the slots of the connections, in the order of the rows
      * @param rows of {@link Rows#forwarded}, after each other
@@ -251,7 +265,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Gives connections with a peer to kernels of a GPU. After {@link #prepare}; no operation may use the connections any more.
+     * Gives connections with a peer to kernels of a GPU. After {@link #prepare}; no operation may use the connections
+     * any more.
      *
      * @return rows of {@link Rows#STAGED_LENGTH} addresses, one for each channel
      */
@@ -271,8 +286,8 @@ public final class NativeEngine extends Engine {
     /**
      * Starts to move the data of staged connections that use a network.
      *
-     * @param controls address of the abort word of the kernels, which a failure of the network sets to {@link Code#TRANSPORT};
-     *     outlives this engine
+     * @param controls address of the abort word of the kernels, which a failure of the network sets to
+     *     {@link Code#TRANSPORT}; outlives this engine
      * @return address of the counter of running operations; 0 if no network is used
      */
     long startStaging(long controls) {
@@ -290,10 +305,10 @@ public final class NativeEngine extends Engine {
      * reduce_scatter, the elements of a pair in all_to_all, gather and scatter, otherwise the elements of the buffer.
      *
      * @param operation collective, type and reduction, packed by {@code Signatures}
-     * @param choice packed by {@code io.jccl.tuning.Choice}, with 0 as the bytes of a chunk for the engine's default; the same
-     *     on all ranks
-     * @param send address of the send buffer; may equal {@code recv}, or in all_gather, reduce_scatter, gather and scatter this
-     *     rank's part of it
+     * @param choice packed by {@code io.jccl.tuning.Choice}, with 0 as the bytes of a chunk for the engine's default;
+     *     the same on all ranks
+     * @param send address of the send buffer; may equal {@code recv}, or in all_gather, reduce_scatter, gather and
+     *     scatter this rank's part of it
      * @param timeoutNanos from the start of the operation; 0 for none
      * @return the choice that was used, packed like {@code choice}, or a code below {@link Code#OK}
      */
@@ -304,10 +319,11 @@ public final class NativeEngine extends Engine {
     /**
      * Runs one collective with a count for each rank.
      *
-     * @param operation as {@link #run} takes it; a user-defined reduction exchanges elements like all_to_all, and Java reduces
-     * @param counts in elements. all_gather and gather: the count of every rank, then the offset of each part in {@code recv};
-     *     reduce_scatter and scatter: the count of every rank, then the offset of each part in {@code send}; all_to_all: send
-     *     counts, send offsets, receive counts, receive offsets
+     * @param operation as {@link #run} takes it; a user-defined reduction exchanges elements like all_to_all, and Java
+     *     reduces
+     * @param counts in elements. all_gather and gather: the count of every rank, then the offset of each part in
+     *     {@code recv}; reduce_scatter and scatter: the count of every rank, then the offset of each part in
+     *     {@code send}; all_to_all: send counts, send offsets, receive counts, receive offsets
      * @return as {@link #run}
      */
     public long runV(int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos) {
@@ -356,8 +372,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Runs sends and receives at once. Those with one peer match the peer's in their order. They have no sequence number, because
-     * not all ranks take part.
+     * Runs sends and receives at once. Those with one peer match the peer's in their order. They have no sequence
+     * number, because not all ranks take part.
      *
      * @param tasks rows of {@link Rows#TASK_LENGTH}
      * @return as {@link #run}
@@ -402,14 +418,18 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Returns what operations that ended well have counted since the engine was created: {@link Rows#COLLECTIVE_LENGTH} numbers for
-     * each collective, then {@link Rows#TRANSPORT_LENGTH} for each transport. Empty once this engine is destroyed.
+     * Returns the counters of operations that ended well since the engine was created: {@link Rows#COLLECTIVE_LENGTH}
+     * numbers for each collective, then {@link Rows#TRANSPORT_LENGTH} for each transport. Empty once this engine is
+     * destroyed.
      */
     public long[] counters() {
         return rows(() -> counters(handle));
     }
 
-    /** Gives the engines of this process the time, some 20 times a second: uses that need no finer clock read it there. */
+    /**
+     * Notes the time for the engines of this process, which read it where a coarse clock suffices. Called 20 times a
+     * second.
+     */
     public static native void tick();
 
     /**
@@ -467,9 +487,9 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Frees the engine when no other rank sends through this rank's GPU any more. Until then a thread of its own forwards. The caller
-     * waits for ranks of other processes, because this process may be about to exit, but only for a limited time, because they may
-     * wait for this rank in turn.
+     * Frees the engine when no other rank sends through this rank's GPU any more. Until then a separate thread forwards
+     * their data. The caller waits for ranks of other processes, because this process may be about to exit, but only
+     * for a limited time, because they may wait for this rank in turn.
      */
     @Override
     void free() {
@@ -543,7 +563,8 @@ public final class NativeEngine extends Engine {
 
     private static native long startStaging(long handle, long controls);
 
-    // More than eight parameters: an object or an array for them would cost a small operation a tenth of its time.
+    // The next natives have many parameters: an object or an array for them would cost a small operation a tenth of its
+    // time.
     private static native long run(
             long handle,
             int operation,

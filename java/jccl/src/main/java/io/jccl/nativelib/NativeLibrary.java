@@ -1,16 +1,16 @@
 package io.jccl.nativelib;
 
-/** What the native library says about itself. */
+/** Facts about the native library that the library itself returns. */
 public final class NativeLibrary {
 
     private NativeLibrary() {}
 
-    /** The digest of the sources that the library was built from. */
+    /** Returns the digest of the sources from which the library was built. */
     static native String buildId();
 
     /**
-     * The instruction set that reductions use on this processor: {@code portable}, {@code avx2} or {@code avx512}. Call
-     * {@link NativeLoader#load()} first.
+     * Returns the instruction set that reductions use on this processor: {@code portable}, {@code avx2} or
+     * {@code avx512}. {@link NativeLoader#load()} must be called first.
      */
     public static native String instructionSet();
 }

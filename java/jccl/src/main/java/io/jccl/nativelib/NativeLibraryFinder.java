@@ -17,11 +17,12 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Finds the native library, has it loaded and makes sure that it belongs to these classes.
+ * Finds the native library, has it loaded, and checks that it belongs to these classes.
  *
- * <p>With {@code -Djccl.native.path=FILE_OR_DIRECTORY} that library and no other. Otherwise the one in the jar, copied to a
- * private directory of the first place that lets it be mapped, and deleted as soon as it is loaded. The JVM gives a file to
- * one class loader at a time, so that a further loader takes a copy of the library that is named, too.
+ * <p>{@code -Djccl.native.path=FILE_OR_DIRECTORY} names the library, and no other is tried. Otherwise the library in
+ * the jar is copied to a private directory in the first place that allows mapping it, and deleted as soon as it is
+ * loaded. The JVM loads a file for only one class loader at a time, so a further class loader loads a copy of a named
+ * library, too.
  */
 final class NativeLibraryFinder {
 
@@ -35,9 +36,9 @@ final class NativeLibraryFinder {
     private final ClassLoader resources;
 
     /**
-     * @param override the value of {@value #PATH_PROPERTY}, if set
-     * @param places directories to extract to, best first
-     * @param resources where {@code META-INF/native} is searched for
+     * @param override the value of {@value #PATH_PROPERTY}, if it is set
+     * @param places directories to copy the library to, best first
+     * @param resources class loader in which {@code META-INF/native} is searched for
      */
     NativeLibraryFinder(Platform platform, Optional<Path> override, List<Path> places, ClassLoader resources) {
         this.platform = platform;
@@ -50,7 +51,7 @@ final class NativeLibraryFinder {
         Set<Path> places = new LinkedHashSet<>();
         add(places, System.getProperty("java.io.tmpdir"));
         add(places, System.getenv("XDG_RUNTIME_DIR"));
-        add(places, System.getProperty("user.home")); // "?" for a user without an entry in passwd
+        add(places, System.getProperty("user.home")); // the value is "?" for a user without an entry in passwd
         add(places, "/var/tmp");
         add(places, "/dev/shm");
         String named = System.getProperty(PATH_PROPERTY);
@@ -70,9 +71,9 @@ final class NativeLibraryFinder {
     /**
      * Loads the library.
      *
-     * @param loader loads the library at an absolute path, as {@link System#load}
-     * @param loadedBuildId asks the loaded library for its build id
-     * @throws NativeLoadException if there is none that loads, or it belongs to other classes
+     * @param loader loads the library at an absolute path, as {@link System#load} does
+     * @param loadedBuildId supplies the build id of the loaded library
+     * @throws NativeLoadException if no library can be loaded, or it belongs to other classes
      */
     void load(Consumer<String> loader, Supplier<String> loadedBuildId) {
         Optional<String> obstacle = platform.obstacle();
@@ -86,13 +87,13 @@ final class NativeLibraryFinder {
     }
 
     /**
-     * Loads a further library beside that one.
+     * Loads a further library from the place of the first one.
      *
-     * @param file its name
-     * @param named the library to load instead, if there is one
-     * @param loader as above
-     * @param loadedBuildId asks that library for its build id
-     * @throws NativeLoadException if there is none that loads, or it belongs to other classes
+     * @param file name of the further library
+     * @param named the library to load instead, if one is named
+     * @param loader loads the library at an absolute path, as {@link System#load} does
+     * @param loadedBuildId supplies the build id of the loaded library
+     * @throws NativeLoadException if no library can be loaded, or it belongs to other classes
      */
     void loadBeside(String file, Optional<Path> named, Consumer<String> loader, Supplier<String> loadedBuildId) {
         String expected = expectedBuildId();
@@ -117,12 +118,15 @@ final class NativeLibraryFinder {
         return Files.isDirectory(override) ? override.resolve(file) : override.resolveSibling(file);
     }
 
-    /** The build id of the library in the jar, if it has one for the platform. */
+    /** Returns the build id of the library in the jar, if the jar contains one for the platform. */
     Optional<String> embeddedBuildId() {
         return buildIdFor(platform);
     }
 
-    /** Whether there is such a file beside the library: in the directory that was named, otherwise in the jar. */
+    /**
+     * Returns true if there is such a file at the library's place: in the directory that was named, otherwise in the
+     * jar.
+     */
     boolean has(String file) {
         return override.map(path -> Files.isRegularFile(beside(path, file)))
                 .orElseGet(() -> resources.getResource(resource(file)) != null);
@@ -148,7 +152,7 @@ final class NativeLibraryFinder {
         return loadCopy(file, () -> open(file), loader);
     }
 
-    /** Maps a library that is named; another class loader may have it already. */
+    /** Loads a named library; loads a copy if another class loader has loaded the file already. */
     private void mapNamed(Path library, Consumer<String> loader) throws IOException {
         try {
             map(library, loader);
@@ -160,7 +164,7 @@ final class NativeLibraryFinder {
         }
     }
 
-    /** The source of a library's bytes. */
+    /** A source of a library's bytes. */
     private interface Source {
         InputStream open() throws IOException;
     }
@@ -211,8 +215,8 @@ final class NativeLibraryFinder {
     }
 
     /**
-     * The build of these classes. It is the same on all platforms, so a library of any of them that is named can be
-     * checked.
+     * Returns the build id of these classes. The id is the same on all platforms, so a named library can be checked on
+     * any of them.
      */
     private String expectedBuildId() {
         Optional<String> build = buildIdFor(platform);

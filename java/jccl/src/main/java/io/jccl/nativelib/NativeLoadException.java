@@ -2,7 +2,10 @@ package io.jccl.nativelib;
 
 import io.jccl.JcclException;
 
-/** The native library cannot be used here. Says why and what to do; every attempt is a suppressed exception. */
+/**
+ * Thrown if the native library cannot be used here. The message has the reason and the remedy; each attempt is a
+ * suppressed exception.
+ */
 public final class NativeLoadException extends JcclException {
 
     private static final long serialVersionUID = 1L;

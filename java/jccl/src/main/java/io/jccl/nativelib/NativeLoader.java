@@ -6,12 +6,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Loads the native library, once for the class loader. What other packages call of a class with native methods calls
- * {@link #load()} first, outside of static initializers: their failures are errors of the JVM, without the reason.
+ * Loads the native library, once for each class loader. Public methods of classes with native methods call
+ * {@link #load()} before their first native call. They do not rely on a static initializer, whose failure would be an
+ * error of the JVM without the reason.
  */
 public final class NativeLoader {
 
-    /** The library of the GPU backend, which is there only where it was built. */
+    /** File name of the GPU backend's library, which exists only in builds with that backend. */
     public static final String CUDA_LIBRARY = "libjccl_cuda.so";
 
     private NativeLoader() {}
@@ -19,7 +20,7 @@ public final class NativeLoader {
     /**
      * Makes the native methods usable.
      *
-     * @throws NativeLoadException if the library cannot be loaded; the same one again at every later call
+     * @throws NativeLoadException if the library cannot be loaded; then every later call throws it again
      */
     public static void load() {
         if (Holder.FAILURE != null) {
@@ -29,7 +30,7 @@ public final class NativeLoader {
     }
 
     /**
-     * The build of the library and of these classes, which are the same.
+     * Returns the id of the build of the library, which is also that of these classes.
      *
      * @throws NativeLoadException if the library cannot be loaded
      */
@@ -38,7 +39,7 @@ public final class NativeLoader {
         return NativeLibrary.buildId();
     }
 
-    /** The platforms that the jar has a library for, each with the id of its build; nothing is loaded. */
+    /** Returns the platforms for which the jar contains a library, each with the id of its build. Loads nothing. */
     public static SortedMap<String, String> embeddedBuilds() {
         SortedMap<String, String> builds = new TreeMap<>();
         for (Platform platform : Platform.RELEASED) {

@@ -1,19 +1,20 @@
 package io.jccl.nativelib;
 
-/** The ring that native code writes its log records into. */
+/** The log ring, to which native code adds its records. */
 final class NativeLog {
 
     private NativeLog() {}
 
     /**
-     * The oldest record as {@code LEVEL SUBSYSTEM RANK COMMUNICATOR TEXT}, the level as its SLF4J ordinal from trace. Rank and
-     * communicator are empty where it is of none, or of one without a name. Null if there is none.
+     * Removes the oldest record, and returns it as {@code LEVEL SUBSYSTEM RANK COMMUNICATOR TEXT}; null if there is no
+     * record. The level is a number from 0 for trace to 4 for error. Rank and communicator are empty in a record of the
+     * process, and the communicator is also empty if it has no name.
      */
     static native String take();
 
-    /** How many records were overwritten before anybody took them, since the library was loaded. */
+    /** Returns the number of records that were overwritten before they were taken, since the library was loaded. */
     static native long dropped();
 
-    /** Records below this level (0 trace to 4 error) are not made. */
+    /** Sets the lowest level of records that native code makes, from 0 for trace to 4 for error. */
     static native void setLevel(int level);
 }

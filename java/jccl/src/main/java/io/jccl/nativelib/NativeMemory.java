@@ -5,18 +5,18 @@ import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /**
- * Addresses and views of native memory. What makes or shows memory throws a {@link NativeLoadException} if the
- * library cannot be loaded; a static initializer would make an error of its own of that.
+ * Allocates, registers, copies and shows native memory. Methods that allocate or show memory load the library, and
+ * throw a {@link NativeLoadException} if that fails. A static initializer would turn that into an error of the JVM.
  */
 public final class NativeMemory {
 
     private NativeMemory() {}
 
     /**
-     * A direct buffer over existing memory, in NIO's default byte order. The memory must outlive the buffer.
+     * Returns a direct buffer over existing memory, in NIO's default byte order. The memory must outlive the buffer.
      *
-     * @param address the first byte, not 0
-     * @param bytes how many
+     * @param address address of the first byte, not 0
+     * @param bytes size of the buffer
      */
     public static ByteBuffer view(long address, int bytes) {
         if (address == 0 || bytes < 0) {
@@ -38,9 +38,9 @@ public final class NativeMemory {
     }
 
     /**
-     * Zeroed memory that other processes of this host can use in place.
+     * Returns the address of zeroed memory that other processes of this host can use in place.
      *
-     * @throws JcclException if the system gives none: why, and the remedy
+     * @throws JcclException if there is no memory; the message has the reason and the remedy
      */
     public static long sharedAlloc(long bytes) {
         NativeLoader.load();
@@ -51,23 +51,24 @@ public final class NativeMemory {
         return address;
     }
 
-    /** Gives back the pages of what {@link #sharedAlloc} returned; its addresses are good until {@link #sharedFree}. */
+    /** Frees the pages of memory of {@link #sharedAlloc}. Its addresses stay valid until {@link #sharedFree}. */
     public static void sharedRetire(long address) {
         retireShared(address);
         LogThread.serveOnce();
     }
 
-    /** Frees what {@link #sharedAlloc} returned. */
+    /** Frees memory of {@link #sharedAlloc}. */
     public static void sharedFree(long address) {
         freeShared(address);
         LogThread.serveOnce();
     }
 
     /**
-     * Registers ordinary memory, so that other processes of this host can use it in place; nobody may write to it meanwhile.
+     * Registers ordinary memory, so that other processes of this host can use it in place. No thread may write to the
+     * memory during this call.
      *
-     * @return names the registration
-     * @throws JcclException if this memory cannot be registered: why, and the remedy
+     * @return number of the registration
+     * @throws JcclException if this memory cannot be registered; the message has the reason and the remedy
      */
     public static long registered(long address, long bytes) {
         NativeLoader.load();
@@ -79,10 +80,10 @@ public final class NativeMemory {
     }
 
     /**
-     * Ends a registration; nobody uses its memory meanwhile, here or in other processes.
+     * Ends a registration. No thread of this or another process may use its memory during this call.
      *
-     * @return whether its memory was still there; if not, its owner has freed it before
-     * @throws JcclException if the system has no memory for it; it stays registered then
+     * @return true if the memory was still there; false if its owner has already freed it
+     * @throws JcclException if the system has no memory for this; then the memory stays registered
      */
     public static boolean endRegistration(long registration) {
         int code = unregister(registration);
@@ -92,13 +93,13 @@ public final class NativeMemory {
         return code == 0;
     }
 
-    /** Copies bytes between places that do not overlap. */
+    /** Copies bytes between ranges of memory that do not overlap. */
     public static native void copy(long from, long to, long bytes);
 
     /**
-     * Calls {@code void f(const void* next, void* accumulator, int64_t bytes, void* context)}.
+     * Calls a native function {@code void f(const void* next, void* accumulator, int64_t bytes, void* context)}.
      *
-     * @param function its address
+     * @param function address of the function
      */
     public static native void fold(long function, long context, long next, long accumulator, long bytes);
 

@@ -3,20 +3,24 @@ package io.jccl.nativelib;
 import java.time.Duration;
 import java.util.List;
 
-/** A network plug-in for NCCL, opened at run time where there is one. */
+/** Opens a network plug-in for NCCL at run time, if there is one, and reads its devices. */
 public final class NativeNetPlugin {
 
-    /** Longs for each device: GUID, port, speed in Mb/s, latency in ns, connections at most, 1 where it reaches GPUs. */
+    /**
+     * Longs for each device: GUID, port, speed in Mb/s, latency in ns, maximum of connections, 1 if it reaches GPUs
+     * else 0.
+     */
     public static final int DEVICE_LENGTH = 6;
 
     private NativeNetPlugin() {}
 
     /**
-     * What was found.
+     * The result of {@link #ask}.
      *
-     * @param numbers the version of the interface, and {@link #DEVICE_LENGTH} numbers for each device that reaches memory of
-     *     the host; empty where the plug-in cannot be used, null where there is none
-     * @param texts its name, its file, and for each device its name and its path in sysfs; or why it cannot be used
+     * @param numbers the version of the interface, and {@link #DEVICE_LENGTH} numbers for each device that reaches host
+     *     memory; empty if the plug-in cannot be used, null if there is none
+     * @param texts the plug-in's name and file, then the name and the sysfs path of each device; or the reason why the
+     *     plug-in cannot be used
      */
     @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
     public record Answer(long[] numbers, List<String> texts) {}
@@ -24,13 +28,14 @@ public final class NativeNetPlugin {
     /**
      * Opens a plug-in and reads its devices. It stays open until the process ends.
      *
-     * @param plugin a path, the name of a library, or NAME of {@code libnccl-net-NAME.so}; empty: {@code libnccl-net.so}
-     * @param limit how long it may take; then it is left behind
+     * @param plugin a path, the name of a library, or NAME of {@code libnccl-net-NAME.so}; empty for
+     *     {@code libnccl-net.so}
+     * @param limit time after which a plug-in that has not answered is left behind
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
-    @SuppressWarnings("try") // a use is there to be open
+    @SuppressWarnings("try") // the use has its effect while it is open
     public static Answer ask(String plugin, Duration limit) {
-        NativeLoader.load(); // not in a static initializer, which would throw an error of its own
+        NativeLoader.load(); // not in a static initializer, whose failure would be an error of the JVM
         String[] texts = {""};
         try (LogThread.Use logs = LogThread.use()) {
             long[] numbers = probe(plugin, limit.toNanos(), texts);
@@ -39,14 +44,14 @@ public final class NativeNetPlugin {
     }
 
     /**
-     * The devices behind which a network reduces, of a CollNet plug-in: for each its name and its path in sysfs. None where
-     * there is no such plug-in, or it cannot be used.
+     * Returns the devices of a CollNet plug-in, whose network reduces: the name and the sysfs path of each. Returns
+     * none if there is no such plug-in, or it cannot be used.
      *
      * @param plugin as in {@link #ask}
-     * @param limit how long it may take
+     * @param limit time limit of the plug-in
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
-    @SuppressWarnings("try") // a use is there to be open
+    @SuppressWarnings("try") // the use has its effect while it is open
     public static List<String> reducing(String plugin, Duration limit) {
         NativeLoader.load();
         try (LogThread.Use logs = LogThread.use()) {

@@ -3,46 +3,46 @@ package io.jccl.nativelib;
 import io.jccl.JcclException;
 
 /**
- * A profiler plug-in of NCCL's interface, opened at run time, with what it keeps for one communicator. Any thread may call it;
- * {@link #close} only when nobody else does any more.
+ * A profiler plug-in with NCCL's interface, opened at run time for one communicator. Any thread may call it.
+ * {@link #close} may be called when no other thread calls it any more.
  *
- * <p>Operations cross as rows of {@value #COLUMNS} longs.
+ * <p>Operations are passed as rows of {@value #COLUMNS} longs.
  */
 public final class NativeProfiler implements AutoCloseable {
 
-    /** What a row is: one of the three that follow. */
+    /** Place of the kind: {@link #KIND_COLLECTIVE}, {@link #KIND_SEND} or {@link #KIND_RECV}. */
     public static final int KIND = 0;
-    /** Of {@link #KIND}: a collective. */
+    /** Kind of a collective. */
     public static final int KIND_COLLECTIVE = 0;
-    /** Of {@link #KIND}: a send. */
+    /** Kind of a send. */
     public static final int KIND_SEND = 1;
-    /** Of {@link #KIND}: a receive. */
+    /** Kind of a receive. */
     public static final int KIND_RECV = 2;
-    /** The number of the {@code Collective}. */
+    /** Place of the number of the {@code Collective}. */
     public static final int COLLECTIVE = 1;
-    /** The number of the {@code DataType}. */
+    /** Place of the number of the {@code DataType}. */
     public static final int TYPE = 2;
-    /** The number of the {@code ReduceOp}; -1 for none and for one of the user. */
+    /** Place of the number of the {@code ReduceOp}; -1 for none, and for a user-defined reduction. */
     public static final int OP = 3;
-    /** The number of the {@code Algorithm}. */
+    /** Place of the number of the {@code Algorithm}. */
     public static final int ALGORITHM = 4;
-    /** The number of the {@code Protocol}. */
+    /** Place of the number of the {@code Protocol}. */
     public static final int PROTOCOL = 5;
-    /** How many channels. */
+    /** Place of the count of channels. */
     public static final int CHANNELS = 6;
-    /** The operation's number. */
+    /** Place of the operation's sequence number. */
     public static final int SEQUENCE = 7;
-    /** How many elements. */
+    /** Place of the count of elements. */
     public static final int COUNT = 8;
-    /** The bytes of the largest buffer of a rank. */
+    /** Place of the bytes of the largest buffer of any rank. */
     public static final int BYTES = 9;
-    /** The root of a collective, the peer of a send or receive. */
+    /** Place of the root of a collective, or the peer of a send or receive. */
     public static final int ROOT = 10;
-    /** What is sent; of a send or receive 0. */
+    /** Place of the address of a collective's send buffer; 0 for a send or receive. */
     public static final int SEND_ADDRESS = 11;
-    /** Where it is received; of a send what is sent. */
+    /** Place of the address of a collective's receive buffer, or of the buffer of a send or receive. */
     public static final int RECV_ADDRESS = 12;
-    /** Longs of a row. */
+    /** Count of the longs of a row. */
     public static final int COLUMNS = 13;
 
     private final long handle;
@@ -58,10 +58,10 @@ public final class NativeProfiler implements AutoCloseable {
     /**
      * Opens a plug-in.
      *
-     * @param name as the settings have it: a path, the name of a library, or NAME of {@code libnccl-profiler-NAME.so}; empty
-     *     for {@code libnccl-profiler.so}
-     * @param ofNetwork whether it is the name of a network plug-in, whose library may have a profiler as well
-     * @throws JcclException that says why it cannot be opened
+     * @param name the value of the setting: a path, the name of a library, or NAME of {@code libnccl-profiler-NAME.so};
+     *     empty for {@code libnccl-profiler.so}
+     * @param ofNetwork true if the name is that of a network plug-in, whose library may contain a profiler, too
+     * @throws JcclException if the plug-in cannot be opened; the message has the reason
      */
     public static NativeProfiler open(String name, boolean ofNetwork) {
         NativeLoader.load();
@@ -75,17 +75,17 @@ public final class NativeProfiler implements AutoCloseable {
         return new NativeProfiler(handle, logs);
     }
 
-    /** Its name, file and version, for the log. */
+    /** Returns the plug-in's name, file and version, for the log. */
     public String description() {
         return description;
     }
 
     /**
-     * Initialises it for a communicator.
+     * Initialises the plug-in for a communicator.
      *
-     * @param id the same on all ranks
-     * @param name the communicator's
-     * @throws JcclException if it refuses
+     * @param id id of the communicator, the same on all ranks
+     * @param name name of the communicator
+     * @throws JcclException if the plug-in refuses
      */
     public void init(long id, String name, int hosts, int ranks, int rank) {
         if (init(handle, id, name, hosts, ranks, rank) != 0) {
@@ -94,20 +94,20 @@ public final class NativeProfiler implements AutoCloseable {
     }
 
     /**
-     * An operation begins, or several as a group.
+     * Reports that an operation begins, or several as a group.
      *
-     * @return what {@link #stop} takes; 0 where the plug-in asks for no event of them
+     * @return events for {@link #stop}; 0 if the plug-in wants none of these operations
      */
     public long start(long[] rows) {
         return start(handle, rows);
     }
 
-    /** They have ended. */
+    /** Reports that the operations of {@link #start} have ended. */
     public void stop(long events) {
         stop(handle, events);
     }
 
-    /** Ends it; call it once. */
+    /** Ends the plug-in. Must be called once. */
     @Override
     public void close() {
         close(handle);

@@ -2,24 +2,24 @@ package io.jccl.nativelib;
 
 import java.nio.channels.SocketChannel;
 
-/** Options of TCP connections that Java does not know. */
+/** Sets options of TCP connections that Java does not offer. */
 public final class NativeSockets {
 
     private NativeSockets() {}
 
     /**
-     * Bounds the pause between repetitions to a peer that does not answer by a second. The kernel doubles it up to two
-     * minutes otherwise, and so notices only after as long again that a network is back. It does not end the connection,
-     * however often it repeats: heartbeats decide.
+     * Limits the pause between retransmissions to a second. While a peer does not answer, the kernel otherwise doubles
+     * the pause up to two minutes, and so notices only after as long again that a network is back. The kernel then does
+     * not end the connection, however often it retransmits: heartbeats decide whether the peer lives.
      *
-     * @param channel not closed by another thread meanwhile
-     * @return false where the kernel cannot (before Linux 6.15), or the native library cannot be loaded
+     * @param channel a channel that no other thread closes during this call
+     * @return false if the kernel cannot do this (before Linux 6.15), or the native library cannot be loaded
      */
     public static boolean boundRepetitions(SocketChannel channel) {
         try {
             NativeLoader.load();
         } catch (NativeLoadException noLibrary) {
-            return false; // who needs the library says so
+            return false; // code that needs the library reports it
         }
         return bound(channel);
     }

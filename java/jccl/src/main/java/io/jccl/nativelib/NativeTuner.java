@@ -3,7 +3,7 @@ package io.jccl.nativelib;
 import io.jccl.JcclException;
 
 /**
- * A tuner plug-in of NCCL's interface, opened at run time, with what it keeps for one communicator. One thread at a time calls
+ * A tuner plug-in with NCCL's interface, opened at run time for one communicator. Only one thread at a time may call
  * it. Numbers of functions, algorithms and protocols are NCCL's.
  */
 public final class NativeTuner implements AutoCloseable {
@@ -21,10 +21,10 @@ public final class NativeTuner implements AutoCloseable {
     /**
      * Opens a plug-in.
      *
-     * @param name as the settings have it: a path, the name of a library, or NAME of {@code libnccl-tuner-NAME.so}; empty for
-     *     {@code libnccl-tuner.so}
-     * @param ofNetwork whether it is the name of a network plug-in, whose library may have a tuner as well
-     * @throws JcclException that says why it cannot be opened
+     * @param name the value of the setting: a path, the name of a library, or NAME of {@code libnccl-tuner-NAME.so};
+     *     empty for {@code libnccl-tuner.so}
+     * @param ofNetwork true if the name is that of a network plug-in, whose library may contain a tuner, too
+     * @throws JcclException if the plug-in cannot be opened; the message has the reason
      */
     public static NativeTuner open(String name, boolean ofNetwork) {
         NativeLoader.load();
@@ -38,27 +38,28 @@ public final class NativeTuner implements AutoCloseable {
         return new NativeTuner(handle, logs);
     }
 
-    /** Its name, file and version, for the log. */
+    /** Returns the plug-in's name, file and version, for the log. */
     public String description() {
         return description;
     }
 
     /**
-     * Initialises it for a communicator.
+     * Initialises the plug-in for a communicator.
      *
-     * @param id the same on all ranks
-     * @throws JcclException if it refuses
+     * @param id id of the communicator, the same on all ranks
+     * @throws JcclException if the plug-in refuses
      */
     public void init(long id, int ranks, int hosts, int minLocalRanks, int maxLocalRanks) {
         check(init(handle, id, ranks, hosts, minLocalRanks, maxLocalRanks));
     }
 
     /**
-     * Lets it change the costs of an operation.
+     * Lets the plug-in change the costs of an operation.
      *
-     * @param costs microseconds by algorithm and protocol, -1 for what cannot be executed; changed
-     * @return how many channels it asks for; 0 where it leaves that open
-     * @throws JcclException if it fails
+     * @param costs microseconds by algorithm and protocol, -1 for a pair that cannot be executed; the plug-in changes
+     *     them
+     * @return the number of channels that the plug-in chooses; 0 if it chooses none
+     * @throws JcclException if the plug-in fails
      */
     public int ask(int function, long bytes, float[] costs) {
         int[] channels = {0};
@@ -67,10 +68,10 @@ public final class NativeTuner implements AutoCloseable {
     }
 
     /**
-     * Lets it change the bytes of a step.
+     * Lets the plug-in change the bytes of a step.
      *
-     * @return what it asks for, or {@code chunkBytes}
-     * @throws JcclException if it fails
+     * @return the bytes that the plug-in chooses, or {@code chunkBytes}
+     * @throws JcclException if the plug-in fails
      */
     public long askChunk(int function, long bytes, int algorithm, int protocol, int channels, long chunkBytes) {
         long chunk = askChunk(handle, function, bytes, algorithm, protocol, channels, chunkBytes);
@@ -78,7 +79,7 @@ public final class NativeTuner implements AutoCloseable {
         return chunk;
     }
 
-    /** Ends it; call it once. */
+    /** Ends the plug-in. Must be called once. */
     @Override
     public void close() {
         close(handle);

@@ -114,7 +114,7 @@ public final class Numbers {
     @Native
     static final int BXOR = 7;
 
-    /** In place of a reduction: one that the application defines. */
+    /** Stands for a reduction that the application defines. */
     @Native
     public static final int USER_REDUCTION = 8;
 

@@ -2,7 +2,7 @@ package io.jccl.nativelib;
 
 import io.jccl.TransportException;
 
-/** A file descriptor of this process that others of its host and user may have, until it is closed. */
+/** A file descriptor that this process offers to processes of the same host and user, until this object is closed. */
 public final class OfferedDescriptor implements AutoCloseable {
 
     private long handle;
@@ -16,7 +16,7 @@ public final class OfferedDescriptor implements AutoCloseable {
     /**
      * Offers a descriptor.
      *
-     * @param descriptor is closed with the offer, or at once on failure
+     * @param descriptor the descriptor, which is closed together with the offer, or at once on failure
      * @throws TransportException if this process cannot answer others
      */
     public static OfferedDescriptor of(int descriptor) {
@@ -28,17 +28,17 @@ public final class OfferedDescriptor implements AutoCloseable {
         return new OfferedDescriptor(handle);
     }
 
-    /** What others pass to {@link #fetch}. It holds a secret of this process. */
+    /** Returns the bytes that other processes pass to {@link #fetch}. They contain a secret of this process. */
     public byte[] wire() {
         return wire.clone();
     }
 
     /**
-     * A descriptor of what another process offers. Takes 5 seconds at most.
+     * Gets a descriptor that another process offers. Takes at most 5 seconds.
      *
-     * @param wire what that process's {@link #wire} said
-     * @return a descriptor that the caller closes
-     * @throws TransportException if it cannot be had; says why
+     * @param wire the result of that process's {@link #wire}
+     * @return a descriptor, which the caller closes
+     * @throws TransportException if the descriptor cannot be had; the message has the reason
      */
     public static int fetch(byte[] wire) {
         NativeLoader.load();

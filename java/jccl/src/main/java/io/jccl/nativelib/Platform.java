@@ -11,12 +11,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An operating system and processor as they are named in {@code META-INF/native/<os>-<arch>/}, and the C library.
+ * An operating system and a processor, named as in {@code META-INF/native/<os>-<arch>/}, and a C library.
  *
- * @param os for example {@code linux}
- * @param arch for example {@code x86_64}
- * @param cLibrary {@code musl}, {@code glibc-2.17} where the file's name has the version, which it has below 2.34; otherwise
- *     empty
+ * @param os operating system, for example {@code linux}
+ * @param arch processor, for example {@code x86_64}
+ * @param cLibrary {@code musl}; or, for example, {@code glibc-2.17} if the name of the library's file contains the
+ *     version, as it does before 2.34; otherwise empty
  */
 record Platform(String os, String arch, String cLibrary) {
 
@@ -25,7 +25,7 @@ record Platform(String os, String arch, String cLibrary) {
     private static final String WITHOUT_LIBRARY =
             "; what needs no native library works here, such as `jccl topo --file` and planning";
 
-    /** Those that a release has libraries for. */
+    /** Platforms for which a release contains libraries. */
     static final List<Platform> RELEASED = List.of(of("linux", "x86_64"), of("linux", "aarch64"));
 
     static Platform ofThisJvm() {
@@ -38,15 +38,15 @@ record Platform(String os, String arch, String cLibrary) {
         return of(System.getProperty("os.name"), System.getProperty("os.arch"), maps);
     }
 
-    /** From the values of {@code os.name} and {@code os.arch}, with an unknown C library. */
+    /** Returns the platform for the values of {@code os.name} and {@code os.arch}, with an unknown C library. */
     static Platform of(String osName, String osArch) {
         return of(osName, osArch, "");
     }
 
     /**
-     * From the values of {@code os.name} and {@code os.arch}.
+     * Returns the platform for the values of {@code os.name} and {@code os.arch}.
      *
-     * @param maps what the process has mapped, as in {@code /proc/self/maps}
+     * @param maps the process's mappings in the format of {@code /proc/self/maps}
      */
     static Platform of(String osName, String osArch, String maps) {
         String os = osName.toLowerCase(Locale.ROOT).replace(' ', '_');
@@ -72,7 +72,7 @@ record Platform(String os, String arch, String cLibrary) {
         return glibc.find() ? "glibc-2." + glibc.group(1) : "";
     }
 
-    /** Why no library of a jar can be loaded here, whatever the jar contains. */
+    /** Returns the reason why no library of any jar can be loaded here; empty if there is none. */
     Optional<String> obstacle() {
         if (!os.equals("linux")) {
             return Optional.of(
@@ -93,7 +93,7 @@ record Platform(String os, String arch, String cLibrary) {
         return Optional.empty();
     }
 
-    /** Why a jar has no library for this platform. */
+    /** Returns the message for a jar that contains no library for this platform. */
     String absence() {
         boolean released = RELEASED.stream().anyMatch(one -> one.directory().equals(directory()));
         return "platform=" + directory() + ": this jar has no native library for it"
@@ -104,7 +104,7 @@ record Platform(String os, String arch, String cLibrary) {
                 + WITHOUT_LIBRARY;
     }
 
-    /** Why there is no library for GPUs, which is in a jar of its own. */
+    /** Returns the message for the case that there is no library for GPUs, which is in a jar of its own. */
     String cudaAbsence() {
         return NativeLoader.CUDA_LIBRARY + " is missing: "
                 + (directory().equals("linux-x86_64")
@@ -117,7 +117,7 @@ record Platform(String os, String arch, String cLibrary) {
         return os + "-" + arch;
     }
 
-    /** The name of the library's file. */
+    /** Returns the name of the library's file. */
     String libraryFile() {
         return "libjccl.so";
     }

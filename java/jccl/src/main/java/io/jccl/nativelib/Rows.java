@@ -2,7 +2,7 @@ package io.jccl.nativelib;
 
 import java.lang.annotation.Native;
 
-/** Layouts of the rows of numbers that native code and Java give each other: which number is at which place of a row. */
+/** Layouts of the rows of numbers that native code and Java pass to each other: the place of each number in a row. */
 public final class Rows {
 
     // An operation in the history of an engine.
@@ -148,11 +148,11 @@ public final class Rows {
     /** Kind of a task that receives. */
     @Native
     public static final int TASK_RECV = 1;
-    /** In place of a peer: nothing is sent, or nothing received. */
+    /** Stands for a peer if nothing is sent, or nothing is received. */
     @Native
     public static final int NO_PEER = -1;
 
-    // What operations have counted: for each collective by its number, then for each transport by its number.
+    // Counters of operations: for each collective by its number, then for each transport by its number.
 
     /** Operations of a collective. */
     @Native
@@ -169,7 +169,7 @@ public final class Rows {
     /** Numbers for each collective. */
     @Native
     public static final int COLLECTIVE_LENGTH = 4;
-    /** Bytes that were sent by a transport, as they are in slots. */
+    /** Bytes that a transport sent, as encoded in slots. */
     @Native
     public static final int TRANSPORT_SENT_BYTES = 0;
     /** Long waits for peers that a transport reaches. */
