@@ -56,9 +56,9 @@ public final class DeviceEngine extends Engine {
     /** Streams that operations were issued on; 0 is the default stream of the device. */
     private final Set<Long> streams = new HashSet<>();
 
-    private final long[] issued = new long[Rows.ISSUED_LENGTH]; // of the operation issued last
+    private final long[] issued = new long[Rows.ISSUED_LENGTH]; // row of the operation issued last
     private long lastStream = -1;
-    private long ownStream; // 0: not known yet
+    private long ownStream; // 0 until it is known
 
     private DeviceEngine(long handle) {
         super(handle);
@@ -177,13 +177,13 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Lets a network reduce on the first channels. Before {@link #prepare}.
+     * Lets a network reduce on the first channels. Must precede {@link #prepare}.
      *
      * @param staging the host's engine, which has connected its groups
      * @param groups count of the groups
      * @param offers of the plug-ins of all ranks
-     * @param ranksOfHost count of ranks of each host, if it is the same on all hosts and their numbers follow each
-     *     other; else 0
+     * @param ranksOfHost count of ranks of each host if it is the same on all hosts and the ranks of a host have
+     *     consecutive numbers; else 0
      * @return the reason of a failure, or empty
      */
     public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers, int ranksOfHost) {
@@ -208,7 +208,7 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects it. Before
+     * Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects it. Must precede
      * {@link #connectInfo}.
      */
     public void setStaged(int peer) {
@@ -227,7 +227,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Describes how other processes get this rank's memory, and why no better way works. After {@link #connectInfo}.
+     * Describes how other processes get this rank's memory, and why no better way works. Must follow
+     * {@link #connectInfo}.
      */
     public String handleExchange() {
         return handleExchange(handle);
@@ -263,7 +264,9 @@ public final class DeviceEngine extends Engine {
         return Optional.ofNullable(makeDeviceSlots(handle, connections)).map(DeviceSlots::new);
     }
 
-    /** Sets the count of connections that this rank forwards for ranks of its host. Before {@link #connectInfo}. */
+    /**
+     * Sets the count of connections that this rank forwards for ranks of its host. Must precede {@link #connectInfo}.
+     */
     public void setForwarded(int connections) {
         setForwarded(handle, connections);
     }
@@ -319,8 +322,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Makes a multicast object for NVLS. After {@link #prepare}. Then all ranks join it; when all have joined, all bind
-     * memory; when all have bound memory, all test it together. If any rank fails, all ranks drop it.
+     * Makes a multicast object for NVLS. Must follow {@link #prepare}. Then all ranks join it; when all have joined,
+     * all bind memory; when all have bound memory, all test it together. If any rank fails, all ranks drop it.
      *
      * @return what the others need to join; empty on failure, and {@link #lastError} has the reason
      */
@@ -490,14 +493,17 @@ public final class DeviceEngine extends Engine {
         });
     }
 
-    /** Returns the choice, packed, with which the operation issued last is executed. For the thread that issues. */
+    /**
+     * Returns the choice, packed, with which the operation issued last is executed. Only the thread that issues may
+     * call this.
+     */
     public long issuedChoice() {
         return issued[Rows.ISSUED_CHOICE];
     }
 
     /**
-     * Returns the number of the collective that was entered last when the last operation was issued. For the thread
-     * that issues.
+     * Returns the number of the collective that was entered last when the last operation was issued. Only the thread
+     * that issues may call this.
      */
     public long issuedSequence() {
         return issued[Rows.ISSUED_SEQUENCE];
@@ -545,7 +551,7 @@ public final class DeviceEngine extends Engine {
         return ask(choice, () -> adjustChoice(handle, operation, choice));
     }
 
-    /** Returns the stream of operations whose caller names none. For the thread that issues. */
+    /** Returns the stream of operations whose caller names none. Only the thread that issues may call this. */
     public long ownStream() {
         if (ownStream == 0) {
             ownStream = ownStream(handle);

@@ -61,7 +61,8 @@ final class NativeCollNet {
     static native int use(long comm, int[] leaders, int groups, byte[][] offers);
 
     /**
-     * Lets the network reduce for kernels of a GPU, instead of {@link #use}. Before {@link NativeEngine#startStaging}.
+     * Lets the network reduce for kernels of a GPU, instead of {@link #use}. Must precede
+     * {@link NativeEngine#startStaging}.
      *
      * @param groups count of the groups
      * @param offers of all ranks, in rank order
