@@ -18,7 +18,7 @@ using namespace jccl::jni;
 using device::DeviceCommunicator;
 using device::Issued;
 
-// The reason why this thread's last create failed: there is no communicator to ask.
+// Text of this thread's last failure to create a communicator, which does not exist then.
 thread_local LastFailure createError;
 
 DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<DeviceCommunicator*>(handle); }
@@ -27,8 +27,8 @@ jint codeOf(const Status& status) { return static_cast<jint>(status.code()); }
 
 static_assert(isLayout({JCCL_ROW(ISSUED_CHOICE), JCCL_ROW(ISSUED_SEQUENCE)}, JCCL_ROW(ISSUED_LENGTH)));
 
-// Issues an operation by `body`. Returns its number, with a bit set if there is a notice, or the code of the failure; writes the
-// rest of what is known of the operation into `row`, so that an operation needs one call.
+// Issues an operation by `body`. Returns the operation's number, with the bit NOTICE if there is a notice, or the code
+// of the failure. Writes further facts about the operation into `row`, so that an operation needs only one call.
 template <typename Body>
 jlong issue(JNIEnv* env, jlong handle, jlongArray row, Body&& body) {
   Issued issued;
@@ -49,7 +49,7 @@ jlong issue(JNIEnv* env, jlong handle, jlongArray row, Body&& body) {
 static_assert(isLayout({JCCL_ROW(SLOTS_HANDLE), JCCL_ROW(SLOTS_ADDRESS), JCCL_ROW(SLOTS_BYTES), JCCL_ROW(SLOTS_DMABUF)},
                        JCCL_ROW(SLOTS_LENGTH)));
 
-// Returns a row of the slots that make(slots) makes; null if it fails.
+// Returns a row for the slots that make(slots) makes; null if that fails.
 template <typename Make>
 jlongArray slotsOf(JNIEnv* env, Make&& make) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {

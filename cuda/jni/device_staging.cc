@@ -19,7 +19,7 @@ static_assert(JAVA(SIGNAL) == static_cast<int>(StagingStep::Kind::Signal));
 static_assert(JAVA(WAIT) == static_cast<int>(StagingStep::Kind::Wait));
 static_assert(isLayout({JAVA(STEP_KIND), JAVA(STEP_TO), JAVA(STEP_FROM), JAVA(STEP_NUMBER)}, JAVA(STEP_LENGTH)));
 
-// The reason why this thread's last create failed: there is no staging to ask.
+// Text of this thread's last failure to create a staging object, which does not exist then.
 thread_local LastFailure createError;
 
 DeviceStaging& stagingOf(jlong handle) { return *reinterpret_cast<DeviceStaging*>(handle); }

@@ -24,7 +24,7 @@ thread_local LastFailure lastFailure;
 
 device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(handle); }
 
-// On the device: the body's status.
+// Runs the body with a current device; returns the code of its status.
 template <typename Body>
 jint onDevice(jint ordinal, Body&& body) {
   return guardedCode([&]() -> jint {
@@ -125,7 +125,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_copy(JNIEnv*, jclass,
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_beginCapture(JNIEnv*, jclass, jint ordinal, jlong stream) {
-  // As most applications do it, and in the mode that forbids most.
+  // Global is the mode that most applications use, and the one that forbids most.
   return onDevice(ordinal, [&] { return device::beginCapture(streamOf(stream), device::CaptureMode::Global); });
 }
 

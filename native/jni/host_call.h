@@ -1,4 +1,4 @@
-// The engine behind a handle of Java.
+// Accesses the engine of a handle that Java passes.
 #pragma once
 
 #include <jni.h>
@@ -11,18 +11,18 @@ namespace jccl::jni {
 
 inline HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
 
-// The reason why this thread's last call failed that was no operation; lastError(0) returns it.
+// Text of this thread's last failure in a call other than an operation; lastError(0) returns it.
 inline thread_local LastFailure lastFailure;
 
-// A call that changes it: what is logged meanwhile is of its communicator.
+// A call that changes the engine. Log records during the call belong to the engine's communicator.
 class HostCall {
  public:
   explicit HostCall(jlong handle) : host_(hostOf(handle)), logs_(host_.logSubject()) {}
 
   HostCommunicator* operator->() const { return &host_; }
 
-  // The status as the code that a native returns. The text is the caller's only: what one call could not do is no reason why a
-  // later operation failed.
+  // Returns the status as a code for Java. Keeps the text for this thread only, not in the engine, because it does not
+  // explain why a later operation fails.
   jint codeOf(const Status& status) const { return lastFailure.codeOf(status); }
 
  private:

@@ -1,4 +1,4 @@
-// Short names for the constants of Java, which javac -h writes into headers as macros, and a check of layouts.
+// Gives short names to Java constants, which javac -h writes into headers as macros, and checks layouts of rows.
 #pragma once
 
 #include "io_jccl_nativelib_Code.h"
@@ -11,7 +11,7 @@
 
 namespace jccl::jni {
 
-// Returns true if the places are 0 to length - 1, each once.
+// Returns true if the places are the numbers 0 to length - 1, each once.
 template <int kCount>
 constexpr bool isLayout(const long (&places)[kCount], long length) {
   if (length != kCount) return false;

@@ -1,5 +1,5 @@
-// What every file of this folder needs: the guard that keeps C++ exceptions on this side of the border, and copies
-// between Java arrays and native memory that check what they are given.
+// Common functions of the files with natives: guards that keep C++ exceptions out of the JVM, and checked copies
+// between Java arrays and native memory.
 #pragma once
 
 #include <jni.h>
@@ -16,13 +16,14 @@
 
 namespace jccl::jni {
 
-// Why this thread's last call failed, for natives that have no object to query: a thread_local of the file that has
-// them. It has no destructor, for the reason that base/log.h gives; a longer text is cut.
+// Text of the last failure of natives that have no object to query. A file with such natives has a thread_local of this
+// class. The class has no destructor, because a thread_local with one would keep the library mapped (see base/log.h).
+// So a longer text is cut.
 class LastFailure {
  public:
   const char* text() const { return text_; }
 
-  // Keeps the status's text, also an empty one.
+  // Keeps the text of the status, even if it is empty.
   void set(const Status& status) {
     const std::string& message = status.message();
     const size_t length = std::min(message.size(), sizeof text_ - 1);
@@ -30,7 +31,7 @@ class LastFailure {
     text_[length] = 0;
   }
 
-  // The status as the code that a native returns; keeps the text of a failure.
+  // Returns the status as a code for Java. Keeps the text of a failure.
   jint codeOf(const Status& status) {
     if (!status) set(status);
     return static_cast<jint>(status.code());
@@ -40,22 +41,25 @@ class LastFailure {
   char text_[2048] = {};
 };
 
-// The C++ exception because of which this thread's last native method failed; without a text if none did.
+// Text of the C++ exception that made this thread's last native method fail; empty if the method failed for another
+// reason.
 inline thread_local LastFailure stoppedException;
 
-// Keeps the text of the exception that is being handled, and returns its code.
+// Keeps the text of the exception that is being handled; returns its code.
 inline Code noteException() noexcept {
   const Status thrown = thrownStatus();
   stoppedException.set(thrown);
   return thrown.code();
 }
 
-// Why a native method failed: the exception that it threw, or else `noted`, which is why calls returned errors.
+// Returns the reason why a native method failed: the text of the exception that it threw, else `noted`, the text of a
+// call that returned an error.
 inline std::string reasonOr(std::string noted) {
   return *stoppedException.text() == 0 ? std::move(noted) : std::string(stoppedException.text());
 }
 
-// Runs the body of a native method. Whatever it throws becomes `failure`; nothing crosses into the JVM, and reasonOr has its text.
+// Runs the body of a native method. Returns `failure` if the body throws; then reasonOr returns the exception's text.
+// No exception passes into the JVM.
 template <typename Result, typename Body>
 Result guarded(Result failure, Body&& body) noexcept {
   try {
@@ -68,7 +72,7 @@ Result guarded(Result failure, Body&& body) noexcept {
   }
 }
 
-// The same for methods that return a code of base/status.h.
+// Like guarded, for methods that return a code of base/code.h.
 template <typename Body>
 jint guardedCode(Body&& body) noexcept {
   try {
@@ -80,7 +84,8 @@ jint guardedCode(Body&& body) noexcept {
   }
 }
 
-// The elements of an array; empty for null. False when the JVM has an exception pending (the caller returns at once).
+// Copies the elements of an array; none for null. Returns false if the JVM has a pending exception; then the caller
+// must return at once.
 inline bool copyLongs(JNIEnv* env, jlongArray array, std::vector<std::int64_t>& out) {
   static_assert(sizeof(jlong) == sizeof(std::int64_t));
   out.clear();
@@ -107,7 +112,8 @@ inline bool copyBytes(JNIEnv* env, jbyteArray array, std::vector<std::uint8_t>& 
   return !env->ExceptionCheck();
 }
 
-// A string as modified UTF-8, which is ASCII for everything that crosses here; false for null or a pending exception.
+// Copies a string as modified UTF-8, which is ASCII for all strings that Java passes here. Returns false for null, or
+// if an exception is pending.
 inline bool copyString(JNIEnv* env, jstring string, std::string& out) {
   out.clear();
   if (string == nullptr) return false;
@@ -119,7 +125,7 @@ inline bool copyString(JNIEnv* env, jstring string, std::string& out) {
   return !env->ExceptionCheck();
 }
 
-// A null array is an empty one; false if an element is null or an exception is pending.
+// Copies the strings of an array; none for null. Returns false if an element is null or an exception is pending.
 inline bool copyStrings(JNIEnv* env, jobjectArray array, std::vector<std::string>& out) {
   out.clear();
   const jsize count = array == nullptr ? 0 : env->GetArrayLength(array);
@@ -134,7 +140,7 @@ inline bool copyStrings(JNIEnv* env, jobjectArray array, std::vector<std::string
   return true;
 }
 
-// New Java arrays; null with an OutOfMemoryError pending when the JVM has no memory.
+// Makes a Java array. Returns null with a pending OutOfMemoryError if the JVM has no memory.
 inline jlongArray newLongs(JNIEnv* env, const std::vector<std::int64_t>& values) {
   jlongArray array = env->NewLongArray(static_cast<jsize>(values.size()));
   if (array == nullptr) return nullptr;
@@ -156,8 +162,8 @@ inline jbyteArray newBytes(JNIEnv* env, const void* data, std::size_t bytes) {
   return array;
 }
 
-// A Java string from text of ours. NewStringUTF wants modified UTF-8, which differs from what a system call's message or a
-// file name may hold: every byte outside printable ASCII (and new line) becomes a question mark.
+// Makes a Java string. NewStringUTF expects modified UTF-8, but messages of system calls and file names may contain
+// other bytes. So every byte except printable ASCII and the new line becomes a question mark.
 inline jstring newString(JNIEnv* env, std::string text) {
   for (char& c : text) {
     if ((c < ' ' || c > '~') && c != '\n') c = '?';

@@ -1,4 +1,4 @@
-// Natives of io.jccl.nativelib.NativeCollNet: check, convert, call, translate.
+// Natives of io.jccl.nativelib.NativeCollNet.
 #include "io_jccl_nativelib_NativeCollNet.h"
 #include "jni/host_call.h"
 #include "jni/jni_support.h"
@@ -14,7 +14,7 @@ using namespace jccl::jni;
 static_assert(isLayout({JAVA(COMMON_GROUPS), JAVA(COMMON_GATHERS), JAVA(COMMON_MEGABITS), JAVA(COMMON_LATENCY_NANOS)},
                        JAVA(COMMON_LENGTH)));
 
-// Null elements are empty.
+// Copies arrays of bytes; a null array becomes an empty one. Returns false if an exception is pending.
 bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>& out) {
   const jsize count = array == nullptr ? 0 : env->GetArrayLength(array);
   out.resize(static_cast<size_t>(count));

@@ -14,8 +14,8 @@ using namespace jccl::jni;
 
 Communicator& communicatorOf(jlong handle) { return hostOf(handle).communicator(); }
 
-// Returns the choice that an operation used, which is never negative, or the code of its failure. Both in one number, because
-// a second call into native code would cost a small operation a tenth of its time.
+// Returns the choice that an operation used, which is never negative, or the code of its failure. They share one
+// number, because a second call into native code would cost a small operation a tenth of its time.
 template <typename Body>
 jlong outcomeOf(jlong handle, Body&& body) {
   const jint code = guardedCode(body);
@@ -24,12 +24,13 @@ jlong outcomeOf(jlong handle, Body&& body) {
 
 uint64_t address(jlong value) { return static_cast<uint64_t>(value); }
 
-// A number that is no transport becomes None, which every call refuses.
+// Returns None for a number that is no transport; every call refuses None.
 TransportKind transportOf(jint number) {
   return number >= 0 && number < kTransportKinds ? static_cast<TransportKind>(number) : TransportKind::None;
 }
 
-// Copies rows of kLength numbers, and passes each to `append`; false if the array has a broken row or cannot be read.
+// Copies rows of kLength numbers, and passes each to `append`. Returns false if the last row is incomplete or the array
+// cannot be read.
 template <size_t kLength, typename Append>
 bool readRows(JNIEnv* env, jintArray rows, Append&& append) {
   std::vector<int32_t> numbers;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr float kMaxLatencyMicros = 1e6F;
 
-// A line of the answer: texts of plug-ins may have anything in them.
+// Returns the text as a line of the answer. Replaces all but printable ASCII, because texts of plug-ins can contain any
+// bytes.
 std::string lineOf(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');

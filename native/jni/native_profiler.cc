@@ -20,7 +20,7 @@ ProfilerPlugin& profilerOf(jlong handle) { return **reinterpret_cast<std::shared
 
 constexpr uint8_t kNoNumber = 255;
 
-// A name of NCCL's, and its number there.
+// A name in NCCL's style, and NCCL's number for it; kNoNumber if NCCL has no such member.
 struct NcclName {
   const char* name;
   uint8_t number;
@@ -32,7 +32,7 @@ NcclName at(const std::array<NcclName, Count>& names, int64_t index) {
                                                            : NcclName{"Unknown", kNoNumber};
 }
 
-// In the order of Collective, DataType, Algorithm and Protocol. What NCCL has not has a name all the same.
+// In the order of Collective, DataType, Algorithm and Protocol. Members that NCCL lacks have a name, too.
 constexpr std::array<NcclName, kCollectiveCount> kFunctions = {{{"AllReduce", 4},
                                                                 {"Reduce", 1},
                                                                 {"Broadcast", 0},
@@ -60,9 +60,9 @@ constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
 constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
     {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}, {"COLLNET_DIRECT", 2}, {"COLLNET_CHAIN", 3}}};
 constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};
-// Each has a name, also when one is added.
+// Checks that all members have names, in case one is added.
 static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr && kAlgorithms.back().name != nullptr);
-// sum, prod, min, max, avg
+// NCCL's numbers of sum, prod, min, max and avg.
 constexpr std::array<uint32_t, 5> kOps = {0, 1, 3, 2, 4};
 
 // The layout of NativeProfiler's rows.

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Of a channel of the JDK, whose class has no public access to it; -1 where it keeps it elsewhere.
+// Returns the file descriptor of a channel of the JDK from a private field; -1 if the JDK has no such field.
 jint descriptorOf(JNIEnv* env, jobject channel) {
   const jfieldID field = env->GetFieldID(env->GetObjectClass(channel), "fdVal", "I");
   if (env->ExceptionCheck()) {

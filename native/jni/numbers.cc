@@ -1,5 +1,5 @@
-// Compares the enums of C++ and the packing of operations and choices with the constants of Java: a number that differs does
-// not compile.
+// Compares the enums of C++, and the layouts of packed operations and choices, with the constants of Java. A difference
+// does not compile.
 #include "base/code.h"
 #include "base/types.h"
 #include "engine/history.h"
@@ -92,7 +92,7 @@ SAME(JCCL_NUMBER(DONE), OperationState::Done);
 SAME(JCCL_NUMBER(FAILED), OperationState::Failed);
 SAME(JCCL_NUMBER(STATES), kOperationStateCount);
 
-// An operation that packs the largest number of each part shows the place and width of all parts.
+// Packing the largest number of a part shows the place and width of the part.
 constexpr OperationCode kOperation = OperationCode::decode(-1);
 SAME(io_jccl_runtime_Signatures_MASK, kOperation.collective);
 SAME(io_jccl_runtime_Signatures_MASK, kOperation.type);

@@ -1,4 +1,4 @@
-// Sends and receives as Java passes them, in rows of Rows.TASK_LENGTH.
+// Reads sends and receives from the rows of io.jccl.nativelib.Rows in which Java passes them.
 #pragma once
 
 #include <cstdint>

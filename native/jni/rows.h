@@ -1,4 +1,4 @@
-// Rows of numbers, in the layouts of io.jccl.nativelib.Rows.
+// Writes and reads rows of numbers in the layouts of io.jccl.nativelib.Rows.
 #pragma once
 
 #include <jni.h>
@@ -21,7 +21,7 @@ static_assert(isLayout({JCCL_ROW(HISTORY_SEQUENCE), JCCL_ROW(HISTORY_FINGERPRINT
                         JCCL_ROW(HISTORY_WAITED_FOR), JCCL_ROW(HISTORY_CHOICE), JCCL_ROW(HISTORY_BYTES)},
                        JCCL_ROW(HISTORY_LENGTH)));
 
-// An operation of the history; empty if it is not on record.
+// Returns the row of an operation from the history; empty if the operation is not on record.
 inline std::vector<int64_t> historyRow(const History& history, int64_t sequence) {
   HistoryRow found;
   if (!history.read(static_cast<uint64_t>(sequence), found)) return {};
@@ -48,7 +48,7 @@ static_assert(isLayout({JCCL_ROW(TRANSFERS_NUMBER), JCCL_ROW(TRANSFERS_AFTER), J
                         JCCL_ROW(TRANSFERS_WAITED_FOR)},
                        JCCL_ROW(TRANSFERS_LENGTH)));
 
-// A group of sends and receives of the history; empty if it is not on record.
+// Returns the row of a group of sends and receives from the history; empty if the group is not on record.
 inline std::vector<int64_t> transferRow(const TransferHistory& history, int64_t number) {
   TransferRow found;
   if (!history.read(static_cast<uint64_t>(number), found)) return {};
@@ -73,7 +73,7 @@ static_assert(isLayout({JCCL_ROW(WAIT_CHANNEL), JCCL_ROW(WAIT_PEER), JCCL_ROW(WA
                         JCCL_ROW(WAIT_PROTOCOL), JCCL_ROW(WAIT_STEP), JCCL_ROW(WAIT_SEQUENCE), JCCL_ROW(WAIT_NANOS)},
                        JCCL_ROW(WAIT_LENGTH)));
 
-// One row for each wait.
+// Returns one row for each wait.
 inline std::vector<int64_t> waitRows(const std::vector<ChannelWait>& waits) {
   std::vector<int64_t> rows(waits.size() * JCCL_ROW(WAIT_LENGTH));
   int64_t* row = rows.data();
