@@ -41,10 +41,11 @@ struct CommunicatorConfig {
   uint32_t simpleSlotBytes = 256 * 1024;
   uint32_t llSlotBytes = 16 * 1024;
   uint32_t ll128SlotBytes = 32 * 1024;
-  int localRanks = 1;  // ranks that share this host's cores
+  int localRanks = 1;  // number of ranks that share this host's cores
   int cores = 1;
-  int sharingRanks = 0;     // those of them whose cores overlap with this rank's, directly or by others; 0: localRanks
-  int sharedCores = 0;      // the cores of these ranks; 0: cores
+  // Number of ranks of this host whose cores overlap with this rank's, directly or through others, this rank included.
+  int sharingRanks = 0;     // 0: localRanks
+  int sharedCores = 0;      // number of cores of these ranks; 0: cores
   int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
   bool placesRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};

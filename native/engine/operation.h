@@ -1,4 +1,4 @@
-// One operation of a communicator: what Java requested, decoded, and what the channels need to run their share.
+// An operation of a communicator: the decoded request of Java, and the facts that the channels need to run their parts.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace jccl {
 
-// Java knows the numbers of these enums and the layouts of packed values; jni/numbers.cc compares them.
+// Java has constants for the numbers of these enums and the layouts of packed values; jni/numbers.cc compares them.
 enum class Collective : uint8_t {
   AllReduce = 0,
   Reduce = 1,
@@ -25,19 +25,18 @@ enum class Collective : uint8_t {
 };
 inline constexpr int kCollectiveCount = 10;
 
-// Whether the collective treats one rank unlike the others.
 JCCL_FN constexpr bool hasRoot(Collective collective) {
   return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
          collective == Collective::Scatter;
 }
 
-// Whether it combines elements of different ranks.
+// Returns true if the collective combines elements of different ranks.
 JCCL_FN constexpr bool reduces(Collective collective) {
   return collective == Collective::AllReduce || collective == Collective::Reduce ||
          collective == Collective::ReduceScatter;
 }
 
-// Whether it consists of sends and receives between pairs of ranks.
+// Returns true if the collective consists of sends and receives between pairs of ranks.
 JCCL_FN constexpr bool isExchange(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
 }
@@ -62,12 +61,12 @@ constexpr const char* nameOf(Algorithm algorithm) {
   return names[static_cast<unsigned>(algorithm)];
 }
 
-// Whether the network reduces (collectives/coll_net.h).
+// Returns true if the network reduces (collectives/coll_net.h).
 JCCL_FN constexpr bool isCollNet(Algorithm algorithm) {
   return algorithm == Algorithm::CollNetDirect || algorithm == Algorithm::CollNetChain;
 }
 
-// What is to be done: collective | type << 8 | reduction << 16.
+// The kind of an operation. Packed: collective | type << 8 | reduction << 16.
 struct OperationCode {
   Collective collective;
   DataType type;
@@ -84,23 +83,23 @@ struct OperationCode {
     return static_cast<int>(collective) < kCollectiveCount && static_cast<int>(type) < kDataTypeCount &&
            static_cast<int>(op) < kReduceOpCount && supports(op, type);
   }
-  // Whether counts say what every rank sends to every other.
+  // Returns true if the counts contain what this rank sends to and receives from each rank.
   bool exchangesWithCounts() const { return collective == Collective::AllToAll || op == kUserReduction; }
   OperationCode withoutReduction() const { return {collective, type, ReduceOp::Sum}; }
 };
 
-// How: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.
+// The way to execute an operation. Packed: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.
 struct Choice {
   static constexpr uint16_t kTryZeroCopy = 1;   // the same on all ranks of an operation
-  static constexpr uint16_t kZeroCopyUsed = 2;  // only in what is reported back
-  static constexpr uint16_t kTwoShot = 4;       // direct all-reduce: two-shot, every rank reduces a shard
+  static constexpr uint16_t kZeroCopyUsed = 2;  // only in a choice that native code returns
+  static constexpr uint16_t kTwoShot = 4;       // direct all-reduce is two-shot: every rank reduces a shard
   static constexpr uint16_t kByHosts = 8;  // direct: only one rank of a host sends to other hosts (collectives/hosts.h)
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;
   uint8_t channels = 1;
   uint16_t flags = 0;
-  uint32_t chunkBytes = 0;  // 0: the engine's own choice
+  uint32_t chunkBytes = 0;  // 0: the engine chooses
 
   static constexpr Choice decode(int64_t packed) {
     return {static_cast<Algorithm>(packed & 0xf), static_cast<Protocol>(packed >> 4 & 0xf),
@@ -117,19 +116,19 @@ struct Choice {
   }
 };
 
-// Which part of a larger operation an operation is, where that is executed in parts that all ranks cut alike.
+// The place of an operation in a larger operation that is executed in parts. All ranks cut it into the same parts.
 struct Part {
-  size_t whole = 0;  // the elements of the whole; 0: this is no part
-  size_t begin = 0;  // where the part begins
+  size_t whole = 0;  // number of elements of the larger operation; 0: the operation is no part
+  size_t begin = 0;  // first element of the part
 
-  // Ranks whose wholes differ are in different operations, even where this part is the same.
+  // Hashes both: ranks with different larger operations are in different operations, even if this part is the same.
   uint64_t fingerprint() const {
     return whole == 0 ? 0 : ((whole * 0x9e3779b97f4a7c15u) ^ (begin + 1)) * 0xd6e8feb86659fd93u;
   }
 };
 
 struct Operation {
-  Operation() {}  // not the compiler's own, which clears by a slow string instruction
+  Operation() {}  // replaces the compiler's constructor, which clears the object by a slow string instruction
 
   OperationCode code{};
   Choice choice;
@@ -137,23 +136,23 @@ struct Operation {
   uint8_t* recv = nullptr;
   size_t count = 0;  // in the units of the collective (see NativeEngine.run in Java)
   int root = 0;
-  // The v-forms: elements and displacements by rank; null for equal parts.
+  // For v-forms: the number of elements and the displacement of each rank's part; null for equal parts.
   const int64_t* counts = nullptr;
   const int64_t* displacements = nullptr;
-  size_t bytes = 0;  // of the larger buffer; decides about streaming; of an exchange, between a pair
-  size_t moved = 0;  // of an exchange: what this rank sends or what it receives, whichever is more
+  size_t bytes = 0;  // size of the larger buffer, which decides about streaming; in an exchange, bytes between a pair
+  size_t moved = 0;  // in an exchange: bytes that this rank sends or that it receives, whichever is more
   Part part;
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
 
-  // Of this rank's larger buffer.
+  // Returns the bytes of this rank's larger buffer.
   size_t bufferBytes() const { return isExchange(code.collective) || code.op == kUserReduction ? moved : bytes; }
 };
 
-// The part of the fingerprint that messages contain.
+// Returns the part of the fingerprint that messages contain.
 JCCL_FN inline uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
 
-// Mixes everything that all ranks must agree on. Two ranks whose fingerprints differ are in different operations.
+// Hashes everything that all ranks must agree on. Two ranks whose fingerprints differ are in different operations.
 JCCL_FN inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, size_t count, int root) {
   uint64_t x = sequence * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(code.encode());
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93u + count;
@@ -162,7 +161,7 @@ JCCL_FN inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, siz
   return x ^ x >> 32;
 }
 
-// The same for a message between two ranks, which has no sequence number.
+// Returns the fingerprint of a message between two ranks, which has no sequence number.
 inline uint32_t messageFingerprint(DataType type, size_t count) {
   return narrow(fingerprintOf(0, {Collective::SendRecv, type, ReduceOp::Sum}, count, 0));
 }
