@@ -113,7 +113,7 @@ final class Subgroup {
     private static String described(List<Member> members, Exception problem) {
         List<Integer> ranks = members.stream().map(Member::parentRank).toList();
         return "the communicator of color=" + members.get(0).color() + " and ranks " + RankList.text(ranks)
-                + " could not be split off. In what follows these ranks count anew from 0, in the order of their keys: "
+                + " could not be split off. The following text numbers these ranks from 0, in the order of their keys: "
                 + Causes.describe(problem);
     }
 }
