@@ -21,8 +21,8 @@ interface Backend {
     OperationWork issue(OperationCall call, DeviceStream stream, long deadline);
 
     /**
-     * Executes an operation on the calling thread, which has the right to run. A backend that launches operations on
-     * the device when they are issued launches the operation here.
+     * Executes an operation on the calling thread, which has the right to run. The backend of kernels calls this when
+     * it issues an operation, and launches the operation on the device.
      *
      * @return the packed choice that was used, or the operation's number on the device; or a status below
      *     {@link io.jccl.nativelib.Code#OK}
@@ -56,7 +56,10 @@ interface Backend {
         return work.call().describe();
     }
 
-    /** Returns the sequence number to report a failure of the operation with. Called by the thread that executed it. */
+    /**
+     * Returns the sequence number with which a failure of the operation is reported. Called by the thread that has
+     * executed the operation.
+     */
     default long failureSequence(OperationWork work) {
         return queue().engine().lastEntered();
     }

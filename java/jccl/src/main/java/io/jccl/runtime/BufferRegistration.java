@@ -156,7 +156,7 @@ public final class BufferRegistration implements Registration {
                 used = true;
                 return number;
             } finally {
-                offers.forEach(OfferedDescriptor::close); // each peer has fetched them or has given up
+                offers.forEach(OfferedDescriptor::close); // each peer has fetched the descriptors, or given up
                 if (!used) {
                     engine.dropBuffer(FAILED_QUIET_NANOS);
                 }
@@ -272,7 +272,7 @@ public final class BufferRegistration implements Registration {
         }
     }
 
-    /** The description of its buffer that a rank sends to all others. */
+    /** The description of a buffer, which its rank sends to all others. */
     private record Description(byte[] failed, byte[] process, byte[] info, List<byte[]> wires) {
 
         static Description read(byte[] sent) {

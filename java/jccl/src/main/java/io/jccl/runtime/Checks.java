@@ -116,7 +116,7 @@ final class Checks {
         }
     }
 
-    /** Checks the buffers of one operation, which writes them all; returns a copy of the list. */
+    /** Checks buffers, all of which one operation writes; returns a copy of the list. */
     static List<DataBuffer> buffers(List<DataBuffer> buffers) {
         String expected = "at least one buffer";
         if (Arguments.required("buffers", buffers, expected).isEmpty()) {
@@ -135,11 +135,11 @@ final class Checks {
         if (buffer == null) {
             throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
         }
-        buffer.address(); // throws if it was closed
+        buffer.address(); // throws if the buffer is closed
         return buffer;
     }
 
-    /** Checks that either all buffers, which may be null, are in device memory or none is; returns true if they are. */
+    /** Returns true if the buffers, which may be null, are in device memory. Refuses device memory with host memory. */
     static boolean onDevice(DataBuffer first, DataBuffer second) {
         boolean device = isDevice(first) || isDevice(second);
         if (device && (first != null && !isDevice(first) || second != null && !isDevice(second))) {

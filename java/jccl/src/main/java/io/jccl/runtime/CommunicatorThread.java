@@ -124,7 +124,7 @@ final class CommunicatorThread {
             backOff(AWAITED_BACK_OFF_NANOS);
             backOffNanos = MIN_BACK_OFF_NANOS;
         } else if (progress == OperationQueue.Progress.OTHERS_RUN) {
-            // This thread does not sleep, because it must execute what is issued meanwhile.
+            // This thread does not sleep, because it must execute operations that are issued meanwhile.
             backOffNanos = moved ? MIN_BACK_OFF_NANOS : Math.min(2 * backOffNanos, MAX_BACK_OFF_NANOS);
             if (backOffNanos < MAX_BACK_OFF_NANOS) {
                 backOff(backOffNanos);
@@ -184,7 +184,7 @@ final class CommunicatorThread {
     }
 
     /**
-     * Completes the future of an operation that is over; returns true if it has. Throws only if the future is
+     * Completes the future of an operation; returns false if the operation is not over. Throws only if the future is
      * incomplete.
      */
     private static boolean complete(OperationWork operation) {

@@ -54,7 +54,7 @@ final class Failure {
         return first;
     }
 
-    /** Returns true if a caller has got an exception of this failure. */
+    /** Returns true if a caller has received an exception of this failure. */
     boolean isThrown() {
         return thrown.get();
     }

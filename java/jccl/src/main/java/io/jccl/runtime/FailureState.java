@@ -32,8 +32,8 @@ import org.slf4j.LoggerFactory;
  * The failure of a communicator on this rank, if it has failed. A communicator fails once; the first cause stays.
  *
  * <p>The error of an operation is only this rank's own view. The rank reports it and waits for the agreed failure,
- * which all ranks receive and which becomes the cause. If none arrives in time, this rank's own view becomes the cause.
- * It then blames the coordinator's rank, which has not answered.
+ * which all ranks receive and which becomes the cause. If none arrives in time, this rank's own view becomes the cause
+ * and blames the coordinator's rank, which has not answered.
  */
 final class FailureState implements FailureListener {
 
@@ -76,13 +76,14 @@ final class FailureState implements FailureListener {
         this.listeners = new FailureListeners(rank);
     }
 
-    /** Sets what describes the operation in flight and its age, for messages; it supplies "" if none is in flight. */
+    /** Sets the function that describes the operation in flight and its age in messages; "" if none is in flight. */
     void describeWith(Supplier<String> description) {
         inFlight = description;
     }
 
     /**
-     * Sets what dumps this rank's last operations when the communicator fails; see {@link FlightRecorder#onFailure}.
+     * Sets the recorder that dumps this rank's last operations when the communicator fails; see
+     * {@link FlightRecorder#onFailure}.
      */
     void dumpWith(FlightRecorder writer) {
         recorder = writer;
@@ -119,7 +120,7 @@ final class FailureState implements FailureListener {
         listeners.add(listener);
     }
 
-    /** Called by the watchdog. Repeats what an error of the JVM has interrupted. */
+    /** Called by the watchdog. Repeats the steps after a failure that an error of the JVM has interrupted. */
     void check() {
         Failure mine = failure.get();
         if (mine != null && unsettled) {

@@ -33,7 +33,8 @@ import org.slf4j.LoggerFactory;
 final class FlightRecorder {
 
     /**
-     * Maximum number of operations of each kind in a dump, even if the engines remember more. It has some megabytes.
+     * Maximum number of operations of each kind in a dump, even if the engines remember more. Such a dump has some
+     * megabytes.
      */
     static final int MAX_DUMPED = 16_384;
 
@@ -141,7 +142,10 @@ final class FlightRecorder {
         return last(engine.lastTransfers(), number -> RecordedTransfers.at(number, engine));
     }
 
-    /** Returns the records up to a number, back to the first one that is missing, oldest first. */
+    /**
+     * Returns at most {@link #MAX_DUMPED} consecutive records, oldest first. The last one has the number
+     * {@code number}.
+     */
     private static <T> List<T> last(long number, LongFunction<Optional<T>> recorded) {
         List<T> found = new ArrayList<>();
         for (long at = number; at > 0 && found.size() < MAX_DUMPED; at--) {

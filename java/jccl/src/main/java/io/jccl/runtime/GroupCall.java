@@ -22,7 +22,7 @@ final class GroupCall implements OperationCall {
     private final int size;
     private List<OperationCall> members;
 
-    @SuppressWarnings("unused") // accessed through CURRENT, so that no fence is spent; the watchdog reads it, too
+    @SuppressWarnings("unused") // accessed through CURRENT without a full fence; the watchdog reads it, too
     private OperationCall current;
 
     GroupCall(boolean onDevice, List<OperationCall> members) {

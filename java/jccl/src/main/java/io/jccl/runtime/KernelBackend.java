@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * Executes operations on device memory by kernels. Operations do not wait in the queue: they are put on a stream when
  * they are issued, and are over when the device reports it. The device checks an operation's time-out, which counts
- * from the begin of the operation there.
+ * from the start of the operation there.
  */
 final class KernelBackend implements Backend, CallHandler {
 

@@ -58,7 +58,7 @@ final class OperationQueue {
     private final long timeoutNanos;
     private final CommunicatorThread thread;
 
-    private volatile int running; // 1 if a thread has the right to run; accessed through RUNNING if the stack allows it
+    private volatile int running; // 1 while a thread has the right to run; mostly accessed through RUNNING
 
     private Thread runner; // application thread that had the right to run last; null for the communicator's thread
 
@@ -149,7 +149,7 @@ final class OperationQueue {
     }
 
     /**
-     * Checks that this thread is not inside a user-defined function: it would wait for itself.
+     * Checks that this thread is not inside a user-defined function, where it would wait for itself.
      *
      * @throws IllegalStateException if it is
      */
@@ -263,12 +263,12 @@ final class OperationQueue {
             return;
         }
         Thread runs = (Thread) RUNNER.getOpaque(this);
-        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // then it still runs the operation
+        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // then `runs` still executes the operation
             failures.interrupted(operation.describe());
         }
     }
 
-    /** Sleeps while another thread has the right to run, at most until it ends an operation. */
+    /** Sleeps while another thread has the right to run, at most until that thread ends an operation. */
     void sleepWhileOthersRun() {
         beginSleep();
         try {
@@ -339,7 +339,7 @@ final class OperationQueue {
             if (operation == null) {
                 break;
             }
-            if (!operation.isOver()) { // it is over if something was thrown after its end
+            if (!operation.isOver()) { // an operation is over already if something was thrown after its end
                 run(operation, deadline);
             }
             done.link(null); // so that a handle that the application keeps does not keep all later operations

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reports the begin and the end of operations to a profiler plug-in, with their arguments and choices. The operations
- * of a group begin and end with it.
+ * of a group begin and end with the group.
  */
 final class ProfiledOperations {
 
@@ -28,7 +28,7 @@ final class ProfiledOperations {
 
     private final NativeProfiler profiler;
     private final int size;
-    private final ReadWriteLock inside = new ReentrantReadWriteLock(); // read: calls of the plug-in; write: its close
+    private final ReadWriteLock inside = new ReentrantReadWriteLock(); // read lock: calls; write lock: close
     private boolean closed;
 
     ProfiledOperations(NativeProfiler profiler, int size) {

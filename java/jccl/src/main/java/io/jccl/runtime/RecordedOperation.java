@@ -79,7 +79,8 @@ record RecordedOperation(
     }
 
     /**
-     * Returns the bytes of the largest buffer of any rank; of this rank only if each rank has a count of its own.
+     * Returns the bytes of the largest buffer of any rank. If each rank has a count of its own, only the buffers of
+     * this rank count.
      *
      * @param size number of ranks of the communicator
      */

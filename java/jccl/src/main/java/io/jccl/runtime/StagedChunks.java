@@ -19,7 +19,7 @@ final class StagedChunks {
     enum Shape {
         /** One block, sent from and received at the same place. */
         SINGLE,
-        /** One block of each rank. This rank sends its block from the block's place among them. */
+        /** One block of each rank. This rank sends from the place of its own block. */
         GATHERED,
         /** One block for each rank. This rank receives at the place of its own block. */
         SCATTERED,
@@ -156,7 +156,7 @@ final class StagedChunks {
                 .toArray();
     }
 
-    /** Adds steps that copy the elements to send of a chunk into its slot. */
+    /** Adds steps that copy a chunk's elements from the send buffer to its slot. */
     void copyIn(Chunk chunk, StreamSteps steps) {
         long[] offsets = Chunk.offsets(chunk.sendCounts());
         for (int block = 0; block < offsets.length; block++) {
@@ -165,7 +165,7 @@ final class StagedChunks {
         }
     }
 
-    /** Adds steps that copy the received elements of a chunk out of its slot. */
+    /** Adds steps that copy a chunk's elements from its slot to the receive buffer. */
     void copyOut(Chunk chunk, StreamSteps steps) {
         long[] offsets = Chunk.offsets(chunk.recvCounts());
         for (int block = 0; block < offsets.length; block++) {

@@ -14,8 +14,8 @@ import java.util.function.LongConsumer;
 
 /**
  * Executes collectives with user-defined reductions. Each rank owns one shard of the elements. It receives this shard
- * from all ranks, folds them, and sends the result to the ranks that receive it. Shards are cut into chunks, so that
- * the other ranks send the next chunk while this rank folds:
+ * from all ranks, folds the elements, and sends the result to the ranks that receive it. Shards are cut into chunks, so
+ * that the other ranks send the next chunk while this rank folds:
  *
  * <pre>
  *     chunk 0   exchange │ fold │ exchange of results │
@@ -113,7 +113,7 @@ final class UserReductions {
             return Math.max(0, Math.min(chunk, shards[owner] - index * chunk));
         }
 
-        /** Sends each other rank the chunk of its shard, and receives the chunk of this rank's shard from each. */
+        /** Sends each other rank a chunk of that rank's shard, and receives a chunk of this rank's shard from each. */
         private long exchange(long index) {
             long[] rows = new long[4 * size];
             for (int peer = 0; peer < size; peer++) {
@@ -181,7 +181,7 @@ final class UserReductions {
             }
         }
 
-        /** Returns the address of a rank's elements of a chunk that this rank folds. */
+        /** Returns the address of the elements that a rank has contributed to a chunk that this rank folds. */
         private long place(int peer, long index) {
             return peer == rank
                     ? from + (offsets[rank] + index * chunk) * elementBytes
