@@ -1,5 +1,5 @@
-// Compares the enums of C++, and the layouts of packed operations and choices, with the constants of Java. A difference
-// does not compile.
+// Compares the enums of C++, and the layouts of packed operations and choices, with the constants of Java. If a number
+// differs, this file does not compile.
 #include "base/code.h"
 #include "base/types.h"
 #include "engine/history.h"

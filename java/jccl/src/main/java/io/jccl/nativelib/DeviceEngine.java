@@ -271,7 +271,7 @@ public final class DeviceEngine extends Engine {
         setForwarded(handle, connections);
     }
 
-    /** Returns the slots of these connections in memory of this rank's GPU; empty if they cannot be had. */
+    /** Returns the slots of the forwarded connections in memory of this rank's GPU; empty on failure. */
     public Optional<DeviceSlots> forwardedSlots() {
         return Optional.ofNullable(forwardedSlots(handle)).map(DeviceSlots::new);
     }
@@ -363,8 +363,8 @@ public final class DeviceEngine extends Engine {
 
     /**
      * Begins to register a buffer, on which ranks of several processes work in place after {@link #useBuffer}. All
-     * ranks do this together, when their operations are over. Each then opens the buffers of all others; when all have
-     * succeeded, all use them, else all drop them.
+     * ranks call this together, when their operations are over. Then each rank opens the buffers of all others. If all
+     * ranks have succeeded, all call {@link #useBuffer}, else all call {@link #dropBuffer}.
      *
      * @return what the others need to open the buffer; empty on failure, and {@link #lastError} has the reason
      */
@@ -373,8 +373,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Returns descriptors for other processes, which the caller closes: of the buffer, and of this rank's access page;
-     * -1 for one that does not exist.
+     * Returns two descriptors for other processes: of the buffer, and of this rank's access page. A descriptor is -1 if
+     * it does not exist. The caller closes them.
      */
     public int[] takeBufferDescriptors() {
         return answer(new int[] {-1, -1}, () -> takeBufferDescriptors(handle));
@@ -401,14 +401,14 @@ public final class DeviceEngine extends Engine {
         return issue(() -> useBuffer(handle, there));
     }
 
-    /** Drops what was described and opened. */
+    /** Drops the description of the buffer, and the peers' buffers that were opened. */
     public void dropBuffer(long timeoutNanos) {
         issue(() -> dropBuffer(handle, timeoutNanos));
     }
 
     /**
-     * Closes what was opened for a buffer, which may be freed when all ranks have closed; returns the reason of a
-     * failure.
+     * Closes the peers' buffers that this rank has opened for a registration. When all ranks have done so, the
+     * application may free its buffer. Returns the reason of a failure, or empty.
      */
     public Optional<String> closeBuffer(long number, long timeoutNanos) {
         return failure((int) ask(Code.OK, () -> closeBuffer(handle, number, timeoutNanos)));

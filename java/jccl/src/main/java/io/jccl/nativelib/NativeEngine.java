@@ -372,8 +372,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Runs sends and receives at once. Those with one peer match the peer's in their order. They have no sequence
-     * number, because not all ranks take part.
+     * Runs sends and receives at the same time. Transfers with a peer match the peer's transfers in their order. They
+     * have no sequence number, because not all ranks take part.
      *
      * @param tasks rows of {@link Rows#TASK_LENGTH}
      * @return as {@link #run}
@@ -433,7 +433,7 @@ public final class NativeEngine extends Engine {
     public static native void tick();
 
     /**
-     * Keeps memory registered with the adapters that operations use it with. Any thread may call this.
+     * Keeps memory registered with adapters, so that operations need not register it. Any thread may call this.
      *
      * @return number for {@link #dropMemory}, or 0 if the network in use registers no memory
      */

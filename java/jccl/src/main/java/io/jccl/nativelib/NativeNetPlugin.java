@@ -7,8 +7,8 @@ import java.util.List;
 public final class NativeNetPlugin {
 
     /**
-     * Longs for each device: GUID, port, speed in Mb/s, latency in ns, maximum of connections, 1 if it reaches GPUs
-     * else 0.
+     * Longs for each device: GUID, port, speed in Mb/s, latency in ns, maximum number of connections, 1 if the device
+     * reaches GPUs, else 0.
      */
     public static final int DEVICE_LENGTH = 6;
 
@@ -26,7 +26,7 @@ public final class NativeNetPlugin {
     public record Answer(long[] numbers, List<String> texts) {}
 
     /**
-     * Opens a plug-in and reads its devices. It stays open until the process ends.
+     * Opens a plug-in and reads its devices. The plug-in stays open until the process ends.
      *
      * @param plugin a path, the name of a library, or NAME of {@code libnccl-net-NAME.so}; empty for
      *     {@code libnccl-net.so}
