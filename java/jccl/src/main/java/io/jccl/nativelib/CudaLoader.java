@@ -28,7 +28,7 @@ public final class CudaLoader {
         return Platform.ofThisJvm().cudaAbsence();
     }
 
-    /** Returns true unless {@value #PATH_PROPERTY} names another library. Loads nothing. */
+    /** Returns true unless {@code -Djccl.cuda.path} names another library. Loads nothing. */
     public static boolean isOfThisBuild() {
         return named().isEmpty();
     }

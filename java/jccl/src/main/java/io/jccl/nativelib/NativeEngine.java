@@ -265,8 +265,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Gives connections with a peer to kernels of a GPU. After {@link #prepare}; no operation may use the connections
-     * any more.
+     * Gives connections with a peer to kernels of a GPU. Must follow {@link #prepare}. Afterwards no operation may use
+     * these connections.
      *
      * @return rows of {@link Rows#STAGED_LENGTH} addresses, one for each channel
      */
