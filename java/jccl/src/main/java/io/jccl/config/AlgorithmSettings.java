@@ -45,90 +45,95 @@ public final class AlgorithmSettings {
             "",
             optional(integer(0, 1023)),
             Optional.empty(),
-            "The GPU of this rank by its number in this process, so that its operations take device memory. All ranks of a"
-                    + " communicator have one, or none has; several may share one.");
+            "The number of this rank's GPU in this process; with a GPU, operations of the rank can use device memory."
+                    + " Either all ranks of a communicator have a GPU, or none has. Several ranks can share one.");
 
     public static final Setting<Integer> MIN_NCHANNELS = GROUP.add(
             "JCCL_MIN_NCHANNELS",
             List.of("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MIN_NRINGS"),
             integer(0, MAX_CHANNELS),
             0,
-            "At least so many channels, on memory of the host 32 at most; 0 is no bound. Every channel beyond the first has a"
-                    + " thread on the host.");
+            "The minimum number of channels; 0: no minimum. Operations on host memory have at most 32 channels, and"
+                    + " every channel beyond the first has a thread on the host.");
 
     public static final Setting<Integer> MAX_NCHANNELS = GROUP.add(
             "JCCL_MAX_NCHANNELS",
             List.of("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"),
             integer(0, MAX_CHANNELS),
             0,
-            "At most so many channels; 0 is no bound.");
+            "The maximum number of channels; 0: no maximum.");
 
     public static final Setting<Integer> CROSS_NIC = GROUP.add(
             "JCCL_CROSS_NIC",
             "NCCL_CROSS_NIC",
             integer(0, 2),
             2,
-            "Whether a ring may leave a host by another network device than it came in by. 0: never, all traffic of a rail"
-                    + " stays on it; 1: wherever it gives no less bandwidth; 2: where it gives more.");
+            "Whether a ring may leave a host through another network device than the one through which it enters."
+                    + " 0: never, so that all traffic of a rail stays on the rail; 1: if this does not reduce the"
+                    + " bandwidth; 2: if this increases the bandwidth.");
 
     public static final Setting<Integer> NTHREADS = GROUP.add(
             "JCCL_NTHREADS",
             "NCCL_NTHREADS",
             multiple(0, 1024, 32),
             0,
-            "How many threads each channel of a GPU has: whole warps of 32; 0 chooses for each protocol. The more, the more"
-                    + " bytes an operation needs before it uses a further channel (`JCCL_THREAD_THRESHOLDS`).");
+            "The number of threads of each channel on a GPU, in whole warps of 32; 0: JCCL chooses for each protocol."
+                    + " With more threads an operation needs more bytes before it uses another channel"
+                    + " (`JCCL_THREAD_THRESHOLDS`).");
 
     public static final Setting<Integer> CHUNK_BYTES = GROUP.add(
             "JCCL_CHUNK_BYTES",
             "",
             size(0, 64 * MIB),
             0,
-            "How many bytes travel in one step; 0 chooses for each operation. Never more than a slot holds.");
+            "The size of a chunk: the number of bytes that travel in one pipeline step, at most the size of a slot."
+                    + " 0: JCCL chooses for each operation.");
 
     public static final Setting<Optional<Path>> TUNING_PROFILE = GROUP.add(
             "JCCL_TUNING_PROFILE",
             "JCCL_HOST_COSTS",
             optional(path("a file that `jccl tune` wrote")),
             Optional.empty(),
-            "A file with the constants of the cost model, as `jccl tune -o FILE` writes it, to use instead of the built-in"
-                    + " ones; must have the same content on all ranks.");
+            "A tuning profile: a file with constants of the cost model that `jccl tune -o FILE` wrote. Unset: the"
+                    + " built-in constants. The content must be the same on all ranks.");
 
     public static final Setting<String> LL128 = GROUP.add(
             "JCCL_LL128",
             "",
             word("off", "auto", "force"),
             "auto",
-            "Whether the protocol LL128 may be used between GPUs. `auto`: on one host over NVLink, between GPUs of one"
-                    + " generation from compute capability 7.0 on, or of any from 9.0 on; not between ranks that share a GPU,"
-                    + " where it has not been measured. `force`: everywhere; where a link"
-                    + " tears 128-byte lines results are wrong and nothing says so. Between host ranks it always works.");
+            "Whether the protocol LL128 may be used between GPUs. `auto`: on one host over NVLink, if all GPUs are of"
+                    + " one generation from compute capability 7.0 on, or all are of 9.0 or later; not if ranks share a"
+                    + " GPU, because this has not been measured. `force`: everywhere; if a link tears 128-byte lines,"
+                    + " results are wrong without any error. Between host ranks LL128 always works.");
 
     public static final Setting<Integer> NVLS_ENABLE = GROUP.add(
             "JCCL_NVLS_ENABLE",
             "NCCL_NVLS_ENABLE",
             withNccl(integer(0, 2), (name, text, plain) -> plain.map(mode -> mode == 1 ? 2 : mode)),
             2,
-            "Whether the NVLink switch between GPUs may reduce and multicast (algorithm `nvls`): 0 never; 1 must be able to, or"
-                    + " initialisation fails and says why; 2 where it can. It can on one host, between GPUs of their own of"
-                    + " compute capability 9.0 or later that all hang on NVSwitch, with a driver for CUDA 12.1 or later. `NCCL_NVLS_ENABLE=1` means 2, as for NCCL.");
+            "Whether the NVLink switch between GPUs may reduce and multicast (algorithm `nvls`). 0: never. 1: it must;"
+                    + " if it cannot, initialisation fails with the reason. 2: if it can. The switch can if all ranks"
+                    + " are on one host, each with its own GPU of compute capability 9.0 or later, if all these GPUs"
+                    + " are connected to NVSwitch, and if the driver supports CUDA 12.1 or later. `NCCL_NVLS_ENABLE=1`"
+                    + " means 2, as in NCCL.");
 
     public static final Setting<Integer> NVLS_CHUNKSIZE = GROUP.add(
             "JCCL_NVLS_CHUNKSIZE",
             "NCCL_NVLS_CHUNKSIZE",
             size(4096, 16 * MIB),
             128 * 1024,
-            "How many bytes of a channel go through the NVLink switch at a time; the same on all ranks. Each rank takes three"
-                    + " times as much memory for each channel.");
+            "The number of bytes of a channel that go through the NVLink switch at a time. Must be the same on all"
+                    + " ranks. Each rank needs three times this memory for each channel.");
 
     public static final Setting<Boolean> COLLNET_ENABLE = GROUP.add(
             "JCCL_COLLNET_ENABLE",
             "NCCL_COLLNET_ENABLE",
             flag(),
             false,
-            "1: the network between hosts may reduce (CollNet, algorithms `collnetdirect` and `collnetchain`), by a plug-in that"
-                    + " `JCCL_NET_PLUGIN` names and every rank has. Where one has not, none uses it, and a warning says why."
-                    + " On memory of GPUs `collnetdirect` is for all-reduces alone.");
+            "1: the network between hosts may reduce (CollNet, algorithms `collnetdirect` and `collnetchain`), through"
+                    + " the plug-in of `JCCL_NET_PLUGIN`. If a rank cannot use the plug-in, no rank uses CollNet, and a"
+                    + " warning gives the reason. On GPU memory `collnetdirect` supports all-reduce only.");
 
     public static final Setting<Integer> COLLNET_NODE_THRESHOLD = GROUP.add(
             "JCCL_COLLNET_NODE_THRESHOLD",
@@ -142,9 +147,10 @@ public final class AlgorithmSettings {
             "NCCL_THREAD_THRESHOLDS",
             integers(6, -2, MIB),
             List.of(),
-            "How many bytes each thread of a GPU's channel should have before a further channel is used: up to six numbers,"
-                    + " for tree with LL, LL128 and SIMPLE, then for ring; a negative one leaves the built-in value (8, 8"
-                    + " and 64; for ring with LL 8 times the number of ranks).");
+            "The minimum number of bytes for each thread of a channel on a GPU before another channel is used: up to"
+                    + " six numbers, for the tree with LL, LL128 and SIMPLE, then for the ring with LL, LL128 and"
+                    + " SIMPLE. A missing or negative number means the built-in value: 8, 8 and 64; for the ring with"
+                    + " LL 8 times the number of ranks.");
 
     private AlgorithmSettings() {}
 

@@ -15,16 +15,16 @@ public final class CommandSettings {
             "",
             word("error", "warn", "info", "debug", "trace"),
             "warn",
-            "What the `jccl` command writes to standard error. The library itself logs through SLF4J, to loggers below"
-                    + " `io.jccl`, and leaves levels to the application.");
+            "The level of the messages that the `jccl` command writes to standard error. The library itself logs"
+                    + " through SLF4J, to loggers below `io.jccl`, and the application sets their levels.");
 
     public static final Setting<String> JAVA_OPTS = GROUP.add(
             "JCCL_JAVA_OPTS",
             "",
-            text("options of java separated by spaces"),
+            text("JVM options separated by spaces"),
             "",
-            "Further options for the JVM of the `jccl` command and of the ranks that `jccl perf` starts; programs"
-                    + " of `jccl run` find the variable in their environment.");
+            "Additional options for the JVM of the `jccl` command and of the ranks that `jccl perf` starts. Programs"
+                    + " that `jccl run` starts inherit only the variable, not the options.");
 
     private CommandSettings() {}
 

@@ -12,15 +12,16 @@ final class EnvironmentPage {
             """
             # Settings
 
-            This page is written from the settings in the package `io.jccl.config`; do not edit it. After a change there, run
+            This page is generated from the settings in the package `io.jccl.config`; do not edit it. After a change there, run
             `mvn -pl java/jccl test -Dtest=EnvironmentPageTest -Djccl.update=true`.
 
-            A setting is looked for in this order: the application's `CommunicatorConfig`, a system property of its name
-            (`-DJCCL_TIMEOUT=30s`), the environment's `JCCL_` name, then the environment's `NCCL_` names where the meaning is
-            the same, then the default. An empty value counts as not set. A bad value is an error, except under an `NCCL_` name,
-            where it is a warning ([how NCCL's variables are read](nccl-variables.md)). An unknown `JCCL_` name in
-            the environment is a warning with the nearest known name. `jccl env` prints every setting with its value and
-            where it came from. A `JCCL_` name in the second column is a former name: it works like the name, with a warning.
+            JCCL searches for the value of a setting in this order: the application's `CommunicatorConfig`; a system property of
+            the setting's name (`-DJCCL_TIMEOUT=30s`); the `JCCL_` name in the environment; the `NCCL_` names in the
+            environment, if they have the same meaning; the default. An empty value counts as not set. A bad value is an error;
+            under an `NCCL_` name it is only a warning ([how NCCL's variables are read](nccl-variables.md)). An unknown `JCCL_`
+            name in the environment causes a warning with the nearest known name. `jccl env` prints every setting with its value
+            and the source of the value. The second column contains `NCCL_` names and former `JCCL_` names. A former name works
+            like the current name, but causes a warning.
 
             Sizes are bytes; `K`, `M` and `G` are powers of 1024. Times are seconds, or a number with `ms`, `s`, `min` or `h`.
             """;

@@ -20,7 +20,7 @@ public final class IbSettings {
             List.of(NcclNet.NAME, "NCCL_IB_DISABLE"),
             withNccl(flag(), NcclNet::verbs),
             false,
-            "1: InfiniBand verbs are not used; networks are reached by sockets.");
+            "1: ranks do not use InfiniBand verbs; they use sockets.");
 
     /**
      * Returns true if verbs are tried on hosts with adapters: they are not disabled, and no other transport is
@@ -35,49 +35,51 @@ public final class IbSettings {
             "JCCL_IB_HCA",
             "NCCL_IB_HCA",
             withNccl(
-                    text(
-                            "names (or beginnings of names) of adapters with an optional :port, separated by commas; = in front"
-                                    + " for exact names, ^ for all others"),
+                    text("names of adapters or beginnings of names, separated by commas, each with an optional :port;"
+                            + " = in front for exact names, ^ to exclude them"),
                     NcclLists::adapters),
             "",
-            "Which adapters to use: names or beginnings of names, each with `:PORT` if only that port is meant, separated by commas;"
-                    + " `=` in front for exact names, `^` for all others, as in `^=mlx5_3:1`. Empty: all that are up.");
+            "The adapters to use: names or beginnings of names separated by commas, each with `:PORT` if only this port"
+                    + " is meant; `=` in front for exact names, `^` in front to exclude the listed adapters, as in"
+                    + " `^=mlx5_3:1`. Unset: all adapters that are up.");
 
     public static final Setting<Integer> IB_GID_INDEX = GROUP.add(
             "JCCL_IB_GID_INDEX",
             "NCCL_IB_GID_INDEX",
             integer(-1, 255),
             -1,
-            "The index of the GID that RoCE connections use. -1: the one that is an address of the port's own network interface and of"
-                    + " the version that `JCCL_IB_ROCE_VERSION_NUM` says.");
+            "The index of the GID that RoCE connections use. -1: JCCL chooses a GID of the version in"
+                    + " `JCCL_IB_ROCE_VERSION_NUM` that is an address of the port's own network interface.");
 
     public static final Setting<Integer> IB_ROCE_VERSION_NUM = GROUP.add(
             "JCCL_IB_ROCE_VERSION_NUM",
             "NCCL_IB_ROCE_VERSION_NUM",
             integer(1, 2),
             2,
-            "The version of RoCE whose GIDs are preferred where the index is chosen.");
+            "The RoCE version of the GIDs that JCCL prefers when it chooses the GID index.");
 
     public static final Setting<String> IB_ADDR_FAMILY = GROUP.add(
             "JCCL_IB_ADDR_FAMILY",
             "NCCL_IB_ADDR_FAMILY",
             word("AF_INET", "AF_INET6"),
             "AF_INET",
-            "Which family of addresses is preferred where the GID index is chosen: IPv4 (`AF_INET`) or IPv6 (`AF_INET6`).");
+            "The address family that JCCL prefers when it chooses the GID index: IPv4 (`AF_INET`) or IPv6"
+                    + " (`AF_INET6`).");
 
     public static final Setting<Integer> IB_TIMEOUT = GROUP.add(
             "JCCL_IB_TIMEOUT",
             "NCCL_IB_TIMEOUT",
             integer(0, 31),
             20,
-            "A queue pair waits 4.096 µs · 2^timeout for an acknowledgement before it tries again; 0 waits for ever.");
+            "A queue pair waits 4.096 µs · 2^value for an acknowledgement before it tries again. 0: it waits for"
+                    + " ever.");
 
     public static final Setting<Integer> IB_RETRY_CNT = GROUP.add(
             "JCCL_IB_RETRY_CNT",
             "NCCL_IB_RETRY_CNT",
             integer(0, 7),
             7,
-            "How often a queue pair tries again before the operation fails. Soft-RoCE takes 7 for ever.");
+            "How often a queue pair tries again before the operation fails. With 7, Soft-RoCE tries for ever.");
 
     public static final Setting<Integer> IB_TC = GROUP.add(
             "JCCL_IB_TC",
@@ -101,8 +103,8 @@ public final class IbSettings {
             "NCCL_IB_QPS_PER_CONNECTION",
             integer(1, 16),
             1,
-            "How many queue pairs carry one connection between two ranks, so that a fabric that hashes flows uses several paths;"
-                    + " must be the same on all ranks.");
+            "The number of queue pairs that carry one connection between two ranks. With several, a fabric that hashes"
+                    + " flows uses several paths. Must be the same on all ranks.");
 
     public static final Setting<Boolean> IB_SPLIT_DATA_ON_QPS = GROUP.add(
             "JCCL_IB_SPLIT_DATA_ON_QPS",
@@ -117,14 +119,15 @@ public final class IbSettings {
             "NCCL_IB_PCI_RELAXED_ORDERING",
             flag(),
             true,
-            "1: adapters that offer it may write payload to memory in any order, which helps some processors; 0: never.");
+            "1: adapters that support relaxed ordering may write payload to memory in any order, which helps some"
+                    + " processors. 0: they never do.");
 
     public static final Setting<String> IB_LIBRARY = GROUP.add(
             "JCCL_IB_LIBRARY",
             "",
             text("the name or path of a library"),
             "libibverbs.so.1",
-            "The library of InfiniBand verbs, opened at run time; where it is missing, sockets are used.");
+            "The library of InfiniBand verbs, which JCCL opens at run time. If it is missing, ranks use sockets.");
 
     private IbSettings() {}
 

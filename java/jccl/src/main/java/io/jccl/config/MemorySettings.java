@@ -17,7 +17,7 @@ public final class MemorySettings {
             size(8 * KIB, 512 * MIB),
             2 * MIB,
             4 * MIB,
-            "Memory of one connection for the protocol SIMPLE, shared by 8 slots.");
+            "Memory of one connection for the protocol SIMPLE, divided into 8 slots.");
 
     public static final Setting<Integer> LL_BUFFSIZE = GROUP.add(
             "JCCL_LL_BUFFSIZE",
@@ -25,7 +25,7 @@ public final class MemorySettings {
             size(8 * KIB, 64 * MIB),
             128 * KIB,
             512 * KIB,
-            "Memory of one connection for the protocol LL, shared by 8 slots; half of it carries data.");
+            "Memory of one connection for the protocol LL, divided into 8 slots; half of it carries data.");
 
     public static final Setting<Integer> LL128_BUFFSIZE = GROUP.add(
             "JCCL_LL128_BUFFSIZE",
@@ -33,16 +33,17 @@ public final class MemorySettings {
             size(8 * KIB, 64 * MIB),
             256 * KIB,
             4800 * KIB,
-            "Memory of one connection for the protocol LL128, shared by 8 slots; 15 of 16 parts carry data.");
+            "Memory of one connection for the protocol LL128, divided into 8 slots; 15/16 of it carries data.");
 
     public static final Setting<Integer> GPU_HOST_STAGING_BUFFSIZE = GROUP.add(
             "JCCL_GPU_HOST_STAGING_BUFFSIZE",
             "JCCL_GPU_STAGED_BUFFSIZE",
             size(8 * KIB, 1024 * MIB),
             32 * MIB,
-            "Pinned memory of one communicator through which operations on device memory are staged (`JCCL_GPU_HOST_STAGING`). A"
-                    + " larger collective goes in chunks of half of it; sends and receives of one group take as much as they"
-                    + " have together, if that is more.");
+            "Pinned memory of one communicator for host staging of operations on device memory"
+                    + " (`JCCL_GPU_HOST_STAGING`). Larger collectives go in chunks of half this size. The sends and"
+                    + " receives of one group are staged whole; if they are larger together, JCCL allocates more"
+                    + " memory.");
 
     private MemorySettings() {}
 

@@ -19,11 +19,11 @@ final class NcclLists {
     private static final String PREFIXES = "^[\\^=]*";
 
     private static final String INTERFACES =
-            "names or networks separated by commas, with ^ or = in front of the whole list only";
+            "names or CIDR blocks separated by commas, with ^ or = only in front of the whole list";
 
     private static final String ADAPTERS =
-            "names separated by commas, each with a :port from 1 to 255 if wanted and without"
-                    + " rail and plane, with ^ or = in front of the whole list only";
+            "names separated by commas, each with an optional :port from 1 to 255 and without"
+                    + " rail and plane, with ^ or = only in front of the whole list";
 
     /** Algorithms that only NCCL has. Excluding them with {@code ^} has no effect in JCCL, so it causes no warning. */
     private static final Set<String> NCCL_ALONE_HAS = Set.of("nvlstree", "pat");

@@ -24,38 +24,39 @@ public final class NetworkSettings {
             "JCCL_SOCKET_IFNAME",
             "NCCL_SOCKET_IFNAME",
             withNccl(
-                    text(
-                            "names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for"
-                                    + " exact names, ^ for all others"),
+                    text("names of interfaces, beginnings of names or CIDR blocks, separated by commas; = in front for"
+                            + " exact names, ^ to exclude them"),
                     NcclLists::interfaces),
             "",
-            "Which network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
-                    + " for exact names, `^` for all others. Empty ranks them: cards, VPNs, bridges of containers, link-local. Data"
-                    + " goes over all interfaces that this names, in turn by channel and TCP connection; unnamed, over the best"
-                    + " one that reaches the other ranks.");
+            "The network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
+                    + " for exact names, `^` in front to exclude the listed interfaces. Data goes over all interfaces"
+                    + " that a list without `^` names: channels and TCP connections use them in turn. Otherwise data"
+                    + " goes over the best interface that reaches the other ranks, in this order: network cards, VPNs,"
+                    + " networks of containers, link-local addresses.");
 
     public static final Setting<String> SOCKET_FAMILY = GROUP.add(
             "JCCL_SOCKET_FAMILY",
             "NCCL_SOCKET_FAMILY",
             word("AF_INET", "AF_INET6"),
             "",
-            "Only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`); empty for both, IPv4 first.");
+            "The address family: only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`). Unset: both, IPv4 first.");
 
     public static final Setting<Integer> SOCKET_NTHREADS = GROUP.add(
             "JCCL_SOCKET_NTHREADS",
             "NCCL_SOCKET_NTHREADS",
             integer(1, 16),
             1,
-            "How many threads of a communicator move data over TCP, the one that waits for it among them; must be the same on"
-                    + " all ranks. More than 1 pays where cores are idle and the network is faster than one core copies.");
+            "The number of threads of a communicator that move data over TCP, including the thread that waits for the"
+                    + " data. Must be the same on all ranks. More than 1 helps if cores are idle and the network is"
+                    + " faster than one core can copy.");
 
     public static final Setting<Integer> NSOCKS_PERTHREAD = GROUP.add(
             "JCCL_NSOCKS_PERTHREAD",
             "NCCL_NSOCKS_PERTHREAD",
             integer(1, 16),
             1,
-            "How many TCP connections carry one connection between two ranks, for each thread of `JCCL_SOCKET_NTHREADS`; at"
-                    + " most 64 in all; must be the same on all ranks.");
+            "The number of TCP connections that carry one connection between two ranks, for each thread of"
+                    + " `JCCL_SOCKET_NTHREADS`: at most 64 for all threads together. Must be the same on all ranks.");
 
     /** The largest number of TCP connections that carry one connection between two ranks. */
     static final int MAX_STREAMS = 64;
@@ -65,47 +66,48 @@ public final class NetworkSettings {
             "NCCL_NET_GDR_LEVEL",
             optional(distance()),
             Optional.empty(),
-            "The farthest that a GPU may be from a network card that uses its memory (GPUDirect RDMA); farther ones go through"
-                    + " host memory. Unset: PXB.");
+            "The farthest type of path (docs/paths.md) over which a network card uses the memory of a GPU (GPUDirect"
+                    + " RDMA); data of GPUs farther away goes through host memory. Unset: PXB.");
 
     public static final Setting<Integer> NET_GDR_BUFFSIZE = GROUP.add(
             "JCCL_NET_GDR_BUFFSIZE",
             "",
             size(0, 1024 * MIB),
             256 * MIB,
-            "GPU memory of one communicator, at most, in which network cards reach the slots of connections beside those of"
-                    + " rings and trees (GPUDirect RDMA): of sends, receives and direct schedules. The nearest ranks come"
-                    + " first; to the others data goes through host memory. A connection takes `JCCL_BUFFSIZE`; one that"
-                    + " leads through another rank's GPU (PXN) counts here and takes it there.");
+            "The maximum of GPU memory of one communicator for slots that network cards reach (GPUDirect RDMA), in"
+                    + " addition to the slots of rings and trees: slots for sends, receives and the algorithm `direct`."
+                    + " Ranks with the nearest numbers come first; data to and from the other ranks goes through host"
+                    + " memory. A connection takes `JCCL_BUFFSIZE`. A connection through another rank's GPU (PXN)"
+                    + " counts here, and takes the memory of that GPU.");
 
     public static final Setting<Optional<Boolean>> NET_GDR_READ = GROUP.add(
             "JCCL_NET_GDR_READ",
             "NCCL_NET_GDR_READ",
             optional(flag()),
             Optional.empty(),
-            "1: network cards also send from GPU memory; 0: they only receive into it. Unset: 1 from compute capability 8.0 on,"
-                    + " or where GPUs have NVLink, or where there is one GPU.");
+            "1: network cards also send from GPU memory; 0: they only receive into it. Unset: 1 if the GPU has compute"
+                    + " capability 8.0 or later, has an NVLink to another GPU, or is the only GPU of its host.");
 
     public static final Setting<Boolean> NET_GDR_C2C = GROUP.add(
             "JCCL_NET_GDR_C2C",
             "NCCL_NET_GDR_C2C",
             flag(),
             true,
-            "1: network cards behind a CPU use the memory of GPUs that have a chip-to-chip link to it.");
+            "1: network cards of a CPU use the memory of GPUs that have a chip-to-chip link to this CPU.");
 
     public static final Setting<String> NET_PLUGIN = GROUP.add(
             "JCCL_NET_PLUGIN",
             List.of(NcclNet.NAME, "NCCL_NET_PLUGIN"),
             withNccl(
-                    text("none, or names of plug-ins separated by commas: a path, the name of a library, or NAME of"
+                    text("none, or plug-ins separated by commas, each a path, the name of a library, or NAME of"
                             + " libnccl-net-NAME.so"),
                     NcclNet::plugin),
             "",
-            "Which network plug-in for NCCL (versions 6 to 12 of its interface) joins hosts: a path to its library, the name of"
-                    + " the library, or NAME of `libnccl-net-NAME.so`; of several, separated by commas, the first that can be"
-                    + " used. `none`: no plug-in. Unset: `libnccl-net.so`, where the system's loader finds it. What cannot be"
-                    + " used is a warning, and ranks use InfiniBand verbs or sockets; so they do where not all ranks have the"
-                    + " same plug-in.");
+            "The network plug-in with NCCL's interface (versions 6 to 12) that connects hosts: the path of its library,"
+                    + " the name of the library, or NAME of `libnccl-net-NAME.so`. Of several plug-ins, separated by"
+                    + " commas, JCCL uses the first that works. `none`: no plug-in. Unset: `libnccl-net.so`, if the"
+                    + " system's loader finds it. A warning names each listed plug-in that does not work. If none"
+                    + " works, or not all ranks have the same one, ranks use InfiniBand verbs or sockets.");
 
     static final String NO_PLUGIN = "none";
 

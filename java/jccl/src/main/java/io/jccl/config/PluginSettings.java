@@ -17,17 +17,18 @@ public final class PluginSettings {
             "NCCL_TUNER_PLUGIN",
             text(EXPECTED),
             "",
-            "A tuner plug-in of NCCL's interface, which is asked about algorithms, protocols and channels after the cost model:"
-                    + " a path, the name of a library, NAME of `libnccl-tuner-NAME.so`, or `none`. Unset: `libnccl-tuner.so`,"
-                    + " where the loader finds one, or the tuner in the network plug-in's library. Rank 0 asks it, and all ranks follow. See docs/plugins.md.");
+            "A tuner plug-in with NCCL's interface, which can change the algorithms, protocols and channels that the"
+                    + " cost model chooses: a path, the name of a library, NAME of `libnccl-tuner-NAME.so`, or `none`."
+                    + " Unset: `libnccl-tuner.so`, if the loader finds it, or else the tuner in the network plug-in's"
+                    + " library. Rank 0 asks the plug-in, and all ranks use its answers. See docs/plugins.md.");
 
     public static final Setting<String> PROFILER_PLUGIN = GROUP.add(
             "JCCL_PROFILER_PLUGIN",
             "NCCL_PROFILER_PLUGIN",
             text(EXPECTED),
             "",
-            "A profiler plug-in of NCCL's interface, which gets an event for each operation: a path, the name of a library,"
-                    + " NAME of `libnccl-profiler-NAME.so`, or `none`. Unset: none. See docs/plugins.md.");
+            "A profiler plug-in with NCCL's interface, which gets an event for each operation: a path, the name of a"
+                    + " library, NAME of `libnccl-profiler-NAME.so`, or `none`. Unset: none. See docs/plugins.md.");
 
     private PluginSettings() {}
 

@@ -18,16 +18,17 @@ public final class RecorderSettings {
             "",
             integer(0, 1 << 20),
             1024,
-            "How many operations of a communicator each rank remembers with their times, at least, and how many groups of"
-                    + " sends and receives; rounded up to a power of two, 64 bytes each. `0`: 256 operations without times.");
+            "How many of the last operations of a communicator each rank records with their times, and how many groups"
+                    + " of sends and receives. JCCL rounds the number up to a power of two, and to at least 256; each"
+                    + " record takes 64 bytes. 0: 256 operations without times.");
 
     public static final Setting<Optional<Path>> DUMP_DIR = GROUP.add(
             "JCCL_DUMP_DIR",
             "",
-            optional(path("a folder, which is made where it is missing")),
+            optional(path("a folder, which JCCL creates if it is missing")),
             Optional.empty(),
-            "The folder where each rank writes its last operations when its communicator fails or times out, for"
-                    + " `jccl trace`; all ranks may share it. Without one nothing is written.");
+            "The folder to which each rank writes its last operations if its communicator fails or times out, for"
+                    + " `jccl trace`. All ranks can share one folder. Unset: ranks write nothing.");
 
     private RecorderSettings() {}
 

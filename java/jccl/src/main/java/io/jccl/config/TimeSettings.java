@@ -19,7 +19,7 @@ public final class TimeSettings {
             "",
             duration(MILLISECOND, YEAR),
             Duration.ofMinutes(5),
-            "How long one operation may take before it fails on every rank with the ranks that never entered it.");
+            "How long one operation may take before it fails on every rank and names the ranks that never entered it.");
 
     public static final Setting<Duration> INIT_TIMEOUT = GROUP.add(
             "JCCL_INIT_TIMEOUT",
@@ -33,33 +33,36 @@ public final class TimeSettings {
             "",
             duration(Duration.ofMillis(10), Duration.ofHours(1)),
             Duration.ofMillis(500),
-            "How often each rank sends a heartbeat to the coordinator on rank 0, and the coordinator to each rank; where"
-                    + " there are more than a thousand ranks, so rarely that rank 0 receives two thousand in a second.");
+            "The time between two heartbeats of each rank to the coordinator on rank 0, and of the coordinator to each"
+                    + " rank. With more than a thousand ranks JCCL uses a longer interval, up to a tenth of"
+                    + " `JCCL_HEARTBEAT_TIMEOUT`, so that rank 0 receives about two thousand heartbeats a second.");
 
     public static final Setting<Duration> HEARTBEAT_TIMEOUT = GROUP.add(
             "JCCL_HEARTBEAT_TIMEOUT",
             "",
             duration(Duration.ofMillis(20), Duration.ofDays(1)),
             Duration.ofSeconds(20),
-            "The silence after which a rank counts as failed; at least twice `JCCL_HEARTBEAT_INTERVAL`. A process that"
-                    + " ends is noticed at once, whatever this says: the silence finds hosts that vanish. A network"
-                    + " connection fails after three quarters of it (at least 1 s) without an acknowledgement.");
+            "A rank from which nothing arrives for this time counts as failed; at least twice"
+                    + " `JCCL_HEARTBEAT_INTERVAL`. This finds hosts that vanish: JCCL notices a process that ends at"
+                    + " once. A network connection fails after three quarters of this time (at least 1 s) without an"
+                    + " acknowledgement.");
 
     public static final Setting<Long> SPIN_NANOS = GROUP.add(
             "JCCL_SPIN_NANOS",
             "",
             longInteger(-1, 10_000_000_000L),
             -1L,
-            "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
-                    + " ranks that share processors, and of these processors.");
+            "The number of nanoseconds for which a waiting thread spins before it yields and then sleeps. -1: JCCL"
+                    + " chooses, depending on how many ranks share how many cores.");
 
     public static final Setting<Boolean> RANK_PLACEMENT = GROUP.add(
             "JCCL_RANK_PLACEMENT",
             "JCCL_SPREAD_RANKS",
             flag(),
             true,
-            "A rank moves from a processor with more ranks than it must have to one with fewer. It may run wherever it"
-                    + " could before; a rank bound to one processor stays there. `0`: the system alone places the ranks.");
+            "1: a rank that shares a core with too many ranks moves to a core with fewer. It may still run on every"
+                    + " core on which it could run before; a rank bound to one core stays there. 0: only the system"
+                    + " places the ranks.");
 
     private TimeSettings() {}
 

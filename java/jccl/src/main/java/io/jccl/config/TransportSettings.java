@@ -21,33 +21,35 @@ public final class TransportSettings {
             "",
             choiceOrAuto(TransportKind.class),
             Optional.empty(),
-            "The only transport that may join two ranks. `auto` takes the first of p2p (threads of one process), shm"
-                    + " (processes of one host), plugin (a network plug-in for NCCL), ib (InfiniBand verbs) and socket that"
-                    + " works.");
+            "The only transport that may connect two ranks. `auto`: the first one that works of p2p (threads of one"
+                    + " process), shm (processes of one host), plugin (an NCCL network plug-in), ib (InfiniBand verbs)"
+                    + " and socket.");
 
     public static final Setting<Boolean> P2P_DISABLE = GROUP.add(
             "JCCL_P2P_DISABLE",
             "NCCL_P2P_DISABLE",
             flag(),
             false,
-            "1: ranks of one process do not use each other's memory directly, and no GPU that of another, over NVLink or"
-                    + " PCI.");
+            "1: ranks of one process do not use each other's memory directly, and GPUs do not use each other's memory"
+                    + " over NVLink or PCI.");
 
     public static final Setting<Optional<String>> P2P_LEVEL = GROUP.add(
             "JCCL_P2P_LEVEL",
             "NCCL_P2P_LEVEL",
             optional(distance()),
             Optional.empty(),
-            "The farthest that two GPUs may be apart to use each other's memory; farther ones go through host memory. Unset:"
-                    + " PXB, or SYS for two GPUs on AMD.");
+            "The farthest type of path (docs/paths.md) over which two GPUs use each other's memory; GPUs farther apart"
+                    + " exchange data through host memory. Unset: PXB, or SYS on a host with AMD processors and two"
+                    + " GPUs.");
 
     public static final Setting<Integer> CUMEM_ENABLE = GROUP.add(
             "JCCL_CUMEM_ENABLE",
             "NCCL_CUMEM_ENABLE",
             integer(-2, 1),
             1,
-            "Whether JCCL's own device memory is made by cuMemCreate and passed to other processes as file descriptors: 1 or -2,"
-                    + " where GPU and driver can; 0, never, and CUDA IPC's legacy handles are used.");
+            "How JCCL shares its own device memory with other processes. 1, -1 or -2: it allocates the memory with"
+                    + " cuMemCreate and passes file descriptors. 0, or if GPU or driver do not support this: it uses"
+                    + " CUDA IPC's legacy handles.");
 
     public static final Setting<Boolean> SHM_DISABLE = GROUP.add(
             "JCCL_SHM_DISABLE",
@@ -61,10 +63,10 @@ public final class TransportSettings {
             "JCCL_GPU_STAGED",
             word("auto", "on", "off"),
             "auto",
-            "Whether operations on device memory are staged through the host, which executes them, and no kernel waits for"
-                    + " a peer. `auto`: where processes share a GPU without an MPS server, whose kernels are time-sliced;"
-                    + " then all ranks of the communicator do. `off`: kernels everywhere; where processes are time-sliced every"
-                    + " step of an operation takes a time slice.");
+            "Host staging: the host executes operations on device memory, on copies in host memory, and no kernel waits"
+                    + " for a peer. `auto`: on all ranks of a communicator if processes share a GPU without an MPS"
+                    + " server, because the GPU then time-slices their kernels. `on`: always. `off`: never; if"
+                    + " processes are time-sliced, every step of an operation then takes a time slice.");
 
     private TransportSettings() {}
 

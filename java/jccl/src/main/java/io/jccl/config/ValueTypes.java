@@ -231,8 +231,8 @@ final class ValueTypes {
     static <E extends Enum<E>> ValueType<String> selection(Class<E> type) {
         Set<String> names = selectable(type);
         return new ValueType<>(
-                "auto, or some of " + String.join(",", names) + " separated by commas, with ^ in front for"
-                        + " all others; COLLECTIVE:LIST after a semicolon for one collective") {
+                "auto, or some of " + String.join(",", names) + " separated by commas, with ^ in front to exclude"
+                        + " them; COLLECTIVE:LIST after a semicolon for one collective") {
             @Override
             String read(String text) {
                 String normal = text.toLowerCase(Locale.ROOT).replace(" ", "");
@@ -337,7 +337,7 @@ final class ValueTypes {
     }
 
     static ValueType<BigInteger> processors() {
-        return new ValueType<>("numbers of processors and ranges of them, for example 0-3,8, or a mask such as 0x10f") {
+        return new ValueType<>("numbers and ranges of processors, for example 0-3,8, or a mask such as 0x10f") {
             @Override
             BigInteger read(String text) {
                 return ProcessorSet.parse(text);
