@@ -25,8 +25,8 @@ import picocli.CommandLine.Option;
         description = {
             "Lists every setting with its current value, the source of that value, and its meaning.",
             "",
-            "A setting comes from the environment variable JCCL_X, else from NCCL_X if the meaning is the same, else "
-                    + "from the system property of the same name.",
+            "A setting comes from the system property JCCL_X, else from the environment variable JCCL_X, else from "
+                    + "NCCL_X if the meaning is the same.",
             ""
         },
         footer = {"", "docs/environment.md lists all settings with the values that are allowed."},
