@@ -30,10 +30,10 @@ inline void runKernels(const emulator::Options& options, int size, int channels,
 }
 
 // Runs all cases in order on the host's communicators, over one set of connections. `runCase` runs case `i` on a rank.
-inline void runOnHost(int size, int channels, size_t cases, const std::function<Code(Communicator&, size_t)>& runCase,
-                      const std::function<void(CommunicatorConfig&)>& adjust = {}) {
+inline void runOnHost(int size, int channels, size_t cases, const std::function<Code(Engine&, size_t)>& runCase,
+                      const std::function<void(EngineConfig&)>& adjust = {}) {
   RankThreads threads(size, channels, adjust);
-  threads.run([&](Communicator& communicator) {
+  threads.run([&](Engine& communicator) {
     for (size_t i = 0; i < cases; ++i) {
       ASSERT_EQ(runCase(communicator, i), Code::Ok) << communicator.lastError();
     }

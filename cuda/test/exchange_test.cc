@@ -149,7 +149,7 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
     return overwrites ? s[rank].data() : r[rank].data();
   };
   RankThreads threads(size, channels);
-  threads.run([&](Communicator& communicator) {
+  threads.run([&](Engine& communicator) {
     const int rank = communicator.rank();
     ASSERT_EQ(communicator.run(
                   {collective, type, op}, choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy),

@@ -79,7 +79,7 @@ class Groups : public ::testing::Test {
       device.emplace_back(members, rank, size_);
       host.emplace_back(members, rank, size_);
     }
-    runOnHost(size_, kChannels, members.size(), [&](Communicator& communicator, size_t i) {
+    runOnHost(size_, kChannels, members.size(), [&](Engine& communicator, size_t i) {
       Memory& memory = host[communicator.rank()];
       return communicator.run(members[i].code, members[i].choice, reinterpret_cast<uint64_t>(memory.sends[i].data()),
                               reinterpret_cast<uint64_t>(memory.recvs[i].data()),
@@ -218,7 +218,7 @@ TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
     messages[rank].assign(kBytes, static_cast<uint8_t>(rank + 1));
     received[rank].assign(kBytes * size_, 0);
   }
-  runOnHost(size_, kChannels, exchanges.size(), [&](Communicator& communicator, size_t i) {
+  runOnHost(size_, kChannels, exchanges.size(), [&](Engine& communicator, size_t i) {
     Memory& memory = host[communicator.rank()];
     return communicator.run(exchanges[i].code, exchanges[i].choice, reinterpret_cast<uint64_t>(memory.sends[i].data()),
                             reinterpret_cast<uint64_t>(memory.recvs[i].data()),

@@ -123,13 +123,13 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
                       std::vector<std::vector<Buffers>>& buffers, uint32_t ll128SlotBytes) {
     runOnHost(
         static_cast<int>(buffers.size()), channels, cases.size(),
-        [&](Communicator& communicator, size_t i) {
+        [&](Engine& communicator, size_t i) {
           Buffers& b = buffers[communicator.rank()][i];
           return communicator.run(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
                                   reinterpret_cast<uint64_t>(b.output()), static_cast<int64_t>(cases[i].count),
                                   cases[i].root, kTimeoutNanos);
         },
-        [&](CommunicatorConfig& config) { config.ll128SlotBytes = ll128SlotBytes; });
+        [&](EngineConfig& config) { config.ll128SlotBytes = ll128SlotBytes; });
   }
 };
 

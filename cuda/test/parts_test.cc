@@ -12,7 +12,7 @@
 namespace jccl::test::parts_test {
 namespace {
 
-// Counts by rank, then displacements by rank, as Communicator::runV takes them.
+// Counts by rank, then displacements by rank, as Engine::runV takes them.
 struct Parts {
   std::vector<int64_t> numbers;
   size_t end = 0;  // elements of the buffer of all parts
@@ -112,7 +112,7 @@ AllBuffers buffersOf(const std::vector<Case>& cases, int size) {
 }
 
 void runHost(const std::vector<Case>& cases, Choice choice, int channels, AllBuffers& buffers) {
-  runOnHost(static_cast<int>(buffers.size()), channels, cases.size(), [&](Communicator& communicator, size_t i) {
+  runOnHost(static_cast<int>(buffers.size()), channels, cases.size(), [&](Engine& communicator, size_t i) {
     Buffers& b = buffers[communicator.rank()][i];
     return communicator.runV(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
                              reinterpret_cast<uint64_t>(b.output()), cases[i].parts.numbers, 0, kTimeoutNanos);
@@ -240,7 +240,7 @@ TEST_P(ExchangeParts, EqualTheHostsBitForBit) {
         recvBytes.push_back(recvEnd * element);
       }
       RankThreads threads(size);
-      threads.run([&](Communicator& communicator) {
+      threads.run([&](Engine& communicator) {
         const int rank = communicator.rank();
         ASSERT_EQ(communicator.runV({Collective::AllToAll, type, ReduceOp::Sum},
                                     choiceOf(Algorithm::Direct, Protocol::Simple), sends[rank].address(),

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cuda/runtime/device_communicator.h"
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 #include "test/faulty_net.h"
 #include "test/rank_threads.h"
 
@@ -46,18 +46,18 @@ class StagedRanks {
     adapterMemory_.resize(n);
     forwardedMemory_.resize(n);
     for (int rank = 0; rank < size; ++rank) {
-      HostCommunicatorConfig config;
-      config.communicator.rank = rank;
-      config.communicator.size = size;
-      config.communicator.channels = kChannels;
-      config.communicator.localRanks = size;
-      config.communicator.cores = static_cast<int>(std::thread::hardware_concurrency());
-      config.communicator.simpleSlotBytes = 4096;
-      config.communicator.llSlotBytes = config.communicator.ll128SlotBytes = 1024;
+      CommunicatorConfig config;
+      config.engine.rank = rank;
+      config.engine.size = size;
+      config.engine.channels = kChannels;
+      config.engine.localRanks = size;
+      config.engine.cores = static_cast<int>(std::thread::hardware_concurrency());
+      config.engine.simpleSlotBytes = 4096;
+      config.engine.llSlotBytes = config.engine.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
       if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // also bounds calls of the plug-in
-      expectOk(HostCommunicator::create(config, communicators_[rank]));
+      expectOk(Communicator::create(config, communicators_[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
       onDevice.size = size;
@@ -86,7 +86,7 @@ class StagedRanks {
   int hostOf(int rank) const { return rank / ranksOfHost_; }
   int forwarderOf(int rank) const { return hostOf(rank) * ranksOfHost_; }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
-  HostCommunicator& host(int rank) { return *communicators_[rank]; }
+  Communicator& host(int rank) { return *communicators_[rank]; }
   // Closes one rank before the others.
   void close(int rank) {
     devices_[rank].reset();
@@ -214,7 +214,7 @@ class StagedRanks {
       std::vector<std::thread> threads;
       for (int host = 0; host < hosts(); ++host) {
         threads.emplace_back([&, host] {
-          HostCommunicator& leader = *communicators_[chained(host, group, 0)];
+          Communicator& leader = *communicators_[chained(host, group, 0)];
           expectOk(leader.connectCollNet(group, handles, host, kLimitNanos));
         });
       }
@@ -256,7 +256,7 @@ class StagedRanks {
 
   void connect(int rank, const std::vector<std::vector<uint8_t>>& info,
                const std::vector<std::vector<uint8_t>>& deviceInfo) {
-    HostCommunicator& host = *communicators_[rank];
+    Communicator& host = *communicators_[rank];
     DeviceCommunicator& device = *devices_[rank];
     for (int peer = 0; peer < size(); ++peer) {
       if (peer != rank && hostOf(peer) == hostOf(rank)) expectOk(device.connect(peer, deviceInfo[peer]));
@@ -275,11 +275,11 @@ class StagedRanks {
       const bool here = hostOf(peer) == hostOf(rank);
       expectOk(host.connect(peer, here ? TransportKind::P2p : TransportKind::Socket, info[peer]));
     }
-    layOut(host.communicator());
+    layOut(host.engine());
   }
 
   void prepare(int rank) {
-    HostCommunicator& host = *communicators_[rank];
+    Communicator& host = *communicators_[rank];
     DeviceCommunicator& device = *devices_[rank];
     expectOk(host.prepare());
     for (int peer = 0; peer < size(); ++peer) {
@@ -314,7 +314,7 @@ class StagedRanks {
   const int ranksOfHost_;
   const char* const collNet_;
   std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive the members below
-  std::vector<std::unique_ptr<HostCommunicator>> communicators_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
 };
 

@@ -19,8 +19,8 @@
 
 #include "base/clock.h"
 #include "bench/bench_process.h"
-#include "engine/communicator.h"
 #include "engine/core_sharing.h"
+#include "engine/engine.h"
 
 namespace {
 
@@ -48,7 +48,7 @@ Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint3
   return choice;
 }
 
-void runRank(Communicator& communicator, Collective collective, Choice choice, size_t bytes, int runs, int iterations,
+void runRank(Engine& communicator, Collective collective, Choice choice, size_t bytes, int runs, int iterations,
              uint8_t* send, uint8_t* recv) {
   bindToOwnCore(communicator.rank(), communicator.size());
   const OperationCode code{collective, DataType::Float32, ReduceOp::Sum};
@@ -90,18 +90,17 @@ int main(int argc, char** argv) {
   const int iterations = std::stoi(argument(10, "0"));
 
   // All ranks are constructed before the fork, in shared memory that keeps its addresses, so they connect like threads.
-  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<std::unique_ptr<Engine>> communicators;
   std::vector<uint8_t*> sends, recvs;
   for (int rank = 0; rank < ranks; ++rank) {
-    CommunicatorConfig config;
+    EngineConfig config;
     config.rank = rank;
     config.size = ranks;
     config.channels = channels;
     config.simpleSlotBytes = slotBytes;
     config.localRanks = ranks;
     config.cores = static_cast<int>(allowedCores().size());
-    communicators.push_back(
-        std::make_unique<Communicator>(config, sharedMemory(Communicator::segmentShape(config).bytes())));
+    communicators.push_back(std::make_unique<Engine>(config, sharedMemory(Engine::segmentShape(config).bytes())));
     sends.push_back(sharedMemory(ranks * bytes + 64));
     recvs.push_back(sharedMemory(ranks * bytes + 64));
   }

@@ -1,199 +1,174 @@
-// The native communicator: owns the connections to peers and the channels, and runs operations one after the other.
-//
-// Threads: one thread at a time may call run*(), connect*(), set*() and check*(). Any thread may call abort(),
-// history(), transfers(), counters(), waiting() and lastError() at any time.
+// A rank's communicator on the host: the engine (Engine) with everything that it needs in this process: its
+// segment, its views of peers' memory, its network.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/mapped_memory.h"
 #include "base/status.h"
-#include "engine/channel.h"
-#include "engine/core_sharing.h"
-#include "engine/counters.h"
-#include "engine/diagnostics.h"
-#include "engine/history.h"
-#include "engine/operation.h"
-#include "engine/point_to_point.h"
-#include "engine/segment.h"
-#include "engine/staging.h"
-#include "engine/store_policy.h"
-#include "engine/transfer_history.h"
-#include "engine/worker.h"
-#include "engine/workers.h"
+#include "engine/coll_net_staging.h"
+#include "engine/engine.h"
+#include "engine/forwarding.h"
+#include "engine/networks.h"
 #include "engine/zero_copy.h"
-#include "primitives/wait.h"
-#include "transport/shm_segment.h"
+#include "primitives/control_words.h"
+#include "transport/coll_net.h"
+#include "transport/net_transport.h"
+#include "transport/shm_registry.h"
+#include "transport/shm_views.h"
 
 namespace jccl {
 
 struct CommunicatorConfig {
-  int rank = 0;
-  int size = 1;
-  int channels = 1;
-  uint32_t simpleSlotBytes = 256 * 1024;
-  uint32_t llSlotBytes = 16 * 1024;
-  uint32_t ll128SlotBytes = 32 * 1024;
-  int localRanks = 1;  // number of ranks that share this host's cores
-  int cores = 1;
-  // Number of ranks of this host whose cores overlap with this rank's, directly or through others, this rank included.
-  int sharingRanks = 0;     // 0: localRanks
-  int sharedCores = 0;      // number of cores of these ranks; 0: cores
-  int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
-  bool placesRanks = true;  // see CoreSharing
-  uint64_t token[2] = {0, 0};
-  uint64_t recordedOperations = History::kDefaultRecords;  // see History
-
-  int sharing() const { return sharingRanks > 0 ? sharingRanks : localRanks; }
-  int shared() const { return sharedCores > 0 ? sharedCores : cores; }
+  EngineConfig engine;
+  int streamsPerConnection = 1;
+  int socketThreads = 1;            // threads that move the data of TCP connections, including a waiting thread
+  int64_t connectTimeoutNanos = 0;  // 0: the network's default
+  int64_t peerTimeoutNanos = 0;     // 0: the network's default
+  std::vector<uint8_t> secret;      // proves to data sockets that this process belongs to the job
+  bool usesIb = false;              // also offers InfiniBand verbs if there are adapters
+  IbConfig ib;
+  NetDeviceNumbers netDevices;
+  NetMaker makeNet;                              // makes a network that replaces sockets; empty: sockets
+  std::string plugin;                            // the network plug-in to offer in addition; empty: none
+  std::shared_ptr<const LogSubject> logSubject;  // names the communicator in log lines of its threads
 };
 
-class Communicator {
+// Threads: as for Engine. One thread at a time may call connectInfo, connect and probe.
+class Communicator final : private BufferResolver {
  public:
-  // `segment`: zeroed memory of segmentShape(config).bytes() bytes, shared with the peers on this host. It must outlive
-  // the communicator.
-  Communicator(const CommunicatorConfig& config, uint8_t* segment);
-  ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
+  static Status create(const CommunicatorConfig& config, std::unique_ptr<Communicator>& communicator);
+  ~Communicator() override;
 
-  static SegmentShape segmentShape(const CommunicatorConfig& config);
+  // Returns the information that peers need to connect. Listens on the addresses, if any are given.
+  //
+  //     0        4          8                   56           64             72            76       80           84
+  //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
+  //     | magic  | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | plugin len | infos
+  //     |        |          |                   |            | 0: none      |             |        |            |
+  //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
+  Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
+  // Connects to a peer. A communicator uses one network for all peers that need one.
+  Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
+  // Returns Ok if the transport can reach the peer, otherwise the reason.
+  Status probe(TransportKind transport, std::span<const uint8_t> info) const;
+  // Sets the network devices that connections use. Must follow connect.
+  Status setPaths(const std::vector<NetPath>& paths);
+  // CollNet, a network that reduces, by a plug-in. First every rank calls offerCollNet, whose error says why this rank
+  // cannot use CollNet. If all ranks offer it, the leaders of each group call listenCollNet and connectCollNet. Then
+  // all ranks call useCollNet, after setHosts; or dropCollNet if any rank failed. `plugin`: see openCollNetPlugin.
+  Status offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer);
+  Status listenCollNet(int group, std::vector<uint8_t>* handle);
+  Status connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member, int64_t timeoutNanos);
+  // `leaders`: ranks by group and host. `common`: what all offers have in common.
+  Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
+  void dropCollNet();
+  // Replaces useCollNet for kernels of a GPU; must precede startStaging. Sets `ends` by group: channel i uses ends[i].
+  // The pointers in it are null if another rank leads this host in the group. `ranksOfHost`: see CollNetLink.
+  Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
+  // Returns the staged offer, which exists as long as this object.
+  const CollNetOffer& stagedCollNet() const { return stagedOffer_; }
 
-  int rank() const { return config_.rank; }
-  int size() const { return config_.size; }
-  int channels() const { return config_.channels; }
-  const SegmentShape& segmentShape() const { return shape_; }
-  const Segment& segment() const { return segment_; }
-  const CoreSharing& coreSharing() const { return coreSharing_; }
-  WaitControl& control() { return control_; }
-  EventCount* events() { return &segment_.events(); }
+  // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in, so that a
+  // failure shows now. Closes the networks that are not used.
+  Status prepare();
 
-  // Connects a peer of this host: a thread of this process (P2p), or a rank whose segment is mapped (Shm). `base`:
-  // address of the peer's segment in this process.
-  Status connectLocal(int peer, TransportKind transport, uint8_t* base);
-  // Connects a peer over a network on one channel. Proxies move the data in `send` and `recv`. `firstUse`, if not null,
-  // is called when the first step is published; before that, proxies may leave `send` alone.
-  Status connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& send,
-                    const ConnectionMemory& recv, FirstUse* firstUse = nullptr);
-  Status setProgress(ProgressEngine* progress);
-  // Returns the memory of the two connections with a peer on one channel, for kernels of a GPU. Afterwards no operation
-  // of the host may use these connections.
-  StagedEnds connectionEnds(int peer, int channel);
-  TransportKind transportOf(int peer) const { return transports_[peer]; }
+  // Puts SIMPLE slots of network connections into memory of a GPU, which must outlive this object. Must precede
+  // connect. If the network cannot reach that memory, the slots stay in memory of the host, and a warning is logged.
+  Status useDeviceSlots(DeviceSlots slots);
+  // Makes this rank a forwarder (PXN) of other ranks of this host. Must precede connectInfo. The order of `connections`
+  // numbers them; `slots` contains their SIMPLE slots in this order, in memory of this rank's GPU, and must outlive
+  // this object. If the network cannot reach `slots`, nothing is offered, and a warning is logged.
+  Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
+  // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
+  // number of connections for which all ranks have asked the forwarder. `slots`: where this rank's GPU reaches the
+  // forwarder's slots. If the connections cannot be taken, a warning says why.
+  void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
+                   const std::vector<ForwardedSends::Request>& requests);
+  // The ranks that still send through this rank's GPU: none, threads of this process only, or also other processes.
+  enum class Senders : uint8_t { None, Here, Elsewhere };
+  Senders senders() const;
+  uint64_t forwardedBytes() const;
+  // Returns the connections with a peer, by channel, for kernels of a GPU (engine/staging.h). Must follow prepare.
+  Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
+  // Returns an object that keeps the memory of all connections mapped while it exists. Must follow connect.
+  std::shared_ptr<const void> memory() const;
+  // Starts a thread that moves the data of staged network connections. The GPU's runtime reports its operations to
+  // `activity`, which is null if there are no network connections. The words of `controls` must exist until the
+  // activity is closed.
+  Status startStaging(const ChannelControls& controls, StagingActivity** activity);
 
-  Status setRing(int channel, const std::vector<int>& order);
-  Status setTree(int channel, int up, const std::vector<int>& down);
-  Status setHosts(const std::vector<int>& hostOf);
-  // Enables CollNet: from now on the network reduces if the choice of an operation says so. Must follow setHosts and
-  // all connect calls. The groups in `setup` must outlive the communicator.
-  Status setCollNet(const CollNetSetup& setup);
-  // Checks that every channel has a ring, and that all connections of rings and trees exist.
-  Status checkPlan() const;
-  Status checkConnected(std::span<const PointToPointTask> tasks) const;
-  std::vector<Channel::Need> needs(int channel) const { return channels_[channel]->needs(); }
+  // Keeps memory of SharedHeap registered with the network's adapters between operations. Returns its number for
+  // dropMemory, or 0 if nothing is kept, for instance because the network needs no registered memory.
+  uint64_t keepMemory(void* address, size_t bytes);
+  void dropMemory(uint64_t number);
 
-  // Sets how user buffers of peers are found. Without a resolver, only threads of one process run operations in place.
-  void setBufferResolver(BufferResolver* resolver) { zeroCopy_.setResolver(resolver); }
+  // Returns the network in use: Net (sockets), Ib, Plugin, or None.
+  TransportKind network() const { return networks_.kindOf(net_); }
 
-  // Sets the segment's memory, so that slots of large operations can get huge pages. It must outlive the communicator.
-  void setSlotMemory(const ShmSegment* memory) { slotMemory_ = memory; }
+  Engine& engine() { return *engine_; }
+  const Engine& engine() const { return *engine_; }
 
-  // Run one operation. Each returns Ok, Invalid if it refused an argument, or the communicator's failure. After a
-  // failure every later operation returns that failure at once.
-  Code run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-           int64_t timeoutNanos, const Part& part = {});
-  Code runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
-            int root, int64_t timeoutNanos, const Part& part = {});
-  Code runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
-
-  // Returns the algorithm, protocol and channels that the last operation used. Only for the thread that ran it.
-  Choice lastChoice() const { return lastChoice_; }
-
-  void abort(Code code);
-  Code failure() const { return static_cast<Code>(control_.failure.load(std::memory_order_acquire)); }
+  // Returns the text of the last failure of one of these methods or of an operation.
   std::string lastError() const;
-
-  const History& history() const { return history_; }
-  const TransferHistory& transfers() const { return transfers_; }
-  const Counters& counters() const { return counters_; }
-  TransportUse useOf(TransportKind transport) const;
-  int64_t nanosOf(Collective collective) const;
-  std::vector<ChannelWait> waiting() const;
+  const std::shared_ptr<const LogSubject>& logSubject() const { return config_.logSubject; }
+  void noteError(const Status& status);
   MemoryUsage memoryUsage() const;
 
  private:
-  Code refuse(std::string why);
-  Status openOperationThread();
-  Worker::Holds holds();
-  template <typename Body>
-  Code onOperationThread(Body body);
-  Code runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-               int64_t timeoutNanos, const Part& part);
-  Code runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part);
-  Code runPointToPointHere(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
-  void enter(Operation& operation, int64_t timeoutNanos);
-  Code finish(const Operation& operation, bool inPlace);
-  Code execute(Operation& operation, int64_t timeoutNanos);
-  bool triesInPlace(const Operation& operation) const;
-  bool runInPlace(const Operation& operation, Transfer transfer);
-  void runThroughSlots(const Operation& operation, Transfer& transfer);
-  void takeHugePages(int channels);
-  void runChannels(const Operation& operation, Transfer& transfer);
-  void runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept;
-  Code failThrown() noexcept;
-  Code executeTasks(Operation& operation, int64_t timeoutNanos);
-  Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
-  Code runExchange(Operation& operation, int64_t timeoutNanos);
-  Choice adjustChoice(Choice choice, OperationCode code, bool evenParts) const;
-  Transfer transferOf(const Operation& operation) const;
-  size_t inputBytes(const Operation& operation) const;
-  size_t outputBytes(const Operation& operation) const;
-  size_t partBytes(const Operation& operation) const;
-  bool allLocal() const { return localPeers_ == config_.size - 1; }
+  struct PeerInfo {
+    ShmProcess shm;
+    uint64_t segment = 0;
+    uint64_t forwarding = 0;  // id of its forwarding segment; 0: it does not forward
+    Networks::Infos networks;
+  };
+  explicit Communicator(const CommunicatorConfig& config) : config_(config) {}
+  static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
+  Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
+  Status connectNet(int peer, TransportKind kind, const PeerInfo& info);
+  void offerForwarding();
+  Status startForwarding();
+  void registerDeviceSlots();
+  uint8_t* deviceSlots(int peer, int channel, bool sends) const;
+  Status makeSlots(ConnectionMemory& end);
+  NetConfig netConfig() const;
+
+  bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
+  uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
+  bool isRunning(int peer) override;
+  void isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) override;
 
   CommunicatorConfig config_;
-  SegmentShape shape_;
-  Segment segment_;
-  WaitControl control_;
-  History history_;
-  TransferHistory transfers_;
-  Counters counters_;
-  std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<TransportKind> transports_;
-  std::vector<Segment> peerSegments_;
-  int localPeers_ = 0;
-  CollNetOffer collNet_;  // what the offers of all ranks have in common
-  int collNetGroups_ = 0;
-  ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
+  std::shared_ptr<ShmRegistry> registry_;
+  std::shared_ptr<ShmSegment> segment_;
+  uint64_t segmentId_ = 0;
+  std::vector<ShmProcess> peerProcesses_;
+  std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
+  std::unique_ptr<ShmViews> views_;
+  std::vector<std::shared_ptr<MappedMemory>> netMemory_;
+  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // of network connections
+  DeviceSlots deviceSlots_;
+  std::unique_ptr<Engine> engine_;
+  Networks networks_;
+  std::unique_ptr<CollNet> collNet_;
+  NetTransport* net_ = nullptr;  // the network in use; null: none
+  NetDeviceMemory forwardedSlots_;
+  std::unique_ptr<Forwarder> forwarder_;
+  uint64_t forwardingId_ = 0;
+  NetTransport* forwardingNet_ = nullptr;       // the network that reaches forwardedSlots_; null: nothing is offered
+  std::unique_ptr<NetMemory> forwardedMemory_;  // forwardedSlots_ as registered with forwardingNet_
+  ForwardedSends forwardedSends_;
+  std::unique_ptr<StagingProxy> stagingProxy_;
+  std::unique_ptr<CollNetStaging> collNetStaging_;
+  CollNetOffer stagedOffer_;
 
-  std::unique_ptr<Worker> operationThread_;  // runs operations if calls of a network may block; null: the caller does
-  std::function<void()> operationBody_;
-  bool operationThreadLeft_ = false;  // a call of the network never returned, and the thread was left behind
-  std::unique_ptr<Workers> workers_;
-  const Operation* inFlight_ = nullptr;
-  Transfer transferInFlight_;
-  uint64_t sequence_ = 0;
-  size_t streamingBytes_ = 0;  // outputs from this size on hardly fit into the cache, and bypass it until measured
-  Choice lastChoice_;
-  StorePolicy slots_;           // for stores into peers' slots
-  StorePolicy outputs_{1};      // for the output of operations through slots
-  StorePolicy inPlaceOutputs_;  // for the output of operations in place
-  ZeroCopy zeroCopy_;
-  PointToPoint pointToPoint_;
-  std::vector<PointToPointTask> tasks_;  // of the current exchange; reused, so that exchanges do not allocate
-  CoreSharing coreSharing_;
-  const ShmSegment* slotMemory_ = nullptr;
-  int hugeChannels_ = 0;  // number of channels for whose slots huge pages were requested
-
-  mutable std::mutex errorMutex_;
+  mutable std::mutex errorMutex_;  // guards error_, and changes of net_ and netMemory_, which other threads read
   std::string error_;
 };
 

@@ -1,12 +1,12 @@
-// The part of Communicator that sets and checks connections, rings, trees and hosts.
+// The part of Engine that sets and checks connections, rings, trees and hosts.
 #include <algorithm>
 
-#include "engine/communicator.h"
+#include "engine/engine.h"
 #include "engine/plan_arguments.h"
 
 namespace jccl {
 
-Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* base) {
+Status Engine::connectLocal(int peer, TransportKind transport, uint8_t* base) {
   if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
   const Segment segment(base, shape_);
   if (Status status = segment.verify(peer, config_.token); !status) return status;
@@ -34,8 +34,8 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
   return Status::ok();
 }
 
-Status Communicator::connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& sendMemory,
-                                const ConnectionMemory& recvMemory, FirstUse* firstUse) {
+Status Engine::connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& sendMemory,
+                          const ConnectionMemory& recvMemory, FirstUse* firstUse) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank || channel < 0 || channel >= config_.channels) {
     return Status::invalid("peer=" + std::to_string(peer) + " channel=" + std::to_string(channel) +
                            ", expected another rank below size=" + std::to_string(config_.size) +
@@ -52,7 +52,7 @@ Status Communicator::connectNet(int peer, TransportKind network, int channel, co
   return Status::ok();
 }
 
-StagedEnds Communicator::connectionEnds(int peer, int channel) {
+StagedEnds Engine::connectionEnds(int peer, int channel) {
   SendConnection& send = channels_[channel]->sendTo(peer);
   const RecvConnection& recv = channels_[channel]->recvFrom(peer);
   // Kernels do not report their first step, so the connection counts as used from now on.
@@ -61,21 +61,21 @@ StagedEnds Communicator::connectionEnds(int peer, int channel) {
           recv.memory.block, recv.memory.head, recv.memory.deviceSlots};
 }
 
-Status Communicator::setProgress(ProgressEngine* progress) {
+Status Engine::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
   control_.onlyNetwork = localPeers_ == 0;
   control_.policy.addNetwork(progress->hasEvents());
   return progress->mayBlock() ? openOperationThread() : Status::ok();
 }
 
-Status Communicator::openOperationThread() {
+Status Engine::openOperationThread() {
   if (operationThread_ != nullptr) return Status::ok();
   operationThread_ = std::make_unique<Worker>(holds(), 2 * config_.sharing() <= config_.shared());
   return operationThread_->open("jccl-ch0", [this] { operationBody_(); });
 }
 
 // Returns a function that returns true if the given thread is in a call of a network that will never return.
-Worker::Holds Communicator::holds() {
+Worker::Holds Engine::holds() {
   return [this](std::thread::id thread) {
     return (control_.progress != nullptr && control_.progress->holds(thread)) ||
            std::any_of(channels_.begin(), channels_.end(), [thread](const auto& channel) {
@@ -85,19 +85,19 @@ Worker::Holds Communicator::holds() {
   };
 }
 
-Status Communicator::setRing(int channel, const std::vector<int>& order) {
+Status Engine::setRing(int channel, const std::vector<int>& order) {
   if (Status status = checkRing(channel, order, config_.size, config_.channels); !status) return status;
   channels_[channel]->setRing(order);
   return Status::ok();
 }
 
-Status Communicator::setHosts(const std::vector<int>& hostOf) {
+Status Engine::setHosts(const std::vector<int>& hostOf) {
   if (Status valid = checkHosts(hostOf, config_.size); !valid) return valid;
   for (const auto& channel : channels_) channel->setHosts(hostOf);
   return Status::ok();
 }
 
-Status Communicator::setCollNet(const CollNetSetup& setup) {
+Status Engine::setCollNet(const CollNetSetup& setup) {
   const auto groups = static_cast<int>(setup.groups.size());
   if (groups < 1 || groups > config_.channels) {
     return Status::invalid("groups=" + std::to_string(groups) +
@@ -115,7 +115,7 @@ Status Communicator::setCollNet(const CollNetSetup& setup) {
   return leads ? openOperationThread() : Status::ok();
 }
 
-Status Communicator::setTree(int channel, int up, const std::vector<int>& down) {
+Status Engine::setTree(int channel, int up, const std::vector<int>& down) {
   if (Status status = checkTree(channel, up, down, config_.rank, config_.size, config_.channels, kMaxTreeChildren);
       !status) {
     return status;
@@ -124,7 +124,7 @@ Status Communicator::setTree(int channel, int up, const std::vector<int>& down) 
   return Status::ok();
 }
 
-Status Communicator::checkPlan() const {
+Status Engine::checkPlan() const {
   for (int c = 0; c < config_.channels; ++c) {
     if (!channels_[c]->hasRing()) {
       return Status::invalid("channel=" + std::to_string(c) + " has no ring; call setRing for every channel first");
@@ -141,7 +141,7 @@ Status Communicator::checkPlan() const {
   return Status::ok();
 }
 
-Status Communicator::checkConnected(std::span<const PointToPointTask> tasks) const {
+Status Engine::checkConnected(std::span<const PointToPointTask> tasks) const {
   for (const auto& task : tasks) {
     if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
       return Status::invalid("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");

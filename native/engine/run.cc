@@ -1,9 +1,9 @@
-// The part of Communicator that runs operations: in place, through slots, or as sends and receives.
+// The part of Engine that runs operations: in place, through slots, or as sends and receives.
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/thrown.h"
-#include "engine/communicator.h"
+#include "engine/engine.h"
 #include "engine/operation_arguments.h"
 #include "engine/user_memory_scope.h"
 
@@ -27,7 +27,7 @@ constexpr size_t kMinFillingBytes = 4u << 20;
 // can be left behind in such a call. It runs the whole operation, so that each operation costs one handover instead of
 // one for each message.
 template <typename Body>
-Code Communicator::onOperationThread(Body body) {
+Code Engine::onOperationThread(Body body) {
   if (__builtin_expect(operationThread_ == nullptr, 1)) return body();
   if (operationThreadLeft_) return failure();
   Code code = Code::Ok;
@@ -46,22 +46,22 @@ Code Communicator::onOperationThread(Body body) {
   return failure();
 }
 
-Code Communicator::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-                       int64_t timeoutNanos, const Part& part) {
+Code Engine::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
+                 int64_t timeoutNanos, const Part& part) {
   return onOperationThread([&] { return runHere(code, choice, send, recv, count, root, timeoutNanos, part); });
 }
 
-Code Communicator::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                        const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
+Code Engine::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
+                  const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
   return onOperationThread([&] { return runVHere(code, choice, send, recv, counts, root, timeoutNanos, part); });
 }
 
-Code Communicator::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
+Code Engine::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
   return onOperationThread([&] { return runPointToPointHere(tasks, timeoutNanos); });
 }
 
-Code Communicator::runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count,
-                           int root, int64_t timeoutNanos, const Part& part) {
+Code Engine::runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
+                     int64_t timeoutNanos, const Part& part) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
   if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
   Operation operation = operationOf(code, adjustChoice(choice, code, true), reinterpret_cast<const void*>(send),
@@ -72,8 +72,8 @@ Code Communicator::runHere(OperationCode code, const Choice& choice, uint64_t se
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                            const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
+Code Engine::runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
+                      const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
   if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return refuse(status.message());
   Operation operation = operationOf(code, adjustChoice(choice, code, false), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
@@ -88,7 +88,7 @@ Code Communicator::runVHere(OperationCode code, const Choice& choice, uint64_t s
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runPointToPointHere(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
+Code Engine::runPointToPointHere(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
   if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
   if (Status status = checkConnected(tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
@@ -111,12 +111,12 @@ Code Communicator::runPointToPointHere(std::span<const PointToPointTask> tasks, 
 }
 
 // All-to-all, gather and scatter are groups of sends and receives.
-Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
+Code Engine::runExchange(Operation& operation, int64_t timeoutNanos) {
   exchangeTasks(operation, config_.rank, config_.size, tasks_);
   return executeTasks(operation, timeoutNanos);
 }
 
-Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
+Code Engine::execute(Operation& operation, int64_t timeoutNanos) {
   if (control_.failed()) return failure();
   enter(operation, timeoutNanos);
   Transfer transfer = transferOf(operation);
@@ -131,7 +131,7 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
 
 // Requests huge pages for the slots of `channels` channels. Only large operations call this: small ones touch little of
 // the slots' memory, while a huge page takes memory as a whole.
-void Communicator::takeHugePages(int channels) {
+void Engine::takeHugePages(int channels) {
   for (int channel = hugeChannels_; channel < channels && slotMemory_ != nullptr; ++channel) {
     for (const Channel::Need& need : needs(channel)) {
       const TransportKind kind = transports_[need.peer];
@@ -142,7 +142,7 @@ void Communicator::takeHugePages(int channels) {
   hugeChannels_ = channels;
 }
 
-Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
+Code Engine::executeTasks(Operation& operation, int64_t timeoutNanos) {
   if (Status status = checkConnected(tasks_); !status) return refuse(status.message());
   if (control_.failed()) return failure();
   operation.choice.algorithm = Algorithm::Direct;
@@ -160,7 +160,7 @@ Code Communicator::executeTasks(Operation& operation, int64_t timeoutNanos) {
   return finish(operation, false);
 }
 
-Protocol Communicator::moveMessages(Collective collective, std::span<const PointToPointTask> tasks) {
+Protocol Engine::moveMessages(Collective collective, std::span<const PointToPointTask> tasks) {
   size_t bytes = 0;
   for (const PointToPointTask& task : tasks) {
     if (task.kind == PointToPointTask::Kind::Recv) bytes += task.bytes;
@@ -178,7 +178,7 @@ Protocol Communicator::moveMessages(Collective collective, std::span<const Point
   return used;
 }
 
-void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
+void Engine::enter(Operation& operation, int64_t timeoutNanos) {
   operation.sequence = ++sequence_;
   operation.fingerprint ^=
       operation.part.fingerprint() ^ fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
@@ -198,7 +198,7 @@ void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
   history_.begin(operation);
 }
 
-Code Communicator::finish(const Operation& operation, bool inPlace) {
+Code Engine::finish(const Operation& operation, bool inPlace) {
   if (control_.progress != nullptr) control_.progress->kick();
   const Code code = failure();
   const int64_t ticks = history_.end(operation, code == Code::Ok, control_.waitsOfOperation(), inPlace);
@@ -208,7 +208,7 @@ Code Communicator::finish(const Operation& operation, bool inPlace) {
 
 // Returns the choice that is nearest to `choice` and can run here. All ranks get the same, because only facts that they
 // share decide. `evenParts`: the operation has one count for all ranks.
-Choice Communicator::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
+Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
   const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
   if (isCollNet(choice.algorithm)) {
@@ -227,7 +227,7 @@ Choice Communicator::adjustChoice(Choice choice, OperationCode code, bool evenPa
   return choice;
 }
 
-Transfer Communicator::transferOf(const Operation& operation) const {
+Transfer Engine::transferOf(const Operation& operation) const {
   Transfer transfer;
   const OperationCode code = operation.code;
   transfer.input = operation.send;
@@ -241,15 +241,15 @@ Transfer Communicator::transferOf(const Operation& operation) const {
 }
 
 // Return the bytes of this rank's send buffer that an operation reads, and of its receive buffer that it writes.
-size_t Communicator::inputBytes(const Operation& operation) const {
+size_t Engine::inputBytes(const Operation& operation) const {
   return operation.code.collective == Collective::AllGather ? partBytes(operation) : operation.bytes;
 }
 
-size_t Communicator::outputBytes(const Operation& operation) const {
+size_t Engine::outputBytes(const Operation& operation) const {
   return operation.code.collective == Collective::ReduceScatter ? partBytes(operation) : operation.bytes;
 }
 
-size_t Communicator::partBytes(const Operation& operation) const {
+size_t Engine::partBytes(const Operation& operation) const {
   const auto own = static_cast<size_t>(config_.rank);
   const size_t count = operation.counts == nullptr ? operation.count : static_cast<size_t>(operation.counts[own]);
   return count * sizeOf(operation.code.type);
@@ -257,14 +257,14 @@ size_t Communicator::partBytes(const Operation& operation) const {
 
 // Returns true if the operation first tries to run in place. All ranks get the same answer. An exchange with counts
 // never does: its `bytes` is 0, because not all ranks know how much each rank sends to another.
-bool Communicator::triesInPlace(const Operation& operation) const {
+bool Engine::triesInPlace(const Operation& operation) const {
   return (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 && operation.bytes != 0 &&
          allLocal() && config_.size - 1 <= kMaxFanout && ZeroCopy::supports(operation.code.collective);
 }
 
 // Returns true if the operation is over, done or failed. Returns false if the buffers of a rank cannot be reached by
 // all ranks: then nothing has happened.
-bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
+bool Engine::runInPlace(const Operation& operation, Transfer transfer) {
   const Collective collective = operation.code.collective;
   const bool tried = operation.bytes >= kMinTriedOutput;
   if (tried) transfer.streaming = inPlaceOutputs_.streams(collective, operation.bytes, transfer.streaming);
@@ -278,7 +278,7 @@ bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
   return true;
 }
 
-void Communicator::runThroughSlots(const Operation& operation, Transfer& transfer) {
+void Engine::runThroughSlots(const Operation& operation, Transfer& transfer) {
   if (operation.choice.protocol != Protocol::Simple) return runChannels(operation, transfer);
   UserMemoryScope userMemory(control_.progress);
   userMemory.add(operation.send, inputBytes(operation), false);
@@ -299,7 +299,7 @@ void Communicator::runThroughSlots(const Operation& operation, Transfer& transfe
   if (tryOutput) outputs_.took(collective, bytes, nanos);
 }
 
-void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
+void Engine::runChannels(const Operation& operation, Transfer& transfer) {
   const int channels = operation.choice.channels;
   if (__builtin_expect(channels > 1, 0)) {
     if (workers_ == nullptr) {
@@ -326,7 +326,7 @@ void Communicator::runChannels(const Operation& operation, Transfer& transfer) {
 }
 
 // Runs a channel's share. An exception fails the communicator, so that the waits of the other channels end.
-void Communicator::runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept {
+void Engine::runChannel(int channel, const Operation& operation, Transfer& transfer) noexcept {
   try {
     channels_[channel]->run(operation, transfer);
   } catch (...) {
@@ -335,7 +335,7 @@ void Communicator::runChannel(int channel, const Operation& operation, Transfer&
 }
 
 // Fails the communicator with the exception that the calling catch block handles. Keeps its text if there is memory.
-Code Communicator::failThrown() noexcept {
+Code Engine::failThrown() noexcept {
   const Status thrown = thrownStatus();
   control_.fail(thrown.code());
   try {

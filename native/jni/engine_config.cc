@@ -71,8 +71,7 @@ Status range(const char* name, int64_t value, int64_t min, int64_t max) {
                          " to " + std::to_string(max));
 }
 
-Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
-              HostCommunicatorConfig& config) {
+Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts, CommunicatorConfig& config) {
   for (const Status& status :
        {range("ibGidIndex", values[JAVA(IB_GID_INDEX)], -1, UINT8_MAX),
         range("ibRoceVersion", values[JAVA(IB_ROCE_VERSION)], 1, 2),
@@ -105,7 +104,7 @@ Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>
 }  // namespace
 
 Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
-                  HostCommunicatorConfig& config) {
+                  CommunicatorConfig& config) {
   if (values.size() != JAVA(LENGTH)) {
     return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
                            std::to_string(JAVA(LENGTH)));
@@ -117,7 +116,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   config.plugin = texts[JAVA(TEXT_NET_PLUGIN)];
   Status numbered = NetDeviceNumbers::parse(texts[JAVA(TEXT_NET_DEVICES)], &config.netDevices);
   if (!numbered) return numbered;
-  CommunicatorConfig& c = config.communicator;
+  EngineConfig& c = config.engine;
   const auto slot = [&](int index, uint32_t fallback) {
     return values[index] == 0 ? int64_t{fallback} : values[index];
   };

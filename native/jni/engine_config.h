@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 
 namespace jccl::jni {
 
 Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
-                  HostCommunicatorConfig& config);
+                  CommunicatorConfig& config);
 
 }  // namespace jccl::jni

@@ -4,12 +4,12 @@
 #include <jni.h>
 
 #include "base/log.h"
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 #include "jni/jni_support.h"
 
 namespace jccl::jni {
 
-inline HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
+inline Communicator& hostOf(jlong handle) { return *reinterpret_cast<Communicator*>(handle); }
 
 // Text of this thread's last failure in a call other than an operation; lastError(0) returns it.
 inline thread_local LastFailure lastFailure;
@@ -19,14 +19,14 @@ class HostCall {
  public:
   explicit HostCall(jlong handle) : host_(hostOf(handle)), logs_(host_.logSubject()) {}
 
-  HostCommunicator* operator->() const { return &host_; }
+  Communicator* operator->() const { return &host_; }
 
   // Returns the status as a code for Java. Keeps the text for this thread only, not in the engine, because it does not
   // explain why a later operation fails.
   jint codeOf(const Status& status) const { return lastFailure.codeOf(status); }
 
  private:
-  HostCommunicator& host_;
+  Communicator& host_;
   const LogScope logs_;
 };
 

@@ -12,14 +12,14 @@ namespace {
 using namespace jccl;
 using namespace jccl::jni;
 
-Communicator& communicatorOf(jlong handle) { return hostOf(handle).communicator(); }
+Engine& engineOf(jlong handle) { return hostOf(handle).engine(); }
 
 // Returns the choice that an operation used, which is never negative, or the code of its failure. They share one
 // number, because a second call into native code would cost a small operation a tenth of its time.
 template <typename Body>
 jlong outcomeOf(jlong handle, Body&& body) {
   const jint code = guardedCode(body);
-  return code == static_cast<jint>(Code::Ok) ? communicatorOf(handle).lastChoice().encode() : code;
+  return code == static_cast<jint>(Code::Ok) ? engineOf(handle).lastChoice().encode() : code;
 }
 
 uint64_t address(jlong value) { return static_cast<uint64_t>(value); }
@@ -41,9 +41,9 @@ bool readRows(JNIEnv* env, jintArray rows, Append&& append) {
 
 #define JAVA(name) io_jccl_nativelib_NativeEngine_##name
 
-static_assert(JAVA(SENDERS_NONE) == static_cast<int>(HostCommunicator::Senders::None));
-static_assert(JAVA(SENDERS_HERE) == static_cast<int>(HostCommunicator::Senders::Here));
-static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(HostCommunicator::Senders::Elsewhere));
+static_assert(JAVA(SENDERS_NONE) == static_cast<int>(Communicator::Senders::None));
+static_assert(JAVA(SENDERS_HERE) == static_cast<int>(Communicator::Senders::Here));
+static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(Communicator::Senders::Elsewhere));
 static_assert(isLayout({JCCL_ROW(PATH_CHANNEL), JCCL_ROW(PATH_FROM), JCCL_ROW(PATH_TO), JCCL_ROW(PATH_OUT),
                         JCCL_ROW(PATH_IN)},
                        JCCL_ROW(PATH_LENGTH)));
@@ -71,11 +71,11 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_create(JNIEnv* env, 
     std::vector<int64_t> numbers;
     std::vector<std::string> texts;
     if (!copyLongs(env, values, numbers) || !copyStrings(env, strings, texts)) return 0;
-    HostCommunicatorConfig config;
-    std::unique_ptr<HostCommunicator> host;
+    CommunicatorConfig config;
+    std::unique_ptr<Communicator> host;
     Status status = readConfig(numbers, texts, config);
     const LogScope logs(config.logSubject);
-    if (status) status = HostCommunicator::create(config, host);
+    if (status) status = Communicator::create(config, host);
     lastFailure.set(status);
     return reinterpret_cast<jlong>(host.release());
   });
@@ -119,7 +119,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_setRing(JNIEnv* env, 
     std::vector<int32_t> ranks;
     if (!copyInts(env, order, ranks)) return static_cast<jint>(Code::Invalid);
     const HostCall host(handle);
-    return host.codeOf(host->communicator().setRing(channel, ranks));
+    return host.codeOf(host->engine().setRing(channel, ranks));
   });
 }
 
@@ -129,7 +129,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_setTree(JNIEnv* env, 
     std::vector<int32_t> children;
     if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
     const HostCall host(handle);
-    return host.codeOf(host->communicator().setTree(channel, up, children));
+    return host.codeOf(host->engine().setTree(channel, up, children));
   });
 }
 
@@ -139,7 +139,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_setHosts(JNIEnv* env,
     std::vector<int32_t> hosts;
     if (!copyInts(env, byRank, hosts)) return static_cast<jint>(Code::Invalid);
     const HostCall host(handle);
-    return host.codeOf(host->communicator().setHosts(hosts));
+    return host.codeOf(host->engine().setHosts(hosts));
   });
 }
 
@@ -258,8 +258,8 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_run(JNIEnv*, jclass,
                                                                 jlong timeoutNanos) {
   return outcomeOf(handle, [&] {
     const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
-    return communicatorOf(handle).run(OperationCode::decode(operation), Choice::decode(choice), address(send),
-                                      address(recv), count, root, timeoutNanos, part);
+    return engineOf(handle).run(OperationCode::decode(operation), Choice::decode(choice), address(send), address(recv),
+                                count, root, timeoutNanos, part);
   });
 }
 
@@ -271,8 +271,8 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_runV(JNIEnv* env, jc
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return Code::Invalid;
     const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
-    return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send),
-                                       address(recv), numbers, root, timeoutNanos, part);
+    return engineOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send), address(recv),
+                                 numbers, root, timeoutNanos, part);
   });
 }
 
@@ -286,7 +286,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_runPointToPoint(JNIE
       hostOf(handle).noteError(status);
       return status.code();
     }
-    return communicatorOf(handle).runPointToPoint(list, timeoutNanos);
+    return engineOf(handle).runPointToPoint(list, timeoutNanos);
   });
 }
 
@@ -305,13 +305,13 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_sendReceive(JNIEnv*,
       hostOf(handle).noteError(read);
       return read.code();
     }
-    return communicatorOf(handle).runPointToPoint({tasks, count}, timeoutNanos);
+    return engineOf(handle).runPointToPoint({tasks, count}, timeoutNanos);
   });
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeEngine_abort(JNIEnv*, jclass, jlong handle, jint code) {
   guarded<bool>(false, [&] {
-    communicatorOf(handle).abort(code < 0 ? static_cast<Code>(code) : Code::Aborted);
+    engineOf(handle).abort(code < 0 ? static_cast<Code>(code) : Code::Aborted);
     return true;
   });
 }
@@ -331,31 +331,29 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeEngine_lastError(JNIEnv* 
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_history(JNIEnv* env, jclass, jlong handle,
                                                                          jlong sequence) {
-  return guarded<jlongArray>(nullptr,
-                             [&] { return newLongs(env, historyRow(communicatorOf(handle).history(), sequence)); });
+  return guarded<jlongArray>(nullptr, [&] { return newLongs(env, historyRow(engineOf(handle).history(), sequence)); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_transfers(JNIEnv* env, jclass, jlong handle,
                                                                            jlong number) {
-  return guarded<jlongArray>(nullptr,
-                             [&] { return newLongs(env, transferRow(communicatorOf(handle).transfers(), number)); });
+  return guarded<jlongArray>(nullptr, [&] { return newLongs(env, transferRow(engineOf(handle).transfers(), number)); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_counters(JNIEnv* env, jclass, jlong handle) {
   return guarded<jlongArray>(nullptr, [&] {
-    const Communicator& communicator = communicatorOf(handle);
+    const Engine& engine = engineOf(handle);
     std::vector<int64_t> values(kCollectiveCount * JCCL_ROW(COLLECTIVE_LENGTH) +
                                 kTransportKinds * JCCL_ROW(TRANSPORT_LENGTH));
     int64_t* row = values.data();
     for (int i = 0; i < kCollectiveCount; ++i, row += JCCL_ROW(COLLECTIVE_LENGTH)) {
-      const Counters::OfCollective& one = communicator.counters().collectives[i];
+      const Counters::OfCollective& one = engine.counters().collectives[i];
       row[JCCL_ROW(COLLECTIVE_OPERATIONS)] = one.operations.get();
       row[JCCL_ROW(COLLECTIVE_BYTES)] = one.bytes.get();
-      row[JCCL_ROW(COLLECTIVE_NANOS)] = communicator.nanosOf(static_cast<Collective>(i));
+      row[JCCL_ROW(COLLECTIVE_NANOS)] = engine.nanosOf(static_cast<Collective>(i));
       row[JCCL_ROW(COLLECTIVE_IN_PLACE)] = one.inPlace.get();
     }
     for (int i = 0; i < kTransportKinds; ++i, row += JCCL_ROW(TRANSPORT_LENGTH)) {
-      const TransportUse use = communicator.useOf(static_cast<TransportKind>(i));
+      const TransportUse use = engine.useOf(static_cast<TransportKind>(i));
       row[JCCL_ROW(TRANSPORT_SENT_BYTES)] = static_cast<int64_t>(use.sentBytes);
       row[JCCL_ROW(TRANSPORT_LONG_WAITS)] = use.longWaits;
       row[JCCL_ROW(TRANSPORT_WAITED)] = use.waitedNanos;
@@ -367,19 +365,19 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_counters(JNIEnv
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeEngine_tick(JNIEnv*, jclass) { setTick(); }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_lastTransfers(JNIEnv*, jclass, jlong handle) {
-  return static_cast<jlong>(communicatorOf(handle).transfers().last());
+  return static_cast<jlong>(engineOf(handle).transfers().last());
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_lastEntered(JNIEnv*, jclass, jlong handle) {
-  return static_cast<jlong>(communicatorOf(handle).history().lastEntered());
+  return static_cast<jlong>(engineOf(handle).history().lastEntered());
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_lastDone(JNIEnv*, jclass, jlong handle) {
-  return static_cast<jlong>(communicatorOf(handle).history().lastDone());
+  return static_cast<jlong>(engineOf(handle).history().lastDone());
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_waiting(JNIEnv* env, jclass, jlong handle) {
-  return guarded<jlongArray>(nullptr, [&] { return newLongs(env, waitRows(communicatorOf(handle).waiting())); });
+  return guarded<jlongArray>(nullptr, [&] { return newLongs(env, waitRows(engineOf(handle).waiting())); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_memoryUsage(JNIEnv* env, jclass, jlong handle) {

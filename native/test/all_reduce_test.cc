@@ -23,7 +23,7 @@ TEST_P(AllReduceTest, SumsExactlyOnAllRanks) {
   const auto [ranks, algorithm, protocol, channels, flags] = GetParam();
   RankThreads threads(ranks, channels);
   threads.run(
-      [&, algorithm = algorithm, protocol = protocol, channels = channels, flags = flags](Communicator& communicator) {
+      [&, algorithm = algorithm, protocol = protocol, channels = channels, flags = flags](Engine& communicator) {
         int round = 0;
         for (const size_t count : kCounts) {
           for (const bool inPlace : {false, true}) {
@@ -87,12 +87,12 @@ INSTANTIATE_TEST_SUITE_P(Cores, AllReduceChunks, ::testing::Bool(),
 
 TEST_P(AllReduceChunks, AlternateBetweenThePartsOfTheirSlots) {
   for (const int ranks : {2, 3}) {
-    RankThreads threads(ranks, 1, [](CommunicatorConfig& config) {
+    RankThreads threads(ranks, 1, [](EngineConfig& config) {
       config.cores = GetParam() ? 1 : config.size;
       config.simpleSlotBytes = 64 * 1024;
     });
     EXPECT_EQ(threads[0].segmentShape().rotates, !GetParam());
-    threads.run([&](Communicator& communicator) {
+    threads.run([&](Engine& communicator) {
       for (int round = 0; round < 12; ++round) {
         for (size_t count = 1000; count < 120'000; count = count * 2 + 7) {
           Guarded send(count * sizeof(float)), recv(count * sizeof(float), 0, 0xEE);
@@ -120,7 +120,7 @@ TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
       RankThreads threads(kRanks);
       const size_t bytes = kCount * sizeOf(type);
       std::vector<std::vector<uint8_t>> results(kRanks * 2);
-      threads.run([&](Communicator& communicator) {
+      threads.run([&](Engine& communicator) {
         Guarded send(bytes);
         for (size_t i = 0; i < bytes / 2; ++i) {
           // Arbitrary fractions with a small exponent.
@@ -148,10 +148,10 @@ TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   for (const int ranks : {2, 3}) {
     for (const uint16_t flags : {uint16_t{0}, Choice::kTryZeroCopy}) {
       for (const DataType type : {DataType::Float32, DataType::Bfloat16}) {
-        RankThreads threads(ranks, 1, [](CommunicatorConfig& config) { config.simpleSlotBytes = 64 * 1024; });
+        RankThreads threads(ranks, 1, [](EngineConfig& config) { config.simpleSlotBytes = 64 * 1024; });
         const size_t bytes = kCount * sizeOf(type);
         std::vector<std::vector<uint8_t>> results(ranks * 4);
-        threads.run([&](Communicator& communicator) {
+        threads.run([&](Engine& communicator) {
           Guarded send(bytes);
           for (size_t i = 0; i < bytes / 2; ++i) {
             send.set<uint16_t>(i,
@@ -199,7 +199,7 @@ TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
     RankThreads threads(kRanks, 1, {}, TransportKind::Shm);
     SomeBuffers shared(true), ordinary(all);
     for (int rank = 0; rank < kRanks; ++rank) threads[rank].setBufferResolver(rank == 1 ? &ordinary : &shared);
-    threads.run([&](Communicator& communicator) {
+    threads.run([&](Engine& communicator) {
       for (size_t count = 1; count < 20000; count = count * 3 + 1) {
         Guarded buffer(count * sizeof(float));
         for (size_t i = 0; i < count; ++i) buffer.set<float>(i, valueOf(communicator.rank(), i));
@@ -225,7 +225,7 @@ TEST(AllReduceZeroCopy, RanksThatChangeTheirBuffersAgree) {
   std::vector<SomeBuffers> buffers(kRanks, SomeBuffers(true));
   std::vector<std::vector<bool>> used(kRanks, std::vector<bool>(kOperations));
   for (int rank = 0; rank < kRanks; ++rank) threads[rank].setBufferResolver(&buffers[static_cast<size_t>(rank)]);
-  threads.run([&](Communicator& communicator) {
+  threads.run([&](Engine& communicator) {
     const auto rank = static_cast<size_t>(communicator.rank());
     std::minstd_rand random(static_cast<unsigned>(rank) + 1);
     size_t next = 0;
@@ -268,7 +268,7 @@ TEST(CollectivesZeroCopy, ARankWithOrdinaryBuffersMayBeAheadByManyOperations) {
     for (int rank = 0; rank < kRanks; ++rank) {
       threads[rank].setBufferResolver((rank == kRoot) == rootSends ? &ordinary : &shared);
     }
-    threads.run([&](Communicator& communicator) {
+    threads.run([&](Engine& communicator) {
       const bool sends = (communicator.rank() == kRoot) == rootSends;
       if (!sends) std::this_thread::sleep_for(std::chrono::milliseconds(30));
       for (int i = 0; i < kOperations; ++i) {

@@ -18,7 +18,7 @@ namespace jccl::test {
 class CollNetRanks {
  public:
   CollNetRanks(const std::vector<int>& hosts, int groups, const char* plugin,
-               const std::function<void(CommunicatorConfig&)>& adjust = {},
+               const std::function<void(EngineConfig&)>& adjust = {},
                const CollNetLimits& limits = {kTimeoutNanos, kTimeoutNanos})
       : ranks(static_cast<int>(hosts.size()), groups, adjust) {
     const size_t size = hosts.size();

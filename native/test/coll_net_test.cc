@@ -32,7 +32,7 @@ Guarded filled(int rank, size_t count) {
   return buffer;
 }
 
-Code run(Communicator& communicator, OperationCode code, Choice choice, Guarded& send, Guarded& recv, size_t count,
+Code run(Engine& communicator, OperationCode code, Choice choice, Guarded& send, Guarded& recv, size_t count,
          int64_t timeoutNanos = kTimeoutNanos) {
   const Code ended =
       communicator.run(code, choice, send.address(), recv.address(), static_cast<int64_t>(count), 0, timeoutNanos);
@@ -115,7 +115,7 @@ TEST(CollNetOffers, CommonOfferHasWhatAllRanksSupport) {
 }
 
 void allReduces(CollNetRanks& net, const Choice& choice) {
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     for (const size_t count : kCounts) {
       for (const bool inPlace : {false, true}) {
         Guarded send = filled(communicator.rank(), count);
@@ -176,7 +176,7 @@ TEST_P(CollNetMatrix, AllReduceSumsOverAllHosts) {
 
 TEST_P(CollNetMatrix, AllGatherOrdersByRank) {
   CollNetRanks net(hosts(), groups(), collNetPlugin(8));
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     for (const size_t count : kCounts) {
       for (const bool inPlace : {false, true}) {
         Guarded send = filled(communicator.rank(), count);
@@ -200,7 +200,7 @@ TEST_P(CollNetMatrix, AllGatherOrdersByRank) {
 
 TEST_P(CollNetMatrix, ReduceScatterGivesEachRankItsPartOfTheSum) {
   CollNetRanks net(hosts(), groups(), collNetPlugin(12));
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     for (const size_t count : kCounts) {
       for (const bool inPlace : {false, true}) {
         Guarded send = filled(communicator.rank(), size() * count);
@@ -267,7 +267,7 @@ class CollNet4 : public ::testing::Test {
 
 TEST_F(CollNet4, EveryTypeAndReductionGivesWhatARingGives) {
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     for (int t = 0; t < kDataTypeCount; ++t) {
       for (int o = 0; o < kReduceOpCount; ++o) {
         const auto type = static_cast<DataType>(t);
@@ -297,7 +297,7 @@ TEST_F(CollNet4, EveryTypeAndReductionGivesWhatARingGives) {
 TEST_F(CollNet4, OperationsThatTheNetworkDoesNotReduceUseARing) {
   const Fault sums("sums");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     const auto used = [&](Collective collective, DataType type, ReduceOp op) {
       Guarded send(64 * 8), recv(64 * 8);
       EXPECT_EQ(Code::Ok, run(communicator, {collective, type, op}, choiceOf(Algorithm::CollNetDirect, Protocol::LL),
@@ -315,7 +315,7 @@ TEST_F(CollNet4, OperationsThatTheNetworkDoesNotReduceUseARing) {
 
 TEST_F(CollNet4, OldVersionsGatherByRings) {
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(7));
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     Guarded send(64), recv(64 * 4);
     ASSERT_EQ(Code::Ok, run(communicator, {Collective::AllGather, DataType::Int32, ReduceOp::Sum},
                             choiceOf(Algorithm::CollNetDirect, Protocol::LL), send, recv, 16));
@@ -334,7 +334,7 @@ std::vector<std::pair<Code, std::string>> failures(CollNetRanks& net, int64_t ti
                                                    const std::function<void(int round)>& each = {}) {
   std::vector<std::pair<Code, std::string>> ends(4);
   std::atomic<bool> over{false};
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     const int rank = communicator.rank();
     Guarded buffer(4000);
     Code code = Code::Ok;
@@ -404,7 +404,7 @@ TEST_F(CollNet4, AKilledSwitchEndsTheOperation) {
 TEST_F(CollNet4, HostsInDifferentOperationsAreDetected) {
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
   std::atomic<int> mismatches{0};
-  net.ranks.run([&](Communicator& communicator) {
+  net.ranks.run([&](Engine& communicator) {
     Guarded buffer(400);
     const ReduceOp op = communicator.rank() < 2 ? ReduceOp::Sum : ReduceOp::Avg;
     const Code code = run(communicator, {Collective::AllReduce, DataType::Float32, op},

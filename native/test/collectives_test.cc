@@ -19,18 +19,18 @@ using Parameter = std::tuple<int, Algorithm, Protocol, int>;
 class CollectivesTest : public ::testing::TestWithParam<Parameter> {
  protected:
   // Runs the body for every count on all ranks.
-  void forAll(const std::function<void(Communicator&, size_t count, Choice choice)>& body) {
+  void forAll(const std::function<void(Engine&, size_t count, Choice choice)>& body) {
     const auto [ranks, algorithm, protocol, channels] = GetParam();
     RankThreads threads(ranks, channels);
     for (const uint16_t flags : {uint16_t{0}, Choice::kTryZeroCopy}) {
       const Choice choice = choiceOf(algorithm, protocol, channels, 3000, flags);
-      threads.run([&](Communicator& communicator) {
+      threads.run([&](Engine& communicator) {
         for (const size_t count : kCounts) body(communicator, count, choice);
       });
     }
   }
 
-  static void expectOk(Communicator& communicator, Code code) { ASSERT_EQ(code, Code::Ok) << communicator.lastError(); }
+  static void expectOk(Engine& communicator, Code code) { ASSERT_EQ(code, Code::Ok) << communicator.lastError(); }
 
   static Guarded filled(int rank, size_t count) {
     Guarded buffer(count * 4, count % 3 == 1 ? 1 : 0);
@@ -40,7 +40,7 @@ class CollectivesTest : public ::testing::TestWithParam<Parameter> {
 };
 
 TEST_P(CollectivesTest, BroadcastReachesEveryRankFromEveryRoot) {
-  forAll([](Communicator& communicator, size_t count, Choice choice) {
+  forAll([](Engine& communicator, size_t count, Choice choice) {
     for (int root = 0; root < communicator.size(); ++root) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
@@ -54,7 +54,7 @@ TEST_P(CollectivesTest, BroadcastReachesEveryRankFromEveryRoot) {
 }
 
 TEST_P(CollectivesTest, ReduceEndsAtEveryRoot) {
-  forAll([](Communicator& communicator, size_t count, Choice choice) {
+  forAll([](Engine& communicator, size_t count, Choice choice) {
     for (int root = 0; root < communicator.size(); ++root) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
@@ -70,7 +70,7 @@ TEST_P(CollectivesTest, ReduceEndsAtEveryRoot) {
 }
 
 TEST_P(CollectivesTest, AllGatherOrdersByRank) {
-  forAll([](Communicator& communicator, size_t count, Choice choice) {
+  forAll([](Engine& communicator, size_t count, Choice choice) {
     const size_t size = communicator.size();
     for (const bool inPlace : {false, true}) {
       Guarded send = filled(communicator.rank(), count);
@@ -91,7 +91,7 @@ TEST_P(CollectivesTest, AllGatherOrdersByRank) {
 }
 
 TEST_P(CollectivesTest, ReduceScatterGivesEveryRankItsPart) {
-  forAll([](Communicator& communicator, size_t count, Choice choice) {
+  forAll([](Engine& communicator, size_t count, Choice choice) {
     const size_t size = communicator.size();
     for (const bool inPlace : {false, true}) {
       Guarded send = filled(communicator.rank(), size * count);
@@ -111,7 +111,7 @@ TEST_P(CollectivesTest, ReduceScatterGivesEveryRankItsPart) {
 }
 
 TEST_P(CollectivesTest, PartsMayDifferInSize) {
-  forAll([](Communicator& communicator, size_t count, Choice choice) {
+  forAll([](Engine& communicator, size_t count, Choice choice) {
     const int size = communicator.size();
     const int self = communicator.rank();
     // The part of rank 1 is empty. Between the parts there are gaps that no rank may touch.
@@ -160,7 +160,7 @@ TEST_P(CollectivesTest, PartsMayDifferInSize) {
 }
 
 TEST_P(CollectivesTest, ExchangesMoveTheDataOfEveryPair) {
-  forAll([](Communicator& communicator, size_t count, Choice choice) {
+  forAll([](Engine& communicator, size_t count, Choice choice) {
     const int size = communicator.size();
     const int self = communicator.rank();
     Guarded send(size * count * 4), recv(size * count * 4);
@@ -200,7 +200,7 @@ TEST(CollectivesInPlace, BuffersThatAllRanksReachAreUsedInPlace) {
   constexpr size_t kCount = 500;
   for (const int size : {2, 3}) {
     RankThreads threads(size);
-    threads.run([&](Communicator& communicator) {
+    threads.run([&](Engine& communicator) {
       const Choice choice = choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy);
       const std::vector<int64_t> counts(4 * static_cast<size_t>(size), 0);
       for (const Collective collective :
@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, CollectivesTest,
 
 TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
   RankThreads threads(4);
-  threads.run([](Communicator& communicator) {
+  threads.run([](Engine& communicator) {
     const int size = communicator.size();
     const int self = communicator.rank();
     constexpr size_t kMessages = 20;
@@ -269,7 +269,7 @@ TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
 // Messages of LL, LL128 and SIMPLE share the numbers of a connection's steps.
 TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
   RankThreads threads(3);
-  threads.run([](Communicator& communicator) {
+  threads.run([](Engine& communicator) {
     const int size = communicator.size();
     const int next = (communicator.rank() + 1) % size, before = (communicator.rank() + size - 1) % size;
     const size_t most = 1024 / kLL128LineBytes * kLL128PayloadBytes - kLL128HeaderBytes;  // for these small slots
@@ -295,7 +295,7 @@ TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
 // Both ranks have used up their credit, so each can send only after the other has received.
 TEST(PointToPoint, ASendThatFindsNoCreditDoesNotKeepItsReceiveWaiting) {
   RankThreads threads(2);
-  threads.run([](Communicator& communicator) {
+  threads.run([](Engine& communicator) {
     const int peer = 1 - communicator.rank();
     constexpr int kMessages = 3 * static_cast<int>(kSlots);
     for (int i = 0; i < static_cast<int>(kSlots); ++i) {
@@ -321,7 +321,7 @@ TEST(PointToPoint, AMessageOfAnotherSizeIsAMismatch) {
     for (const size_t expected : kSizes) {
       if (sent == expected) continue;
       RankThreads threads(2);
-      threads.run([&](Communicator& communicator) {
+      threads.run([&](Engine& communicator) {
         Guarded buffer(8192);
         const bool sends = communicator.rank() == 0;
         const PointToPointTask task{sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv,
@@ -334,7 +334,7 @@ TEST(PointToPoint, AMessageOfAnotherSizeIsAMismatch) {
 
 TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
   RankThreads threads(3);
-  threads.run([](Communicator& communicator) {
+  threads.run([](Engine& communicator) {
     const int size = communicator.size();
     const int self = communicator.rank();
     std::vector<int64_t> counts(4 * size);

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 #include "test/faulty_net.h"
 #include "test/net_pair.h"
 #include "test/rank_threads.h"
@@ -101,21 +101,21 @@ class Cycle {
   Cycle(const Kind& kind, uint64_t seed) : kind_(kind), network_(faultsOf(kind, seed)) {
     std::vector<std::vector<uint8_t>> info(kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
-      HostCommunicatorConfig config;
-      config.communicator.rank = rank;
-      config.communicator.size = kRanks;
-      config.communicator.channels = kChannels;
-      config.communicator.localRanks = kRanks;
-      config.communicator.cores = 2;
-      config.communicator.simpleSlotBytes = 16'384;
-      config.communicator.token[0] = seed;
+      CommunicatorConfig config;
+      config.engine.rank = rank;
+      config.engine.size = kRanks;
+      config.engine.channels = kChannels;
+      config.engine.localRanks = kRanks;
+      config.engine.cores = 2;
+      config.engine.simpleSlotBytes = 16'384;
+      config.engine.token[0] = seed;
       config.streamsPerConnection = kind.streams;
       config.socketThreads = kind.threads;
       config.secret.assign(16, 42);
       if (kind.simulated) config.makeNet = network_.maker();
       if (kind.plugin != 0) config.plugin = pluginOf(kind.plugin);
       config.usesIb = kind.transport == TransportKind::Ib;
-      check(HostCommunicator::create(config, communicators_[rank]));
+      check(Communicator::create(config, communicators_[rank]));
       const bool listens = isNetwork(kind.transport);
       check(communicators_[rank]->connectInfo(
           listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{}, info[rank]));
@@ -124,7 +124,7 @@ class Cycle {
       for (int peer = 0; peer < kRanks; ++peer) {
         if (peer != rank) check(communicators_[rank]->connect(peer, kind.transport, info[peer]));
       }
-      layOut(communicators_[rank]->communicator());
+      layOut(communicators_[rank]->engine());
     }
     for (const auto& communicator : communicators_) check(communicator->prepare());
   }
@@ -162,16 +162,16 @@ class Cycle {
 
   // Runs small and large all-reduces with each of three algorithms.
   void runRank(int rank) {
-    Communicator& communicator = communicators_[rank]->communicator();
+    Engine& engine = communicators_[rank]->engine();
     for (const size_t count : {size_t{4}, size_t{80'000}}) {
       for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
         std::vector<float> send(count, 1);
         std::vector<float> recv(count);
-        const Code code = communicator.run(
-            {Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
-            choiceOf(algorithm, count < 100 ? Protocol::LL : Protocol::Simple, kChannels),
-            reinterpret_cast<uint64_t>(send.data()), reinterpret_cast<uint64_t>(recv.data()),
-            static_cast<int64_t>(count), 0, kind_.end == End::Broken ? kBrokenTimeoutNanos : kTimeoutNanos);
+        const Code code =
+            engine.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                       choiceOf(algorithm, count < 100 ? Protocol::LL : Protocol::Simple, kChannels),
+                       reinterpret_cast<uint64_t>(send.data()), reinterpret_cast<uint64_t>(recv.data()),
+                       static_cast<int64_t>(count), 0, kind_.end == End::Broken ? kBrokenTimeoutNanos : kTimeoutNanos);
         if (kind_.end == End::Used) {
           EXPECT_EQ(Code::Ok, code) << communicators_[rank]->lastError();
           EXPECT_EQ(kRanks * static_cast<float>(count), std::accumulate(recv.begin(), recv.end(), 0.0F));
@@ -184,12 +184,12 @@ class Cycle {
   }
 
   void abortAll() {
-    for (const auto& communicator : communicators_) communicator->communicator().abort(Code::Aborted);
+    for (const auto& communicator : communicators_) communicator->engine().abort(Code::Aborted);
   }
 
   const Kind kind_;
   FaultyNetwork network_;
-  std::array<std::unique_ptr<HostCommunicator>, kRanks> communicators_;
+  std::array<std::unique_ptr<Communicator>, kRanks> communicators_;
 };
 
 int cyclesOf(const Kind& kind) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
-Code allReduce(Communicator& communicator, Guarded& buffer, size_t count, Choice choice, int64_t timeoutNanos) {
+Code allReduce(Engine& communicator, Guarded& buffer, size_t count, Choice choice, int64_t timeoutNanos) {
   return communicator.run(kSum, choice, buffer.address(), buffer.address(), static_cast<int64_t>(count), 0,
                           timeoutNanos);
 }
@@ -24,7 +24,7 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Algorithm, Protoc
 
 TEST_P(FailureTest, ATimeoutNamesThePeerAndIsPermanent) {
   RankThreads threads(3);
-  threads.run([](Communicator& communicator) {
+  threads.run([](Engine& communicator) {
     if (communicator.rank() == 2) return;  // rank 2 never calls
     Guarded buffer(4000);
     const int64_t start = monotonicNanos();
@@ -68,7 +68,7 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
 TEST_P(FailureTest, AnotherCountIsAMismatch) {
   RankThreads threads(2);
   std::atomic<int> mismatches{0};
-  threads.run([&](Communicator& communicator) {
+  threads.run([&](Engine& communicator) {
     Guarded buffer(4000);
     const size_t count = communicator.rank() == 0 ? 100 : 99;
     const Code code = allReduce(communicator, buffer, count, choice(), 2'000'000'000);
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, FailureTest,
 TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
   RankThreads threads(2);
   std::atomic<int> mismatches{0};
-  threads.run([&](Communicator& communicator) {
+  threads.run([&](Engine& communicator) {
     Guarded buffer(4000);
     const Choice choice = choiceOf(Algorithm::Ring, Protocol::Simple, 1, 0, Choice::kTryZeroCopy);
     if (allReduce(communicator, buffer, 100 + communicator.rank(), choice, 2'000'000'000) == Code::Mismatch) {
@@ -99,7 +99,7 @@ TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
   EXPECT_EQ(mismatches.load(), 2);
 
   RankThreads others(2);
-  others.run([&](Communicator& communicator) {
+  others.run([&](Engine& communicator) {
     Guarded buffer(400);
     const size_t bytes = 100;
     const bool sends = communicator.rank() == 0;
@@ -116,7 +116,7 @@ TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
 TEST(History, KeepsTheLastOperations) {
   RankThreads threads(2);
   const uint64_t operations = threads[0].history().size() + 44;
-  threads.run([operations](Communicator& communicator) {
+  threads.run([operations](Engine& communicator) {
     for (uint64_t i = 0; i < operations; ++i) {
       Guarded buffer(400);
       ASSERT_EQ(allReduce(communicator, buffer, i % 100, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos),
@@ -146,7 +146,7 @@ TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
   constexpr int kOperations = 6;
   const int64_t before = monotonicNanos();
   RankThreads threads(2);
-  threads.run([&threads](Communicator& communicator) {
+  threads.run([&threads](Engine& communicator) {
     for (int i = 0; i < kOperations; ++i) {
       if (i % 2 == communicator.rank()) {  // this rank is late: the other one waits already
         while (threads[1 - communicator.rank()].waiting().empty()) std::this_thread::yield();
@@ -290,10 +290,10 @@ TEST(Refusals, LeaveTheCommunicatorUsable) {
 }
 
 TEST(Segments, OfAnotherCommunicatorAreRefused) {
-  RankThreads ours(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
-  RankThreads others(2, 1, [](CommunicatorConfig& config) { config.token[1] = 12; });
-  RankThreads larger(2, 1, [](CommunicatorConfig& config) { config.llSlotBytes = 2048; });
-  RankThreads oversubscribed(2, 1, [](CommunicatorConfig& config) { config.cores = 1; });
+  RankThreads ours(2, 1, [](EngineConfig& config) { config.cores = 2; });
+  RankThreads others(2, 1, [](EngineConfig& config) { config.token[1] = 12; });
+  RankThreads larger(2, 1, [](EngineConfig& config) { config.llSlotBytes = 2048; });
+  RankThreads oversubscribed(2, 1, [](EngineConfig& config) { config.cores = 1; });
   const Status foreign = ours[0].connectLocal(1, TransportKind::Shm, others[1].segment().base());
   EXPECT_EQ(foreign.code(), Code::Transport);
   EXPECT_NE(foreign.message().find("token"), std::string::npos) << foreign.message();

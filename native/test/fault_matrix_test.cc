@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 #include "test/fault_scenario.h"
 #include "test/sanitized.h"
 #include "test/test_plugins.h"
@@ -57,22 +57,22 @@ class Job {
     std::vector<std::vector<uint8_t>> info(ranks);
     communicators_.resize(ranks);
     for (size_t rank = 0; rank < ranks; ++rank) {
-      HostCommunicatorConfig config;
-      config.communicator.rank = static_cast<int>(rank);
-      config.communicator.size = scenario.ranks;
-      config.communicator.channels = scenario.channels;
-      config.communicator.localRanks = scenario.ranks;
-      config.communicator.cores = static_cast<int>(std::thread::hardware_concurrency());
-      config.communicator.simpleSlotBytes = scenario.simpleSlotBytes;
-      config.communicator.llSlotBytes = scenario.smallSlotBytes;
-      config.communicator.ll128SlotBytes = scenario.smallSlotBytes;
+      CommunicatorConfig config;
+      config.engine.rank = static_cast<int>(rank);
+      config.engine.size = scenario.ranks;
+      config.engine.channels = scenario.channels;
+      config.engine.localRanks = scenario.ranks;
+      config.engine.cores = static_cast<int>(std::thread::hardware_concurrency());
+      config.engine.simpleSlotBytes = scenario.simpleSlotBytes;
+      config.engine.llSlotBytes = scenario.smallSlotBytes;
+      config.engine.ll128SlotBytes = scenario.smallSlotBytes;
       config.secret.assign(16, 42);
       if (over == Over::Plugin) {
         config.plugin = pluginOf(chooseVersion(scenario));
       } else {
         config.makeNet = network_.maker();
       }
-      check(HostCommunicator::create(config, communicators_[rank]));
+      check(Communicator::create(config, communicators_[rank]));
       check(communicators_[rank]->connectInfo({over == Over::Plugin ? "127.0.0.1" : "simulated"}, info[rank]));
     }
     for (size_t rank = 0; rank < ranks; ++rank) connect(rank, info);
@@ -137,7 +137,7 @@ class Job {
       const bool together = scenario_.hosts[rank] == scenario_.hosts[peer];
       check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : network, info[peer]));
     }
-    layOut(communicators_[rank]->communicator());
+    layOut(communicators_[rank]->engine());
   }
 
   std::string where(size_t rank, size_t step) const {
@@ -179,10 +179,10 @@ class Job {
       const PointToPointTask tasks[] = {
           {PointToPointTask::Kind::Send, next, send.data(), sent.size(), fingerprint},
           {PointToPointTask::Kind::Recv, before, recv.data(), expected.size(), fingerprint}};
-      code = communicators_[rank]->communicator().runPointToPoint(tasks, timeLimit);
+      code = communicators_[rank]->engine().runPointToPoint(tasks, timeLimit);
     } else {
-      code = communicators_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
-                                                      static_cast<int64_t>(step.count), step.root, timeLimit);
+      code = communicators_[rank]->engine().run(step.code, step.choice, send.address(), result.address(),
+                                                static_cast<int64_t>(step.count), step.root, timeLimit);
     }
     if (code == Code::Ok) {
       if (!expected.empty()) {
@@ -216,7 +216,7 @@ class Job {
   }
 
   void abortAll(Code code) {
-    for (const auto& communicator : communicators_) communicator->communicator().abort(code);
+    for (const auto& communicator : communicators_) communicator->engine().abort(code);
   }
 
   [[noreturn]] void dieOfHang() {
@@ -224,7 +224,7 @@ class Job {
                  scenario_.describe().c_str());
     for (size_t rank = 0; rank < communicators_.size(); ++rank) {
       std::fprintf(stderr, "rank %zu: %s\n", rank, communicators_[rank]->lastError().c_str());
-      for (const ChannelWait& wait : communicators_[rank]->communicator().waiting()) {
+      for (const ChannelWait& wait : communicators_[rank]->engine().waiting()) {
         std::fprintf(stderr, "  sequence=%llu channel=%d peer=%d step=%llu\n",
                      static_cast<unsigned long long>(wait.sequence), wait.channel, wait.place.peer,
                      static_cast<unsigned long long>(wait.place.step));
@@ -238,7 +238,7 @@ class Job {
   const Scenario scenario_;
   const Over over_;
   FaultyNetwork network_;
-  std::vector<std::unique_ptr<HostCommunicator>> communicators_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
   std::vector<Outcome> outcomes_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -49,7 +49,7 @@ class FaultyNetwork {
  public:
   explicit FaultyNetwork(const NetFaults& faults);
 
-  // Returns what every rank passes to NetTransport::create or sets as HostCommunicatorConfig::makeNet.
+  // Returns what every rank passes to NetTransport::create or sets as CommunicatorConfig::makeNet.
   NetMaker maker() const;
 
   // Counters of all connections since the network was made.

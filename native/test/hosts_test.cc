@@ -30,18 +30,17 @@ class HostsTest : public ::testing::TestWithParam<Parameter> {
   }
 
   // Runs the body for every count on all ranks.
-  void forAll(const std::function<void(Communicator&, size_t count)>& body) {
+  void forAll(const std::function<void(Engine&, size_t count)>& body) {
     for (int rank = 0; rank < size(); ++rank) {
       const Status set = ranks_[rank].setHosts(hosts());
       ASSERT_TRUE(set.isOk()) << set.message();
     }
-    ranks_.run([&](Communicator& communicator) {
+    ranks_.run([&](Engine& communicator) {
       for (const size_t count : kCounts) body(communicator, count);
     });
   }
 
-  static void run(Communicator& communicator, Collective collective, Guarded& send, Guarded& recv, size_t count,
-                  int root) {
+  static void run(Engine& communicator, Collective collective, Guarded& send, Guarded& recv, size_t count, int root) {
     const Code code = communicator.run({collective, DataType::Int32, ReduceOp::Sum}, choice(), send.address(),
                                        recv.address(), static_cast<int64_t>(count), root, kTimeoutNanos);
     ASSERT_EQ(Code::Ok, code) << communicator.lastError();
@@ -58,7 +57,7 @@ class HostsTest : public ::testing::TestWithParam<Parameter> {
 };
 
 TEST_P(HostsTest, AllReduceSumsOverAllHosts) {
-  forAll([](Communicator& communicator, size_t count) {
+  forAll([](Engine& communicator, size_t count) {
     for (const bool inPlace : {false, true}) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
@@ -69,7 +68,7 @@ TEST_P(HostsTest, AllReduceSumsOverAllHosts) {
 }
 
 TEST_P(HostsTest, BroadcastReachesEveryRankFromEveryRoot) {
-  forAll([](Communicator& communicator, size_t count) {
+  forAll([](Engine& communicator, size_t count) {
     for (int root = 0; root < communicator.size(); ++root) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
@@ -80,7 +79,7 @@ TEST_P(HostsTest, BroadcastReachesEveryRankFromEveryRoot) {
 }
 
 TEST_P(HostsTest, ReduceEndsAtEveryRoot) {
-  forAll([](Communicator& communicator, size_t count) {
+  forAll([](Engine& communicator, size_t count) {
     for (int root = 0; root < communicator.size(); ++root) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
@@ -93,7 +92,7 @@ TEST_P(HostsTest, ReduceEndsAtEveryRoot) {
 }
 
 TEST_P(HostsTest, AllGatherOrdersByRank) {
-  forAll([](Communicator& communicator, size_t count) {
+  forAll([](Engine& communicator, size_t count) {
     Guarded send = filled(communicator.rank(), count);
     Guarded recv(static_cast<size_t>(size()) * count * 4);
     run(communicator, Collective::AllGather, send, recv, count, 0);
@@ -106,7 +105,7 @@ TEST_P(HostsTest, AllGatherOrdersByRank) {
 }
 
 TEST_P(HostsTest, ReduceScatterGivesEachRankItsPartOfTheSum) {
-  forAll([](Communicator& communicator, size_t count) {
+  forAll([](Engine& communicator, size_t count) {
     Guarded send = filled(communicator.rank(), static_cast<size_t>(size()) * count);
     Guarded recv(count * 4);
     run(communicator, Collective::ReduceScatter, send, recv, count, 0);
@@ -117,7 +116,7 @@ TEST_P(HostsTest, ReduceScatterGivesEachRankItsPartOfTheSum) {
 
 TEST_P(HostsTest, ABarrierWaitsForAll) {
   std::atomic<int> here{0};
-  forAll([&](Communicator& communicator, size_t) {
+  forAll([&](Engine& communicator, size_t) {
     Guarded none(0);
     ++here;
     run(communicator, Collective::Barrier, none, none, 0, 0);
@@ -147,7 +146,7 @@ TEST(Hosts, NoRankGetsAResultThatLacksARank) {
     for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
       RankThreads ranks(5);
       for (int rank = 0; rank < 5; ++rank) ASSERT_TRUE(ranks[rank].setHosts({0, 0, 0, 1, 1}).isOk());
-      ranks.run([&](Communicator& communicator) {
+      ranks.run([&](Engine& communicator) {
         if (communicator.rank() == 1) return;
         Guarded send(5 * kCount * 4), recv(5 * kCount * 4);
         const int64_t timeout = communicator.rank() == 0 ? kTimeoutNanos / 200 : kTimeoutNanos / 50;

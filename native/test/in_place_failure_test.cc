@@ -164,7 +164,7 @@ void scriptedReduce(void* const* dsts, int ndst, const void* const* /*srcs*/, in
 class InPlacePair {
  public:
   explicit InPlacePair(TransportKind transport, BufferResolver* resolver) {
-    SegmentShape shape = Communicator::segmentShape(config());
+    SegmentShape shape = Engine::segmentShape(config());
     const uint64_t token[2] = {1, 2};
     for (int rank = 0; rank < 2; ++rank) {
       memory_.emplace_back(shape.bytes());
@@ -202,8 +202,8 @@ class InPlacePair {
   static constexpr size_t kCount = 2 * 4 * kChunkFloats;
 
  private:
-  static CommunicatorConfig config() {
-    CommunicatorConfig config;
+  static EngineConfig config() {
+    EngineConfig config;
     config.size = 2;
     config.simpleSlotBytes = config.llSlotBytes = config.ll128SlotBytes = 1024;
     return config;

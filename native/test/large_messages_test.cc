@@ -50,7 +50,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
     const TransportKind kind = network() == "verbs"    ? TransportKind::Ib
                                : network() == "plugin" ? TransportKind::Plugin
                                                        : TransportKind::Socket;
-    return NetRanks(hosts, kind, [this](HostCommunicatorConfig& config) {
+    return NetRanks(hosts, kind, [this](CommunicatorConfig& config) {
       config.usesIb = network() == "verbs";
       if (network() == "simulated") config.makeNet = simulated_->maker();
       if (network() == "plugin") config.plugin = JCCL_TEST_PLUGIN_V12;
@@ -59,7 +59,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
 
   static Code run(NetRanks& ranks, size_t rank, const std::vector<PointToPointTask>& tasks,
                   int64_t timeoutNanos = kTimeoutNanos) {
-    return ranks.communicators[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
+    return ranks.communicators[rank]->engine().runPointToPoint(tasks, timeoutNanos);
   }
 
   std::unique_ptr<FaultyNetwork> simulated_;
@@ -71,10 +71,10 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t round) {
   std::vector<uint8_t> send(bytes);
   std::vector<uint8_t> recv(bytes + 2, 0xEE);
   for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, round);
-  Communicator& communicator = ranks.communicators[rank]->communicator();
+  Engine& engine = ranks.communicators[rank]->engine();
   const PointToPointTask tasks[] = {{Kind::Send, peer, send.data(), bytes, 5},
                                     {Kind::Recv, peer, recv.data() + 1, bytes, 5}};
-  ASSERT_EQ(Code::Ok, communicator.runPointToPoint(tasks, kTimeoutNanos)) << ranks.communicators[rank]->lastError();
+  ASSERT_EQ(Code::Ok, engine.runPointToPoint(tasks, kTimeoutNanos)) << ranks.communicators[rank]->lastError();
   std::fill(send.begin(), send.end(), 0xAA);  // the network must have released this buffer
   size_t wrong = 0;
   for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, round) ? 1 : 0;
@@ -143,8 +143,8 @@ TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
         << pair.communicators[0]->lastError();
     sent.store(true);
   });
-  Communicator& communicator = pair.communicators[0]->communicator();
-  const auto waits = [&] { return !communicator.waiting().empty(); };
+  Engine& engine = pair.communicators[0]->engine();
+  const auto waits = [&] { return !engine.waiting().empty(); };
   while (!waits() && !sent.load()) std::this_thread::yield();
   EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}}))
       << pair.communicators[1]->lastError();
@@ -175,7 +175,7 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
       std::vector<uint8_t> gathered(3 * kLarge);
       for (size_t i = 0; i < kLarge; ++i) gathered[rank * kLarge + i] = valueOf(rank, i, 0);
       const OperationCode allGather{Collective::AllGather, DataType::Uint8, ReduceOp::Sum};
-      ASSERT_EQ(Code::Ok, all.communicators[rank]->communicator().run(
+      ASSERT_EQ(Code::Ok, all.communicators[rank]->engine().run(
                               allGather, choiceOf(Algorithm::Ring, Protocol::Simple, 1),
                               reinterpret_cast<uint64_t>(gathered.data() + rank * kLarge),
                               reinterpret_cast<uint64_t>(gathered.data()), kLarge, 0, kTimeoutNanos))
@@ -219,7 +219,7 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   std::vector<uint8_t> recv(8 * kLarge, 1);
   std::thread sender([&] { run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}); });
   EXPECT_EQ(Code::Mismatch, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 2}}));
-  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: no rank receives the rest
+  pair.communicators[0]->engine().abort(Code::Aborted);  // as a coordinator would: no rank receives the rest
   sender.join();
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }

@@ -317,7 +317,7 @@ class PluginOfCommunicators : public PluginFault {};
 TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
   std::string text;
   const int64_t took = nanosOf([&] {
-    test::NetRanks ranks({0, 1}, TransportKind::Plugin, [](HostCommunicatorConfig& config) {
+    test::NetRanks ranks({0, 1}, TransportKind::Plugin, [](CommunicatorConfig& config) {
       config.plugin = pluginOf(GetParam().version);
       config.peerTimeoutNanos = kBlockedNanos;
     });
@@ -335,7 +335,7 @@ TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
           codes[rank] = ranks.allReduce(rank, ring, data.data(), data.data(), data.size());
         }
         // Aborts the other rank, as a coordinator would.
-        ranks.communicators[1 - rank]->communicator().abort(Code::Aborted);
+        ranks.communicators[1 - rank]->engine().abort(Code::Aborted);
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 #include "test/rank_threads.h"
 
 namespace jccl::test {
@@ -26,21 +26,21 @@ struct Variant {
 class NetRanks {
  public:
   explicit NetRanks(const std::vector<int>& hosts, TransportKind network = TransportKind::Socket,
-                    const std::function<void(HostCommunicatorConfig&)>& adjust = {}) {
+                    const std::function<void(CommunicatorConfig&)>& adjust = {}) {
     const size_t size = hosts.size();
     std::vector<std::vector<uint8_t>> info(size);
     std::vector<int> order(size);
     std::iota(order.begin(), order.end(), 0);
     communicators.resize(size);
     for (size_t rank = 0; rank < size; ++rank) {
-      HostCommunicatorConfig config;
-      config.communicator.rank = static_cast<int>(rank);
-      config.communicator.size = static_cast<int>(size);
-      config.communicator.localRanks = static_cast<int>(size);
-      config.communicator.cores = 2;
+      CommunicatorConfig config;
+      config.engine.rank = static_cast<int>(rank);
+      config.engine.size = static_cast<int>(size);
+      config.engine.localRanks = static_cast<int>(size);
+      config.engine.cores = 2;
       config.secret.assign(16, 42);
       if (adjust) adjust(config);
-      check(HostCommunicator::create(config, communicators[rank]));
+      check(Communicator::create(config, communicators[rank]));
       check(communicators[rank]->connectInfo({"127.0.0.1"}, info[rank]));
     }
     for (size_t rank = 0; rank < size; ++rank) {
@@ -49,23 +49,23 @@ class NetRanks {
         const TransportKind transport = hosts[rank] == hosts[peer] ? TransportKind::P2p : network;
         check(communicators[rank]->connect(static_cast<int>(peer), transport, info[peer]));
       }
-      check(communicators[rank]->communicator().setRing(0, order));
-      check(communicators[rank]->communicator().setHosts(hosts));
+      check(communicators[rank]->engine().setRing(0, order));
+      check(communicators[rank]->engine().setHosts(hosts));
       // The tree is a chain.
       const int self = static_cast<int>(rank);
       const std::vector<int> down = rank + 1 < size ? std::vector{self + 1} : std::vector<int>{};
-      check(communicators[rank]->communicator().setTree(0, self - 1, down));
+      check(communicators[rank]->engine().setTree(0, self - 1, down));
     }
   }
 
   Code allReduce(size_t rank, const Variant& variant, const float* send, float* recv, size_t count,
                  int64_t timeoutNanos = kTimeoutNanos) {
-    return communicators[rank]->communicator().run(
-        kSum, choiceOf(variant.algorithm, Protocol::Simple, 1, 0, variant.flags), reinterpret_cast<uint64_t>(send),
-        reinterpret_cast<uint64_t>(recv), static_cast<int64_t>(count), 0, timeoutNanos);
+    return communicators[rank]->engine().run(kSum, choiceOf(variant.algorithm, Protocol::Simple, 1, 0, variant.flags),
+                                             reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
+                                             static_cast<int64_t>(count), 0, timeoutNanos);
   }
 
-  std::vector<std::unique_ptr<HostCommunicator>> communicators;
+  std::vector<std::unique_ptr<Communicator>> communicators;
 
  private:
   static void check(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }

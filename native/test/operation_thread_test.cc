@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "base/mapped_memory.h"
-#include "engine/communicator.h"
+#include "engine/engine.h"
 
 namespace jccl::test::operation_thread_test {
 namespace {
@@ -18,12 +18,12 @@ class ThrowingNetwork final : public ProgressEngine {
 };
 
 TEST(OperationThreadTest, AnExceptionFailsTheCommunicatorAndItsTextIsKept) {
-  CommunicatorConfig config;
+  EngineConfig config;
   config.size = 2;
   MappedMemory segment;
-  ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
+  ASSERT_TRUE(MappedMemory::mapAnonymous(Engine::segmentShape(config).bytes(), segment).isOk());
   ThrowingNetwork network;  // outlives the communicator, which calls it until its end
-  Communicator communicator(config, segment.base());
+  Engine communicator(config, segment.base());
   ASSERT_TRUE(communicator.setProgress(&network).isOk());
   EXPECT_EQ(Code::Internal, communicator.runPointToPoint({}, 1'000'000'000));
   EXPECT_EQ("of the test", communicator.lastError());

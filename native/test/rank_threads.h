@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mapped_memory.h"
-#include "engine/communicator.h"
+#include "engine/engine.h"
 
 namespace jccl::test {
 
@@ -19,7 +19,7 @@ inline constexpr int64_t kTimeoutNanos = 20'000'000'000;
 
 // Gives each channel a ring and a binary tree over all ranks. On odd channels the ring runs in the reverse direction
 // and the tree is mirrored.
-inline void layOut(Communicator& communicator) {
+inline void layOut(Engine& communicator) {
   const int size = communicator.size();
   for (int channel = 0; channel < communicator.channels(); ++channel) {
     const auto place = [&](int r) { return channel % 2 == 0 ? r : size - 1 - r; };
@@ -35,10 +35,10 @@ inline void layOut(Communicator& communicator) {
 
 class RankThreads {
  public:
-  explicit RankThreads(int size, int channels = 1, std::function<void(CommunicatorConfig&)> adjust = {},
+  explicit RankThreads(int size, int channels = 1, std::function<void(EngineConfig&)> adjust = {},
                        TransportKind transport = TransportKind::P2p) {
     for (int rank = 0; rank < size; ++rank) {
-      CommunicatorConfig config;
+      EngineConfig config;
       config.rank = rank;
       config.size = size;
       config.channels = channels;
@@ -51,18 +51,18 @@ class RankThreads {
       config.token[1] = 11;
       if (adjust) adjust(config);
       MappedMemory memory;
-      EXPECT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), memory).isOk());
-      communicators_.push_back(std::make_unique<Communicator>(config, memory.base()));
+      EXPECT_TRUE(MappedMemory::mapAnonymous(Engine::segmentShape(config).bytes(), memory).isOk());
+      communicators_.push_back(std::make_unique<Engine>(config, memory.base()));
       segments_.push_back(std::move(memory));
     }
     for (int rank = 0; rank < size; ++rank) connect(rank, size, transport);
   }
 
   int size() const { return static_cast<int>(communicators_.size()); }
-  Communicator& operator[](int rank) { return *communicators_[rank]; }
+  Engine& operator[](int rank) { return *communicators_[rank]; }
 
   // Runs the body on one thread per rank and waits for all threads.
-  void run(const std::function<void(Communicator&)>& body) {
+  void run(const std::function<void(Engine&)>& body) {
     std::vector<std::thread> threads;
     for (auto& communicator : communicators_) threads.emplace_back([&body, &communicator] { body(*communicator); });
     for (auto& thread : threads) thread.join();
@@ -70,19 +70,19 @@ class RankThreads {
 
  private:
   void connect(int rank, int size, TransportKind transport) {
-    Communicator& communicator = *communicators_[rank];
+    Engine& engine = *communicators_[rank];
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
-      const Status status = communicator.connectLocal(peer, transport, segments_[peer].base());
+      const Status status = engine.connectLocal(peer, transport, segments_[peer].base());
       EXPECT_TRUE(status.isOk()) << status.message();
     }
-    layOut(communicator);
-    const Status status = communicator.checkPlan();
+    layOut(engine);
+    const Status status = engine.checkPlan();
     EXPECT_TRUE(status.isOk()) << status.message();
   }
 
   std::vector<MappedMemory> segments_;
-  std::vector<std::unique_ptr<Communicator>> communicators_;
+  std::vector<std::unique_ptr<Engine>> communicators_;
 };
 
 // A buffer with guard zones on both sides. With an odd `skew`, its address has no alignment.

@@ -104,14 +104,14 @@ TEST(SpinPolicy, RanksWithACoreForEachOutlastASliceOfAnotherProgram) {
 }
 
 TEST(SpinPolicy, ARankCompetesOnlyWithRanksThatShareItsCores) {
-  CommunicatorConfig config;
+  EngineConfig config;
   config.localRanks = 4;
   config.cores = 3;
   EXPECT_TRUE(SpinPolicy::of(config.sharing(), config.shared(), -1).oversubscribed);
   config.sharingRanks = 1;  // two of four ranks are bound to one core, the others to a core each
   config.sharedCores = 1;
   EXPECT_FALSE(SpinPolicy::of(config.sharing(), config.shared(), -1).oversubscribed);
-  EXPECT_FALSE(Communicator::segmentShape(config).rotates) << "equal on all ranks of the host";
+  EXPECT_FALSE(Engine::segmentShape(config).rotates) << "equal on all ranks of the host";
 }
 
 TEST(SpinPolicy, ASettingOfSpinsIsUsedUnchanged) {
@@ -127,7 +127,7 @@ void bindTo(int32_t core) {
   EXPECT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
 }
 
-Code sum(Communicator& communicator, int i) {
+Code sum(Engine& communicator, int i) {
   float send = static_cast<float>(i + communicator.rank());
   float recv = -1;
   const Code code = communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
@@ -148,8 +148,8 @@ TEST(Waiter, RanksWithACoreForEachAreNotRegisteredAfterALongYield) {
     while (!over.load(std::memory_order_relaxed)) {
     }
   });
-  test::RankThreads threads(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
-  threads.run([&](Communicator& communicator) {
+  test::RankThreads threads(2, 1, [](EngineConfig& config) { config.cores = 2; });
+  threads.run([&](Engine& communicator) {
     bindTo(cores.back());
     for (int i = 0; i < 100; ++i) {
       ASSERT_EQ(sum(communicator, i), Code::Ok);
@@ -165,9 +165,9 @@ TEST(Waiter, RanksWithACoreForEachAreNotRegisteredAfterALongYield) {
 TEST(Waiter, OneOfTwoRanksOnOneCoreMovesToAnotherCore) {
   const std::vector<int32_t> cores = allowedCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core only";
-  test::RankThreads threads(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
+  test::RankThreads threads(2, 1, [](EngineConfig& config) { config.cores = 2; });
   std::atomic<int> last{-1};
-  threads.run([&](Communicator& communicator) {
+  threads.run([&](Engine& communicator) {
     const bool stays = communicator.rank() == 0;
     if (stays) bindTo(cores[0]);
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -144,8 +144,8 @@ TEST(YieldPolicy, RanksNextToABusyThreadGetTheirSums) {
   }).join();
   const int ranks = 3;
   std::atomic<int> listened{0};
-  test::RankThreads threads(ranks, 1, [](CommunicatorConfig& config) { config.cores = 1; });
-  threads.run([&](Communicator& communicator) {
+  test::RankThreads threads(ranks, 1, [](EngineConfig& config) { config.cores = 1; });
+  threads.run([&](Engine& communicator) {
     bind();
     const Choice choice = test::choiceOf(Algorithm::Direct, Protocol::LL);
     bool heard = false;

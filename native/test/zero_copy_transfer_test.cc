@@ -79,7 +79,7 @@ TEST_P(ZeroCopyTransfer, SumsAreExactBetweenSeveralRanksOfEachHost) {
 
 TEST_P(ZeroCopyTransfer, SumsAreExactOverAPlugin) {
   NetRanks ranks({0, 0, 1, 1}, TransportKind::Plugin,
-                 [](HostCommunicatorConfig& config) { config.plugin = JCCL_TEST_PLUGIN_V12; });
+                 [](CommunicatorConfig& config) { config.plugin = JCCL_TEST_PLUGIN_V12; });
   expectExactSums(ranks, GetParam());
 }
 
@@ -97,7 +97,7 @@ TEST_P(ZeroCopyTransfer, NothingTouchesTheBufferOfAFailedOperation) {
   // The late peer receives what has been sent, so that more could be sent now.
   std::vector<float> late(kCount);
   EXPECT_EQ(Code::Timeout, ranks.allReduce(1, GetParam(), late.data(), late.data(), kCount, 500'000'000));
-  ranks.communicators[0]->communicator().abort(Code::Aborted);
+  ranks.communicators[0]->engine().abort(Code::Aborted);
   EXPECT_EQ(before, ranks.communicators[0]->lastError());
   ::munmap(memory, kBytes);
 }
@@ -142,11 +142,11 @@ class EchoingNetwork final : public ProgressEngine {
 class ZeroCopySendTest : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
-  CommunicatorConfig config;
+  EngineConfig config;
   config.size = 2;
   MappedMemory segment;
-  ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
-  Communicator communicator(config, segment.base());
+  ASSERT_TRUE(MappedMemory::mapAnonymous(Engine::segmentShape(config).bytes(), segment).isOk());
+  Engine communicator(config, segment.base());
   EchoingNetwork network(communicator.segmentShape().connection);
   ASSERT_TRUE(communicator.connectNet(1, TransportKind::Socket, 0, network.out(), network.in()).isOk());
   ASSERT_TRUE(communicator.setProgress(&network).isOk());

@@ -1,8 +1,8 @@
-// The part of HostCommunicator that offers, connects and uses a network that reduces (CollNet).
+// The part of Communicator that offers, connects and uses a network that reduces (CollNet).
 #include <algorithm>
 #include <cstring>
 
-#include "engine/host_communicator.h"
+#include "engine/communicator.h"
 
 namespace jccl {
 namespace {
@@ -12,15 +12,15 @@ constexpr int64_t kMaxOpenNanos = 20'000'000'000;
 
 }  // namespace
 
-Status HostCommunicator::offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer) {
+Status Communicator::offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer) {
   const NetConfig net = netConfig();
   const CollNetLimits limits = {std::min(net.connectTimeoutNanos, kMaxOpenNanos), net.peerTimeoutNanos};
-  if (Status opened = CollNet::open(plugin, config_.communicator.token[0], limits, &collNet_); !opened) return opened;
+  if (Status opened = CollNet::open(plugin, config_.engine.token[0], limits, &collNet_); !opened) return opened;
   *offer = collNet_->offer().encode();
   return Status::ok();
 }
 
-Status HostCommunicator::listenCollNet(int group, std::vector<uint8_t>* handle) {
+Status Communicator::listenCollNet(int group, std::vector<uint8_t>* handle) {
   if (collNet_ == nullptr) return Status::invalid("collnet: listen before an offer");
   CollNetHandle made{};
   if (Status listening = collNet_->listen(group, &made); !listening) return listening;
@@ -28,8 +28,8 @@ Status HostCommunicator::listenCollNet(int group, std::vector<uint8_t>* handle) 
   return Status::ok();
 }
 
-Status HostCommunicator::connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member,
-                                        int64_t timeoutNanos) {
+Status Communicator::connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member,
+                                    int64_t timeoutNanos) {
   if (collNet_ == nullptr) return Status::invalid("collnet: connect before an offer");
   std::vector<CollNetHandle> all(handles.size());
   for (size_t i = 0; i < handles.size(); ++i) {
@@ -42,23 +42,23 @@ Status HostCommunicator::connectCollNet(int group, const std::vector<std::vector
   return collNet_->connect(group, all, member, timeoutNanos);
 }
 
-Status HostCommunicator::useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common) {
+Status Communicator::useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common) {
   if (collNet_ == nullptr) return Status::invalid("collnet: use before an offer");
   CollNetSetup setup;
   setup.common = common;
   for (size_t group = 0; group < leaders.size(); ++group) {
     setup.groups.push_back({leaders[group], collNet_->group(static_cast<int>(group))});
   }
-  return communicator_->setCollNet(setup);
+  return engine_->setCollNet(setup);
 }
 
-void HostCommunicator::dropCollNet() {
+void Communicator::dropCollNet() {
   collNetStaging_.reset();
   collNet_.reset();
 }
 
-Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost,
-                                      std::vector<StagedEnds>& ends) {
+Status Communicator::stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost,
+                                  std::vector<StagedEnds>& ends) {
   if (collNet_ == nullptr || collNetStaging_ != nullptr || stagingProxy_ != nullptr) {
     return Status::invalid("collnet: stage once, after an offer and before the staging starts");
   }
@@ -77,7 +77,7 @@ Status HostCommunicator::stageCollNet(int groups, const CollNetOffer& common, in
     ends[static_cast<size_t>(group)] = {one.toNetwork.block,   one.toNetwork.head,   nullptr,
                                         one.fromNetwork.block, one.fromNetwork.head, nullptr};
   }
-  collNetStaging_ = std::make_unique<CollNetStaging>(led, config_.communicator.size, ranksOfHost);
+  collNetStaging_ = std::make_unique<CollNetStaging>(led, config_.engine.size, ranksOfHost);
   return Status::ok();
 }
 
