@@ -91,7 +91,7 @@ NetConfig Communicator::netConfig() const {
   net.rank = config_.engine.rank;
   net.size = config_.engine.size;
   net.channels = config_.engine.channels;
-  std::memcpy(net.communicator.data(), config_.engine.token, net.engine.size());
+  std::memcpy(net.communicator.data(), config_.engine.token, net.communicator.size());
   net.secret = config_.secret;
   net.streams = std::max(config_.streamsPerConnection, 1);
   net.threads = std::max(config_.socketThreads, 1);

@@ -45,7 +45,7 @@ inline NetConfig configOf(int rank, int size, int streams = 1) {
   config.size = size;
   config.channels = 4;
   config.streams = streams;
-  config.engine.fill(7);
+  config.communicator.fill(7);
   config.secret.assign(16, 42);
   config.stripeBytes = 16 * 1024;
   return config;

@@ -71,7 +71,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
 
   NetIntroductionHeader header() const {
     NetIntroductionHeader who;
-    who.communicator = config_.engine;
+    who.communicator = config_.communicator;
     who.from = 2;
     who.to = 0;
     return who;

@@ -44,7 +44,7 @@ std::array<char, 32> shortName(const std::string& name) {
 Status PluginNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& /*dataEvents*/,
                        std::unique_ptr<Net>* net) {
   uint64_t commId = 0;
-  std::memcpy(&commId, config.engine.data(), sizeof commId);
+  std::memcpy(&commId, config.communicator.data(), sizeof commId);
   plugin::NetDevices opened;
   if (Status begun = plugin::openNetDevices(config.plugin, commId, config.connectTimeoutNanos, &opened); !begun)
     return begun;

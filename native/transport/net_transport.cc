@@ -143,7 +143,7 @@ Status NetTransport::forward(int from, int peer, int channel, int adapter, const
   }
   if (peers_.find(peer) == peers_.end())
     return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
-  const NetRoute route = {config_.engine, from, peer, channel, adapter};
+  const NetRoute route = {config_.communicator, from, peer, channel, adapter};
   forwards_.push_back(
       std::make_unique<SendProxy>(memory, peer, channel, dial(route, memory), userMemory_, slots, errors_));
   if (ahead) forwards_.back()->dialAhead();
@@ -164,7 +164,7 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   if (peers_.find(peer) == peers_.end())
     return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
   if (senders_.count({peer, channel}) != 0) return Status::invalid("net: the send connection exists already");
-  const NetRoute route = {config_.engine, config_.rank, peer, channel};
+  const NetRoute route = {config_.communicator, config_.rank, peer, channel};
   auto proxy = std::make_unique<SendProxy>(memory, peer, channel, dial(route, memory), userMemory_, deviceMemory_.get(),
                                            errors_);
   SendProxy* callback = proxy.get();

@@ -27,7 +27,7 @@ bool hasWaitingConnection(int listener) {
 }  // namespace
 
 uint32_t SocketListener::judgeRoute(const NetConfig& config, int streams, const NetIntroductionHeader& who) {
-  if (who.communicator != config.engine) return NetHandshakeReply::kOtherCommunicator;
+  if (who.communicator != config.communicator) return NetHandshakeReply::kOtherCommunicator;
   if (who.to != config.rank) return NetHandshakeReply::kOtherRank;
   if (who.from < 0 || who.from >= config.size || who.channel < 0 || who.channel >= config.channels ||
       who.streams != streams || who.stream >= streams) {
