@@ -54,7 +54,7 @@ final class Closing {
         if (stopped) {
             host.close();
             initialized.stagedDevice().ifPresent(StagedDevice::destroy);
-            initialized.engine().destroy();
+            initialized.host().engine().destroy();
         } else {
             LOG.warn(
                     "communicator={} rank={}: an operation did not end within {} s of close(); its memory is kept",

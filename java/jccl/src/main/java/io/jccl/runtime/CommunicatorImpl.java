@@ -62,20 +62,20 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         Optional<DeviceEngine> deviceEngine = initialized.device().isPresent()
                 ? Optional.of(initialized.device().get().engine())
                 : Optional.empty();
-        this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
+        this.status = new EngineStatus(initialized.rank(), initialized.host().engine(), deviceEngine);
         this.failures = new FailureState(
                 initialized.id(),
                 initialized.rank(),
-                initialized.engine(),
+                initialized.host().engine(),
                 initialized.device(),
                 initialized.membership().control());
         String name = "jccl-" + initialized.id() + "-rank" + initialized.rank();
-        long timeoutNanos = Deadlines.nanos(initialized.timeout());
+        long timeoutNanos = Deadlines.nanos(initialized.facts().timeout());
         OperationEvents events = new OperationEvents(
                 initialized.id(), initialized.rank(), initialized.size(), status, initialized.profiler());
-        this.queue = new OperationQueue(name, initialized.engine(), events, failures, timeoutNanos);
+        this.queue = new OperationQueue(name, initialized.host().engine(), events, failures, timeoutNanos);
         this.recorder = new FlightRecorder(initialized, status, queue.issues());
-        this.host = new HostBackend(queue, initialized.choices(), initialized.rank(), initialized.size());
+        this.host = new HostBackend(queue, initialized.host().choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
         this.issuer = issuer(null, null);
         this.queueCheck = now -> queue.check();
@@ -96,7 +96,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                 ? new StagedBackend(
                         queue,
                         initialized.stagedDevice().get(),
-                        initialized.choices(),
+                        initialized.host().choices(),
                         failures,
                         initialized.rank(),
                         size)
@@ -124,7 +124,13 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         queue.start();
         initialized
                 .status()
-                .started(new LiveView(status, stalls, failures, recorder, this::metrics, initialized.transports()));
+                .started(new LiveView(
+                        status,
+                        stalls,
+                        failures,
+                        recorder,
+                        this::metrics,
+                        initialized.host().transports()));
         Watchdog.SHARED.add(queueCheck);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.add(stall);
@@ -133,7 +139,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
 
     private void unwatch() {
         failures.check();
-        counted = initialized.engine().counters();
+        counted = initialized.host().engine().counters();
         Watchdog.SHARED.remove(queueCheck);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.remove(stall);
@@ -403,7 +409,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     @Override
     public MemoryUsage memoryUsage() {
         long stagingBytes = host.stagingBytes() + (device == null ? 0 : device.stagingBytes());
-        long[] row = initialized.engine().memoryUsage(); // reserved, resident, network; empty after destroy()
+        long[] row = initialized.host().engine().memoryUsage(); // reserved, resident, network; empty after destroy()
         return row.length < 3
                 ? new MemoryUsage(0, 0, 0, stagingBytes)
                 : new MemoryUsage(row[0], row[1], row[2], stagingBytes);
@@ -421,13 +427,13 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
 
     @Override
     public CommunicatorMetrics metrics() {
-        long[] now = initialized.engine().counters(); // empty after destroy()
+        long[] now = initialized.host().engine().counters(); // empty after destroy()
         return Metrics.of(now.length == 0 ? counted : now, failures.current() != null);
     }
 
     @Override
     public List<PeerTransport> transports() {
-        return initialized.transports();
+        return initialized.host().transports();
     }
 
     @Override

@@ -133,7 +133,7 @@ final class FlightRecorder {
                 now.getEpochSecond() * 1_000_000_000 + now.getNano(),
                 last(last.host(), status::recorded),
                 last(last.device(), number -> status.recorded(LastEntered.onDevice(number))),
-                transfers(communicator.engine()),
+                transfers(communicator.host().engine()),
                 communicator.device().map(device -> transfers(device.engine())).orElse(List.of()),
                 status.waitingRows());
     }

@@ -144,7 +144,7 @@ class TopoShowsCommunicatorsTest {
                         .setting("JCCL_TOPO_FILE", files.get(rank / ranks).toString())
                         .build(),
                 communicator -> {
-                    requirePlan(shown.plan().orElseThrow(), communicator.plan());
+                    requirePlan(shown.plan().orElseThrow(), communicator.host().plan());
                     requireChoices(shown, communicator.choices());
                 });
     }
@@ -216,7 +216,7 @@ class TopoShowsCommunicatorsTest {
                 } finally {
                     communicator.membership().close();
                     communicator.device().ifPresent(ConnectedDevice::destroy);
-                    communicator.engine().destroy();
+                    communicator.host().engine().destroy();
                 }
                 return null;
             });

@@ -1,0 +1,331 @@
+package io.jccl.init;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
+import io.jccl.PeerTransport;
+import io.jccl.TransportException;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
+import io.jccl.config.TransportSettings;
+import io.jccl.events.LogContext;
+import io.jccl.init.EngineConnector.Connections;
+import io.jccl.internal.Causes;
+import io.jccl.membership.Bootstrap;
+import io.jccl.membership.MemberFile;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeProfiler;
+import io.jccl.planning.CommunicatorPlan;
+import io.jccl.planning.NetworkLimits;
+import io.jccl.planning.NetworkMap;
+import io.jccl.planning.Plan;
+import io.jccl.planning.PlannedHost;
+import io.jccl.planning.Planner;
+import io.jccl.planning.PlanningOptions;
+import io.jccl.search.GraphFile;
+import io.jccl.status.CommunicatorStatus;
+import io.jccl.topology.NetPlugin;
+import io.jccl.topology.NodePaths;
+import io.jccl.transport.TransportMap;
+import io.jccl.transport.TransportSelector;
+import io.jccl.tuning.CollNetTraits;
+import io.jccl.tuning.HostCosts;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The initialisation of one communicator on one rank, from the membership to the first operation. {@link #initializeLogged} has a
+ * line for each step. Each step calls a lower package and returns a value that later steps need.
+ */
+final class Initialization {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Initialization.class);
+
+    /** Time that a rank waits after a failed connection, to learn from the coordinator whether the peer has ended. */
+    private static final Duration PEER_LOSS = Duration.ofMillis(500);
+
+    private final CommunicatorConfig config;
+    private final HostCosts costs;
+    private final Bootstrap membership;
+    private final CommunicatorStatus status;
+    private final InitContext context;
+    private final Timeline timeline;
+
+    /** Frees resources if initialisation fails, the newest first. */
+    private final Deque<Runnable> acquired = new ArrayDeque<>();
+
+    Initialization(
+            CommunicatorConfig config,
+            Settings settings,
+            HostCosts costs,
+            Bootstrap membership,
+            CommunicatorStatus status,
+            Timeline timeline) {
+        this.config = config;
+        this.costs = costs;
+        this.membership = membership;
+        this.status = status;
+        this.context = InitContext.of(settings, membership);
+        this.timeline = timeline;
+    }
+
+    @SuppressWarnings("try") // the log context has its effect while it is open
+    InitializedCommunicator initialize() {
+        try (LogContext logs = LogContext.of(context.rank(), id())) {
+            return initializeLogged();
+        }
+    }
+
+    /** Returns the communicator's id: its name, digits of the session, and the generation; the same on all ranks. */
+    private String id() {
+        String name = config.name().isEmpty() ? "" : config.name() + "-";
+        return name + membership.name() + (membership.generation() == 0 ? "" : "-g" + membership.generation());
+    }
+
+    private InitializedCommunicator initializeLogged() {
+        boolean initialized = false;
+        String why = "its log says why";
+        try {
+            status.joined(membership, id());
+            timeline.step("bootstrap");
+            status.step("exchange of settings and addresses");
+            Optional<GraphFile> graphs = InitSettings.requireSame(context, config.name(), costs);
+            NetPlugin.Choice found = NetPlugin.of(context.settings());
+            TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
+            acquired.push(tuner::close);
+            Peers peers = exchangePeers(found, tuner);
+            NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
+            timeline.step("peers");
+            status.step("topology and plan");
+            Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
+            PlanningOptions all = PlanningOptions.of(context.settings(), costs);
+            // Connecting shows whether the network reduces, so planning begins without CollNet.
+            boolean mayReduce = context.settings().get(AlgorithmSettings.COLLNET_ENABLE);
+            PlanningOptions options = mayReduce ? all.withoutCollNet() : all;
+            CommunicatorPlan planned = plan(peers, surveys, options);
+            timeline.step("topology");
+            status.step("connections");
+            EngineConnector engines = new EngineConnector(
+                    context, id(), peers, plugin, surveys.paths().topology());
+            NativeEngine engine = engines.create(planned.host().channels());
+            acquired.push(engine::destroy);
+            Connections connections = engines.connect(engine, planned.host());
+            Optional<CollNetTraits> collNet = CollNetConnector.isWanted(context, planned.host())
+                    ? CollNetConnector.forHosts(context, engine, planned.host()).connect()
+                    : Optional.empty();
+            PlanningOptions connected = collNet.isPresent() ? all : options;
+            timeline.step("connect");
+            status.step("tuning and devices");
+            tuner.begin(planned.host());
+            CommunicatorPlan plan = choose(planned, connections, collNet, connected, peers, tuner);
+            timeline.step("tuning");
+            Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
+            if (stagedDevice.isPresent()) {
+                acquired.push(stagedDevice.get()::destroy);
+            }
+            Optional<ConnectedDevice> device = stagedDevice.isPresent()
+                    ? Optional.empty()
+                    : new DeviceConnector(
+                                    context,
+                                    peers,
+                                    plan,
+                                    connected,
+                                    surveys.direct(),
+                                    connections,
+                                    engines,
+                                    tuner,
+                                    collNet)
+                            .connect();
+            if (device.isPresent()) {
+                acquired.push(device.get()::destroy);
+            }
+            tuner.close();
+            Optional<NativeProfiler> profiler =
+                    ProfilerPlugin.open(context, id(), plan.host().hosts().size(), found.plugin());
+            if (profiler.isPresent()) {
+                acquired.push(profiler.get()::close);
+            }
+            status.step("barrier");
+            context.barrier();
+            if (membership.isReformed()) {
+                confirm();
+            }
+            timeline.step("barrier");
+            InitializedCommunicator communicator = new InitializedCommunicator(
+                    new InitializedCommunicator.Facts(
+                            id(),
+                            context.rank(),
+                            context.size(),
+                            config,
+                            costs,
+                            context.settings().get(TimeSettings.TIMEOUT),
+                            context.settings().get(TimeSettings.INIT_TIMEOUT)),
+                    new ConnectedHost(engine, plan.host(), plan.choices(), connections.transports()),
+                    device,
+                    stagedDevice,
+                    profiler,
+                    peers.rendezvousAddresses(),
+                    status,
+                    membership);
+            Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
+            if (memberFile.isPresent() && !membership.isPart()) {
+                MemberFile.write(Path.of(memberFile.get()), membership);
+            }
+            logReady(communicator, peers, connections, plugin);
+            initialized = true;
+            timeline.end(id(), context.rank(), context.size(), "");
+            return communicator;
+        } catch (TransportException e) {
+            why = e.getMessage();
+            throw membership
+                    .awaitFailure(PEER_LOSS)
+                    .filter(PeerFailedException.class::isInstance)
+                    .orElse(e);
+        } catch (InterruptedCommunicationException e) {
+            why = "its thread was interrupted";
+            throw e;
+        } catch (JcclException e) {
+            why = e.getMessage();
+            throw e;
+        } catch (RuntimeException | Error e) {
+            why = Causes.describe(e);
+            throw e;
+        } finally {
+            if (!initialized) {
+                timeline.end(id(), context.rank(), context.size(), why);
+                membership.giveUp(why);
+                acquired.forEach(Runnable::run);
+            }
+        }
+    }
+
+    /**
+     * Confirms a reformed communicator: a second barrier tells each rank that all ranks have passed the first. Failures
+     * are logged only, because other ranks may already use the communicator; its first operation reports them.
+     */
+    private void confirm() {
+        try {
+            context.barrier();
+            membership.confirm();
+        } catch (InterruptedCommunicationException e) {
+            LOG.info("rank={} was interrupted when the communicator was initialised", context.rank());
+            Thread.currentThread().interrupt();
+        } catch (JcclException e) {
+            LOG.info(
+                    "rank={} does not know whether all ranks use the communicator: {}", context.rank(), e.getMessage());
+        }
+    }
+
+    private Peers exchangePeers(NetPlugin.Choice plugin, TunerPlugin tuner) {
+        Peers peers = Peers.exchange(context, plugin, status, tuner.isOpen());
+        if (context.rank() == 0) {
+            warn(peers.notes());
+        }
+        return peers;
+    }
+
+    private CommunicatorPlan plan(Peers peers, Surveys surveys, PlanningOptions options) {
+        CommunicatorPlan plan = Planner.plan(
+                surveys.hosts(),
+                surveys.gpus(),
+                TransportSelector.expectedInside(context.settings(), peers.oneProcessEach()),
+                options);
+        if (plan.gpu().isPresent()) {
+            logGpus(plan.gpu().get().plan(), peers);
+        }
+        logNetwork(plan.host(), surveys);
+        return plan;
+    }
+
+    private void logGpus(Plan plan, Peers peers) {
+        List<List<Integer>> sharing = peers.ranksOfGpus().values().stream()
+                .filter(ranks -> ranks.size() > 1)
+                .toList();
+        LOG.info(
+                "rank={} GPUs: hosts={} channels={} ring={}{}",
+                context.rank(),
+                plan.hosts().size(),
+                plan.channels(),
+                Arrays.toString(plan.ring(0)),
+                sharing.isEmpty() ? "" : " ranks on one GPU=" + sharing);
+    }
+
+    /** Logs the network of this rank's host, on the host's lowest rank only. */
+    private void logNetwork(Plan plan, Surveys surveys) {
+        PlannedHost mine = plan.hostOf(context.rank());
+        if (mine.ranks().get(0) == context.rank()) {
+            warn(surveys.notes());
+            NodePaths paths = surveys.paths();
+            Optional<String> map = NetworkMap.describe(plan, mine.index(), paths);
+            if (map.isPresent()) {
+                LOG.info("host={} of ranks={} network: {}", mine.index(), mine.ranks(), map.get());
+            }
+            warn(NetworkLimits.notes(plan, mine.index(), paths.topology()));
+        }
+    }
+
+    private static void warn(List<String> notes) {
+        for (String note : notes) {
+            LOG.warn(note);
+        }
+    }
+
+    /** Completes the plan with the transports that all ranks agreed on, and with the changes of a tuner plug-in. */
+    private CommunicatorPlan choose(
+            CommunicatorPlan planned,
+            Connections connections,
+            Optional<CollNetTraits> collNet,
+            PlanningOptions options,
+            Peers peers,
+            TunerPlugin tuner) {
+        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), collNet, options);
+        if (context.rank() == 0) {
+            for (String note : plan.notes()) {
+                LOG.info(note);
+            }
+        }
+        return peers.areTuned() ? plan.with(tuner.tune("host memory", plan.choices())) : plan;
+    }
+
+    private void logReady(
+            InitializedCommunicator communicator, Peers peers, Connections connections, NetPlugin.Choice plugin) {
+        String id = communicator.id();
+        int rank = communicator.rank();
+        List<PeerTransport> transports = connections.transports();
+        if (!LOG.isInfoEnabled()) {
+            return;
+        }
+        String pluginName = plugin.plugin().map(NetPlugin::name).orElse("");
+        LOG.info(
+                "communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses(), pluginName));
+        if (socketsAreUnwanted()) {
+            for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
+                LOG.info("communicator={} {}", id, line);
+            }
+        }
+        LOG.info(
+                "communicator={} rank={} size={} hosts={} channels={} ready: {}",
+                id,
+                rank,
+                communicator.size(),
+                communicator.host().plan().hosts().size(),
+                communicator.host().plan().channels(),
+                timeline.describe());
+    }
+
+    /** Returns true if no setting asks for sockets inside a host. Their use is then worth an explanation in the log. */
+    private boolean socketsAreUnwanted() {
+        return context.settings().get(TransportSettings.TRANSPORT).isEmpty()
+                && !context.settings().get(TransportSettings.SHM_DISABLE);
+    }
+}
