@@ -2,11 +2,18 @@
 #include <algorithm>
 
 #include "io_jccl_nativelib_NativeNetPlugin.h"
+#include "jni/java_constants.h"
 #include "jni/jni_support.h"
 #include "plugin/net_devices.h"
 #include "transport/coll_net.h"
 
+#define JAVA(name) io_jccl_nativelib_NativeNetPlugin_##name
+
 namespace {
+
+static_assert(jccl::jni::isLayout({JAVA(DEVICE_GUID), JAVA(DEVICE_PORT), JAVA(DEVICE_SPEED), JAVA(DEVICE_LATENCY_NANOS),
+                                   JAVA(DEVICE_CONNECTIONS), JAVA(DEVICE_REACHES_GPUS)},
+                                  JAVA(DEVICE_LENGTH)));
 
 constexpr float kMaxLatencyMicros = 1e6F;
 
@@ -34,10 +41,16 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv
       numbers.push_back(found.plugin->version());
       for (const jccl::plugin::DeviceProperties& one : found.devices) {
         lines += lineOf(one.name) + lineOf(one.pciPath);
-        numbers.insert(numbers.end(), {static_cast<std::int64_t>(one.guid), one.port, one.speedMbps,
-                                       static_cast<std::int64_t>(std::min(one.latencyMicros, kMaxLatencyMicros) * 1000),
-                                       one.maxComms, one.reachesCuda ? 1 : 0});
-        static_assert(io_jccl_nativelib_NativeNetPlugin_DEVICE_LENGTH == 6);
+        const std::size_t at = numbers.size();
+        numbers.resize(at + JAVA(DEVICE_LENGTH));
+        std::int64_t* row = &numbers[at];
+        row[JAVA(DEVICE_GUID)] = static_cast<std::int64_t>(one.guid);
+        row[JAVA(DEVICE_PORT)] = one.port;
+        row[JAVA(DEVICE_SPEED)] = one.speedMbps;
+        row[JAVA(DEVICE_LATENCY_NANOS)] =
+            static_cast<std::int64_t>(std::min(one.latencyMicros, kMaxLatencyMicros) * 1000);
+        row[JAVA(DEVICE_CONNECTIONS)] = one.maxComms;
+        row[JAVA(DEVICE_REACHES_GPUS)] = one.reachesCuda ? 1 : 0;
       }
     }
     jstring text = jccl::jni::newString(env, lines);

@@ -3,9 +3,12 @@
 
 #include "engine/operation.h"
 #include "io_jccl_nativelib_NativeProfiler.h"
+#include "jni/java_constants.h"
 #include "jni/jni_support.h"
 #include "plugin/plugin_file.h"
 #include "plugin/profiler_library.h"
+
+#define JAVA(name) io_jccl_nativelib_NativeProfiler_##name
 
 namespace {
 
@@ -65,34 +68,20 @@ static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr
 // NCCL's numbers of sum, prod, min, max and avg.
 constexpr std::array<uint32_t, 5> kOps = {0, 1, 3, 2, 4};
 
-// The layout of NativeProfiler's rows.
-enum Column : uint8_t {
-  kKind,
-  kCollective,
-  kType,
-  kOp,
-  kAlgorithm,
-  kProtocol,
-  kChannels,
-  kSequence,
-  kCount,
-  kBytes,
-  kRoot,
-  kSendAddress,
-  kRecvAddress,
-  kColumns
-};
-enum Kind : uint8_t { kCollectiveKind, kSendKind, kRecvKind };
+static_assert(isLayout({JAVA(KIND), JAVA(COLLECTIVE), JAVA(TYPE), JAVA(OP), JAVA(ALGORITHM), JAVA(PROTOCOL),
+                        JAVA(CHANNELS), JAVA(SEQUENCE), JAVA(COUNT), JAVA(BYTES), JAVA(ROOT), JAVA(SEND_ADDRESS),
+                        JAVA(RECV_ADDRESS)},
+                       JAVA(COLUMNS)));
 
 ProfiledOperation read(const int64_t* row) {
   ProfiledOperation one;
-  one.isTransfer = row[kKind] != kCollectiveKind;
-  const NcclName function = row[kKind] == kSendKind   ? kSend
-                            : row[kKind] == kRecvKind ? kRecv
-                                                      : at(kFunctions, row[kCollective]);
-  const NcclName type = at(kTypes, row[kType]);
-  const NcclName algorithm = at(kAlgorithms, row[kAlgorithm]);
-  const NcclName protocol = at(kProtocols, row[kProtocol]);
+  one.isTransfer = row[JAVA(KIND)] != JAVA(KIND_COLLECTIVE);
+  const NcclName function = row[JAVA(KIND)] == JAVA(KIND_SEND)   ? kSend
+                            : row[JAVA(KIND)] == JAVA(KIND_RECV) ? kRecv
+                                                                 : at(kFunctions, row[JAVA(COLLECTIVE)]);
+  const NcclName type = at(kTypes, row[JAVA(TYPE)]);
+  const NcclName algorithm = at(kAlgorithms, row[JAVA(ALGORITHM)]);
+  const NcclName protocol = at(kProtocols, row[JAVA(PROTOCOL)]);
   one.function = function.name;
   one.functionNumber = function.number;
   one.type = type.name;
@@ -101,15 +90,16 @@ ProfiledOperation read(const int64_t* row) {
   one.algorithmNumber = algorithm.number;
   one.protocol = protocol.name;
   one.protocolNumber = protocol.number;
-  one.op =
-      row[kOp] >= 0 && row[kOp] < static_cast<int64_t>(kOps.size()) ? kOps[static_cast<size_t>(row[kOp])] : kNoNumber;
-  one.channels = static_cast<int>(row[kChannels]);
-  one.sequence = static_cast<uint64_t>(row[kSequence]);
-  one.count = static_cast<size_t>(row[kCount]);
-  one.bytes = static_cast<size_t>(row[kBytes]);
-  one.root = static_cast<int>(row[kRoot]);
-  one.send = reinterpret_cast<const void*>(row[kSendAddress]);
-  one.recv = reinterpret_cast<void*>(row[kRecvAddress]);
+  one.op = row[JAVA(OP)] >= 0 && row[JAVA(OP)] < static_cast<int64_t>(kOps.size())
+               ? kOps[static_cast<size_t>(row[JAVA(OP)])]
+               : kNoNumber;
+  one.channels = static_cast<int>(row[JAVA(CHANNELS)]);
+  one.sequence = static_cast<uint64_t>(row[JAVA(SEQUENCE)]);
+  one.count = static_cast<size_t>(row[JAVA(COUNT)]);
+  one.bytes = static_cast<size_t>(row[JAVA(BYTES)]);
+  one.root = static_cast<int>(row[JAVA(ROOT)]);
+  one.send = reinterpret_cast<const void*>(row[JAVA(SEND_ADDRESS)]);
+  one.recv = reinterpret_cast<void*>(row[JAVA(RECV_ADDRESS)]);
   return one;
 }
 
@@ -154,7 +144,8 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_start(JNIEnv* env,
     std::vector<int64_t> numbers;
     if (!copyLongs(env, rows, numbers)) return 0;
     std::vector<ProfiledOperation> operations;
-    for (size_t at = 0; at + kColumns <= numbers.size(); at += kColumns) operations.push_back(read(&numbers[at]));
+    for (size_t at = 0; at + JAVA(COLUMNS) <= numbers.size(); at += JAVA(COLUMNS))
+      operations.push_back(read(&numbers[at]));
     return reinterpret_cast<jlong>(profilerOf(handle).start(operations));
   });
 }

@@ -1,15 +1,34 @@
 package io.jccl.nativelib;
 
+import java.lang.annotation.Native;
 import java.time.Duration;
 import java.util.List;
 
 /** Opens a network plug-in for NCCL at run time, if there is one, and reads its devices. */
 public final class NativeNetPlugin {
 
-    /**
-     * Longs for each device: GUID, port, speed in Mb/s, latency in ns, maximum number of connections, 1 if the device
-     * reaches GPUs, else 0.
-     */
+    // The numbers of a device.
+
+    /** GUID of the device. */
+    @Native
+    public static final int DEVICE_GUID = 0;
+    /** Port of the device. */
+    @Native
+    public static final int DEVICE_PORT = 1;
+    /** Speed in Mb/s. */
+    @Native
+    public static final int DEVICE_SPEED = 2;
+    /** Latency in nanoseconds. */
+    @Native
+    public static final int DEVICE_LATENCY_NANOS = 3;
+    /** Maximum number of connections. */
+    @Native
+    public static final int DEVICE_CONNECTIONS = 4;
+    /** 1 if the device reaches memory of GPUs. */
+    @Native
+    public static final int DEVICE_REACHES_GPUS = 5;
+    /** Count of these numbers. */
+    @Native
     public static final int DEVICE_LENGTH = 6;
 
     private NativeNetPlugin() {}

@@ -1,6 +1,7 @@
 package io.jccl.nativelib;
 
 import io.jccl.JcclException;
+import java.lang.annotation.Native;
 
 /**
  * A profiler plug-in with NCCL's interface, opened at run time for one communicator. Any thread may call it.
@@ -11,38 +12,55 @@ import io.jccl.JcclException;
 public final class NativeProfiler implements AutoCloseable {
 
     /** Place of the kind: {@link #KIND_COLLECTIVE}, {@link #KIND_SEND} or {@link #KIND_RECV}. */
+    @Native
     public static final int KIND = 0;
     /** Kind of a collective. */
+    @Native
     public static final int KIND_COLLECTIVE = 0;
     /** Kind of a send. */
+    @Native
     public static final int KIND_SEND = 1;
     /** Kind of a receive. */
+    @Native
     public static final int KIND_RECV = 2;
     /** Place of the number of the {@code Collective}. */
+    @Native
     public static final int COLLECTIVE = 1;
     /** Place of the number of the {@code DataType}. */
+    @Native
     public static final int TYPE = 2;
     /** Place of the number of the {@code ReduceOp}; -1 for none, and for a user-defined reduction. */
+    @Native
     public static final int OP = 3;
     /** Place of the number of the {@code Algorithm}. */
+    @Native
     public static final int ALGORITHM = 4;
     /** Place of the number of the {@code Protocol}. */
+    @Native
     public static final int PROTOCOL = 5;
     /** Place of the count of channels. */
+    @Native
     public static final int CHANNELS = 6;
     /** Place of the operation's sequence number. */
+    @Native
     public static final int SEQUENCE = 7;
     /** Place of the count of elements. */
+    @Native
     public static final int COUNT = 8;
     /** Place of the bytes of the largest buffer of any rank. */
+    @Native
     public static final int BYTES = 9;
     /** Place of the root of a collective, or the peer of a send or receive. */
+    @Native
     public static final int ROOT = 10;
     /** Place of the address of a collective's send buffer; 0 for a send or receive. */
+    @Native
     public static final int SEND_ADDRESS = 11;
     /** Place of the address of a collective's receive buffer, or of the buffer of a send or receive. */
+    @Native
     public static final int RECV_ADDRESS = 12;
     /** Count of the longs of a row. */
+    @Native
     public static final int COLUMNS = 13;
 
     private final long handle;

@@ -99,12 +99,12 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
             devices.add(new Device(
                     texts.get(text),
                     texts.get(text + 1),
-                    numbers[at],
-                    (int) numbers[at + 1],
-                    (int) numbers[at + 2],
-                    numbers[at + 3] / 1e3,
-                    (int) numbers[at + 4] / COMMUNICATORS,
-                    numbers[at + 5] != 0));
+                    numbers[at + NativeNetPlugin.DEVICE_GUID],
+                    (int) numbers[at + NativeNetPlugin.DEVICE_PORT],
+                    (int) numbers[at + NativeNetPlugin.DEVICE_SPEED],
+                    numbers[at + NativeNetPlugin.DEVICE_LATENCY_NANOS] / 1e3,
+                    (int) numbers[at + NativeNetPlugin.DEVICE_CONNECTIONS] / COMMUNICATORS,
+                    numbers[at + NativeNetPlugin.DEVICE_REACHES_GPUS] != 0));
         }
         return new NetPlugin(texts.get(0), texts.get(1), (int) numbers[0], devices);
     }
