@@ -13,7 +13,7 @@ enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Plugin = 2, Ib = 3, Socke
 inline constexpr int kTransportKinds = 5;  // without None
 
 JCCL_FN constexpr bool isNetwork(TransportKind kind) {
-  return kind == TransportKind::Plugin || kind == TransportKind::Ib || kind == TransportKind::Socket;
+  return kind >= TransportKind::Plugin && kind <= TransportKind::Socket;
 }
 
 constexpr const char* nameOf(TransportKind kind) {
