@@ -66,30 +66,27 @@ final class DeviceConnector {
      * @param connections the connections between this rank's host memory and each peer's
      * @param engines connects engines of the host
      * @param tuner initialised for this communicator
-     * @param collNet the traits of CollNet for host memory; empty if it is not used
      */
     DeviceConnector(
             InitContext context,
             Peers peers,
-            CommunicatorPlan planned,
-            PlanningOptions options,
+            Decisions decisions,
             DirectSlots.Devices direct,
             Connections connections,
             EngineConnector engines,
-            TunerPlugin tuner,
-            Optional<CollNetTraits> collNet) {
+            TunerPlugin tuner) {
         this.context = context;
         this.settings = context.settings();
         this.peers = peers;
-        this.planned = planned;
+        this.planned = decisions.plan();
         this.plan = planned.onDevices();
-        this.options = options;
+        this.options = decisions.options();
         this.direct = direct;
         this.connections = connections;
         this.engines = engines;
         this.tuner = tuner;
         this.rank = context.rank();
-        this.onHosts = collNet;
+        this.onHosts = decisions.collNet();
     }
 
     /**

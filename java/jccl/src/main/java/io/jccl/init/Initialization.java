@@ -138,13 +138,11 @@ final class Initialization {
                     : new DeviceConnector(
                                     context,
                                     peers,
-                                    plan,
-                                    connected,
+                                    new Decisions(plan, connected, collNet),
                                     surveys.direct(),
                                     connections,
                                     engines,
-                                    tuner,
-                                    collNet)
+                                    tuner)
                             .connect();
             if (device.isPresent()) {
                 acquired.push(device.get()::destroy);

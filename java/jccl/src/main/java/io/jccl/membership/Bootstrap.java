@@ -189,10 +189,7 @@ public final class Bootstrap implements AutoCloseable {
             RankRegistration.Hello hello = new RankRegistration.Hello(
                     options.version(), place.rank(), place.size(), NO_OLD_RANK, "", new byte[0]);
             Bootstrap group = Entry.enter(
-                    rendezvous,
-                    place.welcome(),
-                    place.secret(),
-                    place.jobKey(),
+                    new Entry.Welcomed(rendezvous, place.welcome(), place.secret(), place.jobKey()),
                     hello,
                     null,
                     ofGroup,
@@ -341,13 +338,9 @@ public final class Bootstrap implements AutoCloseable {
         BootstrapOptions next = childOptions.withGeneration(generation() + 1);
         Optional<FailureReport> failure = control().agreedFailure();
         RemainingRanks remaining = new RemainingRanks(
-                name(),
-                rank,
+                new RemainingRanks.OldGroup(name(), rank, jobKey, rendezvousAddresses, succession.earlier()),
                 excluded,
                 joiners,
-                jobKey,
-                rendezvousAddresses,
-                succession.earlier(),
                 needsMajority,
                 failure.isPresent() || needsMajority
                         ? Optional.empty()

@@ -104,8 +104,14 @@ final class Entry {
             if (coordinator != null) {
                 coordinator.listenTo(rendezvous); // to learn of ranks that end before they reach the coordinator
             }
-            Bootstrap group =
-                    enter(rendezvous, welcome, used[0], jobKey, hello, coordinator, options, shared, start, deadline);
+            Bootstrap group = enter(
+                    new Welcomed(rendezvous, welcome, used[0], jobKey),
+                    hello,
+                    coordinator,
+                    options,
+                    shared,
+                    start,
+                    deadline);
             joined = true;
             return group;
         } catch (InterruptedCommunicationException e) {
@@ -170,14 +176,22 @@ final class Entry {
     }
 
     /**
+     * A rank that all others have met.
+     *
+     * @param rendezvous the connection to the rendezvous server
+     * @param welcome what the server has sent to all ranks
+     * @param secret the secret of the rendezvous server
+     * @param jobKey the key that processes which join later must prove
+     */
+    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    record Welcomed(FrameStream rendezvous, byte[] welcome, byte[] secret, byte[] jobKey) {}
+
+    /**
      * Executes the second step: after all ranks have met at the rendezvous server, connects this rank to the
      * coordinator.
      */
     static Bootstrap enter(
-            FrameStream rendezvous,
-            byte[] welcome,
-            byte[] rendezvousSecret,
-            byte[] jobKey,
+            Welcomed welcomed,
             RankRegistration.Hello hello,
             CoordinatorServer coordinator,
             BootstrapOptions options,
@@ -185,8 +199,9 @@ final class Entry {
             long start,
             long deadline) {
         String who = "rank " + hello.rank();
-        CoordinatorAddress accepted = offerOf(who, welcome);
-        byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
+        FrameStream rendezvous = welcomed.rendezvous();
+        CoordinatorAddress accepted = offerOf(who, welcomed.welcome());
+        byte[] secret = Handshake.derive(welcomed.secret(), accepted.salt());
         Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
         InetAddress local = reachable(rendezvous.localAddress(), accepted);
         CoordinatorConnection client = CoordinatorConnection.join(
@@ -205,7 +220,7 @@ final class Entry {
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
             joined = true;
-            return new Bootstrap(hello.rank(), hello.size(), secret, jobKey, options, client, coordinator);
+            return new Bootstrap(hello.rank(), hello.size(), secret, welcomed.jobKey(), options, client, coordinator);
         } finally {
             if (!joined) {
                 client.close();

@@ -49,41 +49,45 @@ final class RemainingRanks {
     private final BootstrapOptions options;
 
     /**
+     * The group that loses ranks.
+     *
+     * @param name the name of the group
+     * @param rank this rank in the group
+     * @param jobKey the key that processes which join must prove
+     * @param rendezvousAddresses the addresses of all ranks of the group, see {@link ReservedPort}
+     * @param earlier groups before this one of which ranks may be left
+     */
+    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    record OldGroup(
+            String name, int rank, byte[] jobKey, List<String> rendezvousAddresses, List<EarlierGroup> earlier) {}
+
+    /**
      * Creates the remaining ranks.
      *
-     * @param group the name of the old group
-     * @param rank this rank in the old group
      * @param excluded ranks of the old group that are left out; must not contain this rank
      * @param joiners the number of processes that join
-     * @param jobKey the key that these processes prove
-     * @param rendezvousAddresses the addresses of all ranks of the old group, see {@link ReservedPort}
-     * @param earlier groups before the old one of which ranks may be left
      * @param lasts true if the ranks that are left out may continue, too
      * @param entered the last operations that this rank entered in the old group, if all ranks can continue in that
      *     group; else empty
      * @param options the settings of the new group, with its generation
      */
     RemainingRanks(
-            String group,
-            int rank,
+            OldGroup old,
             SortedSet<Integer> excluded,
             int joiners,
-            byte[] jobKey,
-            List<String> rendezvousAddresses,
-            List<EarlierGroup> earlier,
             boolean lasts,
             Optional<LastEntered> entered,
             BootstrapOptions options) {
-        this.group = group;
-        this.rank = rank;
-        this.earlier = earlier;
+        this.group = old.name();
+        this.rank = old.rank();
+        this.earlier = old.earlier();
         this.lasts = lasts;
         this.entered = entered;
         this.joiners = joiners;
-        this.jobKey = jobKey;
+        this.jobKey = old.jobKey();
+        this.rendezvousAddresses = old.rendezvousAddresses();
         this.size = rendezvousAddresses.size();
         this.excluded = excluded;
-        this.rendezvousAddresses = rendezvousAddresses;
         this.options = options;
         this.left = IntStream.range(0, size)
                 .filter(one -> !excluded.contains(one))
