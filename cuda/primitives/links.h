@@ -60,7 +60,8 @@ struct ActiveLink {
     simt::storeRelaxed(&ends[peer].step, step);
     simt::storeRelaxed(&ends[peer].cachedHead, cachedHead);
   }
-  JCCL_DEVICE bool hasProxy() const { return isNetwork(transport); }
+  // Returns true if a network is between the ends. One comparison suffices, because an open link has a transport.
+  JCCL_DEVICE bool hasProxy() const { return transport >= TransportKind::Plugin; }
   // Returns true if the step's SIMPLE slot is published; then sets `matches` to true if its check word is `check`.
   JCCL_DEVICE bool isPublished(const uint8_t* header, uint32_t check, bool& matches) const {
     const uint64_t word = simt::loadAcquire(reinterpret_cast<const uint64_t*>(header));

@@ -35,11 +35,11 @@ constexpr const char* nameOf(TransportKind kind) {
 }
 
 // CollNet: the end of a reduction that the network does.
-enum class WaitFor : uint8_t { Credit = 0, Data = 1, BufferExchange = 2, CollNet = 3 };
+enum class WaitFor : uint8_t { Data = 0, Credit = 1, BufferExchange = 2, CollNet = 3 };
 inline constexpr int kWaitForCount = 4;
 
 constexpr const char* nameOf(WaitFor waitFor) {
-  constexpr const char* names[kWaitForCount] = {"credit", "data", "buffer_exchange", "collnet"};
+  constexpr const char* names[kWaitForCount] = {"data", "credit", "buffer_exchange", "collnet"};
   const auto index = static_cast<unsigned>(waitFor);
   return index < kWaitForCount ? names[index] : "unknown";
 }

@@ -213,7 +213,7 @@ TEST(CollNetStagingThread, StepsOfAChunkMustBelongToOneOperation) {
   std::array<uint8_t, 8> found{};
   EXPECT_FALSE(leader.take(found.data(), 8, 1));
   const std::string error = leader.staging().error().message();
-  EXPECT_NE(std::string::npos, error.find("step=1 has bytes=4 of another operation")) << error;
+  EXPECT_NE(std::string::npos, error.find("step=1 bytes=4 belongs to another operation")) << error;
 }
 
 TEST(CollNetStagingThread, AWrongHeaderIsAnError) {

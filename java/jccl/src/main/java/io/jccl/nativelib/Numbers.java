@@ -171,10 +171,10 @@ public final class Numbers {
     public static final int TRANSPORTS = 5;
 
     @Native
-    static final int CREDIT = 0;
+    static final int CREDIT = 1;
 
     @Native
-    static final int DATA = 1;
+    static final int DATA = 0;
 
     @Native
     static final int BUFFER_EXCHANGE = 2;
