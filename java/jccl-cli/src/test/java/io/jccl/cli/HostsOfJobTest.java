@@ -49,7 +49,7 @@ class HostsOfJobTest {
                 "PMIX_RANK=0 PMIX_NAMESPACE=job | run --elastic 1:2 -- echo begun | --hosts-of-job",
                 "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 | perf all_reduce --threads -n 2 | --threads",
                 "JCCL_RENDEZVOUS=a:1/s | perf all_reduce -n 2 | -n",
-                "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 | tune | on each host alone"
+                "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 | tune | once on each host"
             })
     void aCommandThatIsOneOfSeveralIsRefusedWithVariablesAndRemedies(String environment, String command, String remedy)
             throws IOException, InterruptedException {
