@@ -18,7 +18,8 @@ constexpr int kMaxBlockThreads = 384;
 // One end of a connection, in device memory. Only kernels advance it, and one stream orders them.
 struct alignas(16) LinkEnd {
   uint8_t* block;  // the receiver's block, which contains the slots
-  // The SIMPLE slots in `block`; if an adapter moves them, the GPU memory that holds the data of SIMPLE slots.
+  // The first SIMPLE slot. The slots are in `block`, unless an adapter moves their data: then this is separate GPU
+  // memory for the data, and `block` keeps the headers.
   uint8_t* slots;
   uint64_t* head;       // the sender's head line
   uint64_t step;        // next step to write, or to read

@@ -50,7 +50,7 @@ class DeviceStaging {
 
   // Tests a signal and a wait before it returns; the signal must arrive within `timeoutNanos`.
   static Status create(const Config& config, int64_t timeoutNanos, std::unique_ptr<DeviceStaging>& staging);
-  // Opens all waits and pauses until the streams have passed them. If they do not, the memory that they may still
+  // Lets the streams pass all stream waits, and pauses until they have. If they do not, the memory that they may still
   // access is never freed.
   ~DeviceStaging();
   DeviceStaging(const DeviceStaging&) = delete;
@@ -71,7 +71,7 @@ class DeviceStaging {
   // Waits for at most `nanos` until the streams have reached a signal, and sets `reached` if they have. Returns an
   // error if the device has failed.
   Status await(uint64_t signal, int64_t nanos, bool& reached);
-  // Opens a stream wait and all waits before it.
+  // Lets the streams pass a stream wait and all earlier ones.
   void open(uint64_t wait);
 
   std::string lastError() const;

@@ -22,9 +22,9 @@
 
 namespace jccl {
 
-// This rank's ends of the two connections with a peer on one channel. `sendSlots` and `recvSlots` are SIMPLE slots in
-// memory of the GPU, which an adapter reaches (GPUDirect RDMA); if null, these slots are in memory of the host, like
-// everything else.
+// This rank's ends of the two connections with a peer on one channel. `sendSlots` and `recvSlots` are GPU memory for
+// the data of SIMPLE slots, which an adapter accesses (GPUDirect RDMA). If they are null, this data is in host memory,
+// like everything else.
 struct StagedEnds {
   uint8_t* sendBlock = nullptr;
   void* sendHead = nullptr;

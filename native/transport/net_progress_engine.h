@@ -26,12 +26,12 @@ namespace jccl {
 //     callers of poll()    move data themselves, which saves a context switch. The engine's thread then does not poll
 //                          data, so a caller calls kick() when it stops polling.
 //     the engine's thread  sleeps on the control events (listening, dialling, introductions) and serves only these.
-//                          After a kick() with data left, it also polls data, until none is left or a caller polls.
+//                          If data is left at a kick(), it also polls data until none is left or a caller polls.
 //
-// If calls of the network can block (serveByThread), only threads that can be left behind (CallWatch) make them: the
-// engine's thread, and threads that run operations, which poll as above. For other callers, the engine's thread polls
-// data while they poll and until no data is left, and runs their tasks. These callers only wait for it, and only for a
-// limited time.
+// If calls of the network can block (serveByThread), a call may never return, and its thread is left behind
+// (CallWatch). So only two kinds of threads make such calls: the engine's thread, and threads that run operations,
+// which poll as above. The engine's thread serves all other callers: it runs their tasks, polls data while they poll,
+// and continues until no data is left. They do not wait for it for ever, because it can be stuck in a call.
 //
 // Callers that wait: one of them, the leader, sleeps in ppoll on the data events; the others sleep on a futex that
 // every progress wakes. A caller whose connection was served by another thread is thus woken at once.

@@ -33,7 +33,7 @@ public final class DeviceStaging {
     /** Signals the host that the stream has come this far. */
     @Native
     public static final int SIGNAL = 1;
-    /** Lets the stream wait until the host opens the wait. */
+    /** Holds the stream until the host calls {@link #open(long)} with the number of this wait or a later one. */
     @Native
     public static final int WAIT = 2;
     /** The first number of signals and of waits. */
@@ -129,7 +129,7 @@ public final class DeviceStaging {
         return answer == REACHED;
     }
 
-    /** Opens a wait of the streams, and all earlier ones. */
+    /** Lets the streams pass a wait and all earlier ones. */
     public void open(long wait) {
         open(handle, wait);
     }
@@ -139,7 +139,7 @@ public final class DeviceStaging {
         return lastError(handle);
     }
 
-    /** Opens all waits, gives the streams a moment to pass them, and frees. */
+    /** Lets the streams pass all waits, gives them a moment to do so, and frees this object. */
     public void destroy() {
         areaBytes = 0;
         destroy(handle);

@@ -72,8 +72,8 @@ final class PlanBuilder {
     }
 
     /**
-     * Returns the channels of a host: the orders of its lowest rank, with the lowest bandwidths and farthest types of
-     * all its ranks.
+     * Returns the channels on which the ranks of a host agree. The lowest rank's channels give the order of the ranks.
+     * The bandwidths are the lowest, and the path types the farthest, that any rank of the host found.
      */
     private RankChannels agree(PlannedHost host) {
         RankChannels agreed = byRank[host.ranks().get(0)];

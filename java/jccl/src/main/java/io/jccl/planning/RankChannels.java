@@ -10,8 +10,8 @@ import java.util.function.IntUnaryOperator;
  * The contribution of one rank to the plan: its host, and the channels that were found on the host.
  *
  * <p>The ranks of one host normally find the same, because each of them searched the same topology. To make all ranks
- * agree in any case, the plan uses the orders of the lowest rank, and the lowest bandwidths and farthest types of all
- * ranks.
+ * agree in any case, the plan takes the order of the ranks in each channel from the host's lowest rank. It uses the
+ * lowest bandwidths and the farthest path types that any rank of the host found.
  *
  * @param rank this rank, 0 to size-1
  * @param hostId an id that differs between hosts; ranks with equal ids are on one host
@@ -64,7 +64,10 @@ public record RankChannels(
         return new RankChannels(other, hostId, gpu, rings, trees, chains);
     }
 
-    /** Returns these channels with the lower bandwidths and farther types of this and another rank of the same host. */
+    /**
+     * Returns these channels with the lower bandwidths and the farther path types of two ranks of the same host: this
+     * rank and {@code other}.
+     */
     RankChannels worst(RankChannels other) {
         return new RankChannels(
                 rank, hostId, gpu && other.gpu, rings.worst(other.rings), trees.worst(other.trees), chains);

@@ -4,17 +4,17 @@ import io.jccl.PeerTransport;
 import java.util.List;
 
 /**
- * The way by which ranks reach each other's host memory, nearest first. Decides whether registering memory has an
- * effect.
+ * How ranks reach each other's host memory, from the nearest to the farthest. The reach decides whether registering
+ * memory has an effect.
  */
 enum MemoryReach {
-    /** All memory is used in place. */
+    /** Threads of one process work in place on all memory. */
     THREADS("all ranks are threads of one process, which work in place on all memory"),
-    /** Shared memory is used in place. */
+    /** Processes of one host work in place on shared memory. */
     PROCESSES("it is memory of HostBuffer, which the ranks of this host use in place without a registration"),
     /** Adapters read and write memory that is registered with them. */
     ADAPTERS("this rank uses no adapter"),
-    /** The system copies all memory. */
+    /** Ranks use sockets, through which the operating system copies all data. */
     SOCKETS("ranks are joined by sockets, which copy all memory");
 
     private final String why;

@@ -173,7 +173,7 @@ final class StagedBackend implements Backend {
         return Code.OK;
     }
 
-    /** Ends a wait of the streams, and all earlier ones. */
+    /** Lets the streams pass a wait and all earlier ones. */
     void endWait(long wait) {
         staging.open(wait);
     }

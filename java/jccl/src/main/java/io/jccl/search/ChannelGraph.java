@@ -59,14 +59,14 @@ public record ChannelGraph(
     }
 
     /**
-     * Returns the bandwidths and types without orders. A rank contributes such a graph if another rank of its host
+     * Returns the bandwidths and path types without orders. A rank contributes such a graph if another rank of its host
      * contributes the orders.
      */
     public ChannelGraph withoutOrders() {
         return with(List.of(), List.of());
     }
 
-    /** Returns the bandwidths and types of this graph on the channels of another. */
+    /** Returns the channels of {@code other} with the bandwidths and path types of this graph. */
     public ChannelGraph along(ChannelGraph other) {
         return with(other.orders, other.rails);
     }
@@ -81,8 +81,8 @@ public record ChannelGraph(
     }
 
     /**
-     * Returns these channels with the lower bandwidths and farther types of this graph and {@code other}, which another
-     * rank of the same host found.
+     * Returns these channels with the lower bandwidths and the farther path types of two graphs: this one, and
+     * {@code other}, which another rank of the same host found.
      */
     public ChannelGraph worst(ChannelGraph other) {
         return new ChannelGraph(

@@ -28,7 +28,8 @@ class SimulatedHostsTest {
     private static final int HOSTS = 4;
     private static final int RANKS = 2 * HOSTS;
     private static final Duration LIMIT = Duration.ofSeconds(120);
-    // Longer than a partition of 3 s and the pause before TCP retransmits, which older kernels double up to 6.4 s.
+    // Longer than a partition of 3 s and the pause before TCP retransmits. Older kernels double this pause each time,
+    // up to 6.4 s here.
     private static final long TIMEOUT_MILLIS = 10_000;
 
     @TempDir
@@ -94,9 +95,9 @@ class SimulatedHostsTest {
     }
 
     /**
-     * A silent connection fails after 12 s. By default a kernel retransmits 6.2 and 12.6 s after the first
-     * transmission, which is too late. A kernel that retransmits every second has three more attempts than it needs,
-     * for slow hosts.
+     * The link is down for 8 s, and a silent connection fails after 12 s. By default a kernel retransmits 6.2 s after
+     * the first transmission, while the link is down, and next after 12.6 s, which is too late. A kernel that
+     * retransmits every second has four attempts in between. It needs one; the others are for slow hosts.
      */
     @Test
     void partitionOfHalfTheHeartbeatTimeOutHeals() throws Exception {

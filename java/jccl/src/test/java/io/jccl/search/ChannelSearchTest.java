@@ -70,7 +70,8 @@ class ChannelSearchTest {
                         NodePaths paths = trimmed(DescribedHosts.topology(host), networks);
                         ChannelGraph graph =
                                 new ChannelSearch(paths, new SearchOptions(channels, networks)).search(pattern);
-                        // Only one network device of every-attribute has a link to the ranks; it allows one channel.
+                        // Only one network device of the host "every-attribute" has a link to the ranks. The device
+                        // allows one channel.
                         assertThat(graph.channels())
                                 .isEqualTo(host.equals("every-attribute") && networks ? 1 : channels);
                         ChannelChecker.check(paths, graph, host);

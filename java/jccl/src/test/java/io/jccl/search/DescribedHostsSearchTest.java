@@ -23,12 +23,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DescribedHostsSearchTest {
 
     /**
-     * Bandwidths of rings and trees, in GB/s. A GPU of cube-mesh has six NVLinks of 20; its PCI switch has a link of 12
-     * to a network card. A GPU of rails has a card of 48 and 18 NVLinks of 20.6, of which a chain of eight uses seven
-     * eighths on average. The sockets of two-sockets share a link of 16 in each direction, which a ring inside the host
-     * uses in both directions. With networks, a ring enters at one socket and leaves at the other, and the GPUs' own
-     * links of 24 are the narrowest. The card of shared-port has three devices, two of which are one port; each port
-     * has 6.25.
+     * Bandwidths of rings and trees, in GB/s. On the host {@code cube-mesh}, a GPU has six NVLinks of 20, and its PCI
+     * switch has a link of 12 to a network card. On {@code rails}, a GPU has a card of 48 and 18 NVLinks of 20.6, of
+     * which a chain of eight uses seven eighths on average. On {@code two-sockets}, the sockets share a link of 16 in
+     * each direction, which a ring inside the host uses in both directions. With networks, a ring enters at one socket
+     * and leaves at the other, and the GPUs' own links of 24 are the narrowest. On {@code shared-port}, the card has
+     * three devices, two of which are one port; each port has 6.25.
      */
     @ParameterizedTest
     @CsvSource({

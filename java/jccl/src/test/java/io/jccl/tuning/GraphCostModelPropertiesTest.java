@@ -135,8 +135,8 @@ class GraphCostModelPropertiesTest {
             assertThat(gbps * busFactor(Collective.ALL_REDUCE, shape.ranks()))
                     .isLessThanOrEqualTo(shape.tree().channels() * shape.tree().bwIntra());
             if (!shape.oneHost()) {
-                // Over a network each byte goes up once and down once; between two hosts these are different
-                // directions.
+                // A tree carries each byte up and down. Between two hosts, these two trips use different directions
+                // of the network.
                 double trips = shape.hosts() == 2 ? 1 : 2;
                 assertThat(gbps)
                         .isLessThanOrEqualTo(
