@@ -123,7 +123,8 @@ public final class NetworkSettings {
     }
 
     /**
-     * Like {@link #netPlugins}, but whatever transport the settings require: a plug-in can do more than join two ranks.
+     * Like {@link #netPlugins}, but ignores which transport the settings require, because the library of a plug-in can
+     * have other uses than to join two ranks.
      */
     public static List<String> netPluginNames(Settings settings) {
         String names = settings.get(NET_PLUGIN);

@@ -280,7 +280,10 @@ final class ValueTypes {
         }
     }
 
-    /** Returns the type of the given words; a value is written as here. An empty text means that nothing is set. */
+    /**
+     * Returns the type of the given words; a value is written as in {@code words}. An empty text means that nothing is
+     * set.
+     */
     static ValueType<String> word(String... words) {
         Map<String, String> names = new LinkedHashMap<>();
         for (String word : words) {

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeoutException;
 /** Calls code of plug-ins, which may never return, on a separate thread. A call that takes too long is left behind. */
 final class BoundedCall {
 
-    /** Generous, as these calls only compute. */
+    /** Maximum time of a call: generous, because these calls only compute. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     private BoundedCall() {}

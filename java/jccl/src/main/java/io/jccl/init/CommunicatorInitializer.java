@@ -29,8 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Initialises communicators on one rank: of an id, of a launcher's job, of a job that takes in this process, or of ranks of another
- * communicator. Each of these ways gives a membership, with which {@link Initialization} does the rest.
+ * Initialises communicators on one rank. The ranks meet by a unique id, by their launcher's job, by joining a running
+ * job, or as ranks of another communicator. Each of these ways results in a membership, from which
+ * {@link Initialization} carries out the remaining steps.
  */
 public final class CommunicatorInitializer {
 
@@ -43,7 +44,7 @@ public final class CommunicatorInitializer {
         return Bootstrap.createId(InitSettings.bootstrap(Settings.load(config)));
     }
 
-    /** Initialises the communicator of an id; see {@link io.jccl.Communicator#init}. */
+    /** Initialises the communicator of a unique id; see {@link io.jccl.Communicator#init}. */
     public static InitializedCommunicator initialize(UniqueId id, int rank, int size, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
         HostCosts costs = HostCosts.of(settings);

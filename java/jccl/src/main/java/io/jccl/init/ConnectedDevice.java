@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param staging the host's engine for connections between GPUs that do not reach each other's memory; empty if the
  *     communicator has none
  * @param choices how operations on device memory are executed
- * @param onRegistered the same for registered buffers; empty if registration makes no difference
+ * @param onRegistered how operations on registered buffers are executed; empty if registration makes no difference
  */
 public record ConnectedDevice(
         int ordinal,

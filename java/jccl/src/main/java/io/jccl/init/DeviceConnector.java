@@ -59,7 +59,7 @@ final class DeviceConnector {
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
     private Forwarding forwarding = Forwarding.NONE;
-    private boolean stagedInsideAHost; // for any two ranks of one host; the same on all ranks
+    private boolean stagedInsideAHost; // true if any two ranks of one host are staged; the same on all ranks
 
     /**
      * @param direct the network devices that use the memory of this rank's GPU
@@ -122,7 +122,7 @@ final class DeviceConnector {
             engine.prepare(inPlace(), staging);
             context.barrier();
             DeviceFacts facts = facts(channels, testProtocols(engine), collNet).withNvls(connectNvls(engine));
-            Choices choices = choices(facts); // first: errors then list the smaller set of algorithms
+            Choices choices = choices(facts); // before `onRegistered`: errors then list the smaller set of algorithms
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
@@ -346,7 +346,8 @@ final class DeviceConnector {
         IntSummaryStatistics capabilities =
                 devices.stream().mapToInt(PeerDevice::capability).summaryStatistics();
         long ranksPerDevice = devices.stream().mapToLong(this::sharing).max().orElseThrow();
-        // In host memory a 128-byte line can become visible in parts. Between ranks of one GPU nobody has measured it.
+        // In host memory a 128-byte line can become visible in parts. Whether this happens between ranks of one GPU has
+        // not been measured.
         boolean inDoubt = staging.isPresent() || ranksPerDevice > 1;
         if (inDoubt && !settings.get(AlgorithmSettings.LL128).equals("force")) {
             protocols.remove(Protocol.LL128);

@@ -83,7 +83,7 @@ final class DirectSlots {
     /**
      * Returns the connections of rings and trees that use the memory of a GPU.
      *
-     * @param channels may be more than the plan's channels, which the further ones then repeat
+     * @param channels the number of channels; if the plan has fewer, the further channels repeat the plan's
      * @param byAdapter returns true if a peer is reached over network adapters
      */
     static List<Use> of(Plan plan, int channels, int rank, Devices devices, IntPredicate byAdapter) {

@@ -33,8 +33,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Makes this rank's engines for host memory and connects them to those of other ranks. All ranks call a method
- * together.
+ * Makes this rank's engines for host memory and connects them to those of other ranks. All ranks call each method at
+ * about the same time.
  */
 final class EngineConnector {
 

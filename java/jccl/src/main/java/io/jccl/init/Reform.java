@@ -18,7 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Initialises a communicator of a parent's remaining ranks and of processes that join. Exceptions name the old ranks.
+ * Initialises a communicator of a parent's remaining ranks and of processes that join. Exceptions name ranks by their
+ * numbers in the parent.
  */
 final class Reform {
 

@@ -118,7 +118,10 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
                 : Optional.of(groups + " share a GPU from different processes without an MPS server");
     }
 
-    /** Returns the bytes of pinned memory that collectives need: slots, and space for two numbers of each rank. */
+    /**
+     * Returns the bytes of pinned memory that collectives need: slots, and space for two {@code long} values for each
+     * rank.
+     */
     public long areaBytes(int ranks) {
         return SLOTS * slotBytes + 2L * ranks * Long.BYTES;
     }

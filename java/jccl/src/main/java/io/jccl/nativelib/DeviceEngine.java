@@ -30,7 +30,7 @@ public final class DeviceEngine extends Engine {
 
     private static final Logger LOG = LoggerFactory.getLogger(DeviceEngine.class);
 
-    // Answers of query.
+    // Results of query().
 
     /** The operation is not over. */
     @Native
@@ -48,8 +48,8 @@ public final class DeviceEngine extends Engine {
     private static final byte YES = 2;
 
     /**
-     * Answers of {@link #executesByNvls} by {@link #place}. They depend only on the operation, so any thread writes the
-     * same.
+     * Results of {@link #executesByNvls}, indexed by {@link #place}. A result depends only on the operation, so all
+     * threads write the same value.
      */
     private static final byte[] BY_NVLS = new byte[1 << 12];
 
@@ -551,7 +551,10 @@ public final class DeviceEngine extends Engine {
         return ask(choice, () -> adjustChoice(handle, operation, choice));
     }
 
-    /** Returns the stream of operations whose caller names none. Only the thread that issues may call this. */
+    /**
+     * Returns the engine's own stream, for operations that the application issues without a stream. Only the thread
+     * that issues may call this.
+     */
     public long ownStream() {
         if (ownStream == 0) {
             ownStream = ownStream(handle);

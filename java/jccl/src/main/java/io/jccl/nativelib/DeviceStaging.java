@@ -10,7 +10,7 @@ import java.lang.annotation.Native;
  */
 public final class DeviceStaging {
 
-    // A step of put().
+    // The row of a step, which put() takes.
 
     /** {@link #COPY}, {@link #SIGNAL} or {@link #WAIT}. */
     @Native
@@ -24,7 +24,7 @@ public final class DeviceStaging {
     /** Bytes of a copy, else the number of the signal or wait. */
     @Native
     public static final int STEP_NUMBER = 3;
-    /** Numbers of a step. */
+    /** Length of the row of a step. */
     @Native
     public static final int STEP_LENGTH = 4;
     /** Copies between memory of the device and pinned memory. */
@@ -36,14 +36,14 @@ public final class DeviceStaging {
     /** Holds the stream until the host calls {@link #open(long)} with the number of this wait or a later one. */
     @Native
     public static final int WAIT = 2;
-    /** The first number of signals and of waits. */
+    /** Number of the first signal, and of the first wait. */
     @Native
     public static final int FIRST = 2;
 
-    /** Answer of a native await whose time passed. */
+    /** Result of a native await that timed out. */
     @Native
     private static final int PENDING = 0;
-    /** Answer of a native await whose signal was reached. */
+    /** Result of a native await: the streams have reached the signal. */
     @Native
     private static final int REACHED = 1;
 
@@ -76,7 +76,7 @@ public final class DeviceStaging {
         return new DeviceStaging(device, handle);
     }
 
-    /** Returns the stream of operations whose caller names none. */
+    /** Returns the stream for operations that the application issues without a stream. */
     public long ownStream() {
         return ownStream(handle);
     }

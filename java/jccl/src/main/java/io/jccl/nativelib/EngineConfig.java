@@ -73,7 +73,7 @@ public final class EngineConfig {
     @Native
     public static final int SECRET_3 = 15;
 
-    /** Nanoseconds after which a network connection that was not made fails. */
+    /** Nanoseconds after which an attempt to make a network connection fails. */
     @Native
     public static final int CONNECT_TIMEOUT_NANOS = 16;
 
@@ -101,7 +101,7 @@ public final class EngineConfig {
     @Native
     public static final int IB_TIMEOUT = 22;
 
-    /** Count of further waits for an acknowledgement; 0 to 7. */
+    /** How often a queue pair repeats a packet that was not acknowledged, before it fails; 0 to 7. */
     @Native
     public static final int IB_RETRY_COUNT = 23;
 
@@ -141,7 +141,7 @@ public final class EngineConfig {
     @Native
     public static final int SHARING_RANKS = 32;
 
-    /** Count of the processors of these ranks. */
+    /** Count of the processors that the ranks of {@link #SHARING_RANKS} may use together. */
     @Native
     public static final int SHARED_CORES = 33;
 

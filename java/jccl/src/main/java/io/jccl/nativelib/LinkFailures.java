@@ -32,7 +32,7 @@ final class LinkFailures {
                     + "needs a newer C library than this host has; take a released jar, which needs glibc 2.28, or"
                     + " build JCCL on this host (" + message + ")";
         }
-        if (message.contains("Error loading shared library") || message.contains("Error relocating")) { // texts of musl
+        if (message.contains("Error loading shared library") || message.contains("Error relocating")) { // of musl
             return start
                     + "this host's C library is musl: expected glibc; use an image with glibc, such as one of"
                     + " Debian, Ubuntu or RHEL instead of Alpine (" + message + ")";

@@ -68,9 +68,9 @@ final class NativeCollNet {
      * @param offers of all ranks, in rank order
      * @param ranksOfHost count of ranks of each host if it is the same on all hosts and the ranks of a host have
      *     consecutive numbers; else 0, and the network neither gathers nor scatters
-     * @return the address of the common part of all offers, valid while the engine exists; then, for each group, the
-     *     block and the head of the connection to the network, and those of the connection from it, or zeros if another
-     *     rank leads the group
+     * @return the address of the common part of all offers, valid while the engine exists; then four addresses for each
+     *     group: the control block and the head of the connection to the network, then those of the connection from the
+     *     network; zeros if another rank leads the group
      */
     static native long[] stage(long comm, int groups, byte[][] offers, int ranksOfHost);
 

@@ -124,8 +124,8 @@ final class NativeLibraryFinder {
     }
 
     /**
-     * Returns true if there is such a file at the library's place: in the directory that was named, otherwise in the
-     * jar.
+     * Returns true if a file of this name is where the native library is: in the directory that {@value #PATH_PROPERTY}
+     * names, or in the jar if the property is not set.
      */
     boolean has(String file) {
         return override.map(path -> Files.isRegularFile(beside(path, file)))

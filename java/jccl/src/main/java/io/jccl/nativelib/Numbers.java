@@ -299,7 +299,7 @@ public final class Numbers {
         };
     }
 
-    /** Returns the number of what a channel waits for. */
+    /** Returns the number of a {@link WaitFor}. */
     public static int of(WaitFor waitFor) {
         return switch (waitFor) {
             case CREDIT -> CREDIT;
@@ -318,42 +318,42 @@ public final class Numbers {
         };
     }
 
-    /** Returns the collective of a number. */
+    /** Returns the collective with the given number. */
     public static Collective collective(int number) {
         return COLLECTIVE[number];
     }
 
-    /** Returns the type of a number. */
+    /** Returns the type with the given number. */
     public static DataType dataType(int number) {
         return DATA_TYPE[number];
     }
 
-    /** Returns the reduction of a number other than {@link #USER_REDUCTION}. */
+    /** Returns the reduction with the given number, which is not {@link #USER_REDUCTION}. */
     public static ReduceOp reduceOp(int number) {
         return REDUCE_OP[number];
     }
 
-    /** Returns the algorithm of a number. */
+    /** Returns the algorithm with the given number. */
     public static Algorithm algorithm(int number) {
         return ALGORITHM[number];
     }
 
-    /** Returns the protocol of a number. */
+    /** Returns the protocol with the given number. */
     public static Protocol protocol(int number) {
         return PROTOCOL[number];
     }
 
-    /** Returns the transport of a number. */
+    /** Returns the transport with the given number. */
     public static TransportKind transport(int number) {
         return TRANSPORT[number];
     }
 
-    /** Returns what a channel waits for, of a number. */
+    /** Returns the {@link WaitFor} with the given number. */
     public static WaitFor waitFor(int number) {
         return WAIT_FOR[number];
     }
 
-    /** Returns the state of a recorded operation, of a number. */
+    /** Returns the state of a recorded operation with the given number. */
     public static RankOperation.State state(int number) {
         return STATE[number];
     }

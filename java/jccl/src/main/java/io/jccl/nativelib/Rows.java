@@ -154,7 +154,7 @@ public final class Rows {
 
     // Counters of operations: for each collective by its number, then for each transport by its number.
 
-    /** Operations of a collective. */
+    /** Count of the operations of a collective. */
     @Native
     public static final int COLLECTIVE_OPERATIONS = 0;
     /** Bytes of a collective. */
@@ -166,7 +166,7 @@ public final class Rows {
     /** Operations of a collective that used the buffers in place. */
     @Native
     public static final int COLLECTIVE_IN_PLACE = 3;
-    /** Numbers for each collective. */
+    /** Count of the numbers for each collective. */
     @Native
     public static final int COLLECTIVE_LENGTH = 4;
     /** Bytes that a transport sent, as encoded in slots. */
@@ -178,7 +178,7 @@ public final class Rows {
     /** Nanoseconds of these waits. */
     @Native
     public static final int TRANSPORT_WAITED = 2;
-    /** Numbers for each transport. */
+    /** Count of the numbers for each transport. */
     @Native
     public static final int TRANSPORT_LENGTH = 3;
 
@@ -272,7 +272,7 @@ public final class Rows {
     @Native
     public static final int REQUEST_LENGTH = 3;
 
-    // The memory of a connection that kernels of a GPU use: addresses, 0 if there is none.
+    // Addresses of the memory of a connection that kernels of a GPU use; an address is 0 if there is no such memory.
 
     @Native
     static final int STAGED_SEND_BLOCK = 0;

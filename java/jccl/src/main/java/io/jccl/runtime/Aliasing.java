@@ -31,7 +31,10 @@ final class Aliasing {
                 : first.pinnedAddress() == second.pinnedAddress();
     }
 
-    /** Returns true if any byte belongs to both buffers. Heap buffers without an accessible array count as apart. */
+    /**
+     * Returns true if any byte belongs to both buffers. Heap buffers without an accessible array are assumed not to
+     * overlap.
+     */
     static boolean overlap(DataBuffer first, DataBuffer second) {
         if (first.count() == 0 || second.count() == 0 || HeapStaging.isHeap(first) != HeapStaging.isHeap(second)) {
             return false;
@@ -49,7 +52,7 @@ final class Aliasing {
      * @throws IllegalArgumentException if any byte belongs to two of the buffers
      */
     static void requireApart(List<DataBuffer> buffers) {
-        Map<Object, List<DataBuffer>> places = new IdentityHashMap<>(); // by array; native memory is keyed by this map
+        Map<Object, List<DataBuffer>> places = new IdentityHashMap<>(); // key: heap array; for native memory, this map
         for (DataBuffer buffer : buffers) {
             Buffer heap = HeapStaging.isHeap(buffer) ? HeapAccess.of(buffer) : null;
             Object place = heap == null ? places : heap.hasArray() ? heap.array() : heap;

@@ -43,12 +43,15 @@ interface Backend {
         queue().await(work, deadline);
     }
 
-    /** Ensures that the operation proceeds; returns at once. */
+    /** Ensures that the operation is executed, or that its end is noticed; returns at once. */
     default void poll(OperationWork work) {
         queue().wake();
     }
 
-    /** Updates the state of an operation whose end nobody reports. May wait for the agreed failure. */
+    /**
+     * Updates the state of an operation if no thread reports its end, as for operations that kernels execute. May wait
+     * for the agreed failure.
+     */
     default void refresh(OperationWork work) {}
 
     /** Describes the operation for messages. */

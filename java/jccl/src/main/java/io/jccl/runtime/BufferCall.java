@@ -47,7 +47,10 @@ abstract sealed class BufferCall implements OperationCall
     @Override
     public abstract long bytes(int size);
 
-    /** Returns true if blocks may leave gaps in a buffer, whose elements must survive. */
+    /**
+     * Returns true if a buffer may have gaps between its blocks. The operation must not change the elements in the
+     * gaps.
+     */
     boolean leavesGaps() {
         return false;
     }

@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The registration of a device buffer, which all ranks have opened. Also stands for a buffer that needs no
- * registration, and for one whose registration has no effect.
+ * The registration of a device buffer. Every rank has opened the buffers of all other ranks. Also stands for a buffer
+ * that needs no registration, and for one whose registration has no effect.
  */
 public final class BufferRegistration implements Registration {
 
@@ -133,7 +133,7 @@ public final class BufferRegistration implements Registration {
         return reason.map(text -> text.getBytes(StandardCharsets.UTF_8)).orElse(new byte[0]);
     }
 
-    /** The exchange in which each rank describes its buffer to all others, which open it. */
+    /** The exchange in which each rank describes its buffer to all other ranks, and they open it. */
     private static final class Exchange {
 
         private final CommunicatorImpl communicator;

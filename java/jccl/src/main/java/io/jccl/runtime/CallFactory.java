@@ -18,7 +18,7 @@ final class CallFactory implements Operations<OperationCall> {
     private final int rank;
     private final int size;
     private final boolean hasDevice;
-    private final DeviceStream stream; // null if the caller named none
+    private final DeviceStream stream; // null for the communicator's own stream
 
     CallFactory(int rank, int size, boolean hasDevice, DeviceStream stream) {
         this.rank = rank;
@@ -27,7 +27,7 @@ final class CallFactory implements Operations<OperationCall> {
         this.stream = stream;
     }
 
-    /** Returns true if an operation on these buffers, which may be null, is for the device. */
+    /** Returns true if the buffers, which may be null, are in device memory, or if a stream orders the operation. */
     private boolean onDevice(DataBuffer send, DataBuffer recv) {
         if (!hasDevice && (Checks.isDevice(send) || Checks.isDevice(recv))) {
             throw Checks.isDevice(send) ? Checks.noDevice("send", send) : Checks.noDevice("recv", recv);

@@ -1,12 +1,12 @@
 package io.jccl.runtime;
 
 /**
- * Handles calls by their kind: {@link OperationCall#dispatch} passes a call to the method of its kind. A method that is not
- * overridden is for a kind that the handler never gets.
+ * Handles calls by their kind: {@link OperationCall#dispatch} passes a call to the method of its kind. A handler does
+ * not override the methods for kinds that it never receives.
  */
 interface CallHandler {
 
-    /** Handles a collective with one count. */
+    /** Handles a collective in which all ranks pass the same count. */
     long handle(CollectiveCall call, long timeoutNanos);
 
     /** Handles a collective with a count for each rank. */

@@ -87,8 +87,8 @@ final class Closing {
     }
 
     /**
-     * Takes the right to issue; returns true on success. Waits a second for a thread that is issuing, which is long
-     * compared with issuing.
+     * Takes the right to issue; returns true on success. Waits up to a second for a thread that is issuing; issuing
+     * takes much less time.
      */
     private static boolean takeIssuing(OperationQueue queue) {
         long deadline = Deadlines.after(Duration.ofSeconds(1));

@@ -409,7 +409,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     @Override
     public MemoryUsage memoryUsage() {
         long stagingBytes = host.stagingBytes() + (device == null ? 0 : device.stagingBytes());
-        long[] row = initialized.host().engine().memoryUsage(); // reserved, resident, network; empty after destroy()
+        long[] row = initialized.host().engine().memoryUsage(); // a row of Rows.MEMORY_LENGTH; empty after destroy()
         return row.length < 3
                 ? new MemoryUsage(0, 0, 0, stagingBytes)
                 : new MemoryUsage(row[0], row[1], row[2], stagingBytes);

@@ -40,7 +40,7 @@ final class CommunicatorThread {
             new ConcurrentLinkedQueue<>(); // operations whose futures are not complete
     private volatile int mode = AWAKE;
     private long asleepSinceNanos; // used by the thread only, like the next three fields
-    private int awaited; // polls that found an operation begun by another thread, since this thread executed one
+    private int awaited; // polls that found a new operation of another thread, since this thread last executed one
     private long backOffNanos = MIN_BACK_OFF_NANOS;
     private OperationWork seen; // operation in flight at the last poll
     private volatile boolean stopping;
@@ -152,9 +152,10 @@ final class CommunicatorThread {
     }
 
     /**
-     * Sets the mode to asleep and first only backs off; sleeps after {@value #ASLEEP_AFTER_NANOS} ns in this mode. The
-     * poll in between finds operations that were issued just before the mode was set; those issued later wake this
-     * thread. An issuer that wakes it gets a moment to await the operation itself.
+     * Sets the mode to asleep. For the first {@value #ASLEEP_AFTER_NANOS} ns in this mode the thread only backs off,
+     * then it sleeps for longer. The polls before the first long sleep find operations that were issued just before the
+     * mode was set; operations that are issued later wake this thread. An issuer that wakes it gets a moment to await
+     * the operation itself.
      */
     private void sleep() {
         if (mode != ASLEEP) {

@@ -30,7 +30,7 @@ final class FailureListeners {
         start();
     }
 
-    /** Calls the listeners because the communicator has failed. The first cause stays. */
+    /** Calls the listeners because the communicator has failed. Keeps the cause of the first call. */
     void fail(JcclException first) {
         if (cause == null) {
             cause = first;

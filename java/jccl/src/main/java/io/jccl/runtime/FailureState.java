@@ -191,7 +191,7 @@ final class FailureState implements FailureListener {
      * failure.
      *
      * @param status the code of the error
-     * @param sequence the operation's sequence number, or that of the preceding collective if it has none
+     * @param sequence the operation's sequence number, or that of the preceding collective if the operation has none
      * @param timeoutNanos the operation's time-out
      * @return the failure of the communicator
      */
@@ -202,7 +202,8 @@ final class FailureState implements FailureListener {
     /**
      * Like {@link #ended(int, String, long, long)}, for an operation on a device.
      *
-     * @param sequence the number in the device's sequence of the operation, or of an earlier one that failed first
+     * @param sequence the operation's number in the device's sequence; if an earlier operation failed first, that
+     *     operation's number
      * @param timeoutNanos the operation's time-out
      */
     Failure endedOnDevice(int status, String operation, long sequence, long timeoutNanos) {
@@ -248,7 +249,7 @@ final class FailureState implements FailureListener {
         } catch (StackOverflowError e) {
             throw e; // the watchdog calls this again, on a stack that is not exhausted
         } catch (Error e) {
-            control.breakDown(problem); // needs no memory now; fails this rank once there is memory
+            control.breakDown(problem); // allocates nothing; the communicator fails once there is memory
             throw e;
         }
     }
@@ -262,7 +263,10 @@ final class FailureState implements FailureListener {
         return abort(new Failure(new JcclException(text, problem)), text);
     }
 
-    /** Waits for the agreed failure; after {@link #MIN_AGREEMENT} only while the coordinator is heard. */
+    /**
+     * Waits for the agreed failure. After {@link #MIN_AGREEMENT}, continues to wait only while this rank still receives
+     * messages of the coordinator.
+     */
     private void awaitAgreedFailure() {
         long soonest = Deadlines.after(MIN_AGREEMENT);
         IdleStrategy.await(
@@ -299,7 +303,10 @@ final class FailureState implements FailureListener {
         return failure.get();
     }
 
-    /** Passes the failure on. All steps are repeated after an error of the JVM, so each can be done twice. */
+    /**
+     * Dumps the last operations, ends all waits, calls the listeners and records the failure for JDK Flight Recorder.
+     * After an error of the JVM all steps are repeated, so each step must tolerate a second call.
+     */
     private void settle(Failure mine) {
         unsettled = false;
         try {

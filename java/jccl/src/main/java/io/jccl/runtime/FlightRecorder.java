@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
 final class FlightRecorder {
 
     /**
-     * Maximum number of operations of each kind in a dump, even if the engines remember more. Such a dump has some
-     * megabytes.
+     * Maximum number of operations of each kind in a dump, even if the engines remember more. A dump with this number
+     * of operations has a size of some megabytes.
      */
     static final int MAX_DUMPED = 16_384;
 
@@ -53,7 +53,7 @@ final class FlightRecorder {
     /**
      * Takes a snapshot at once, and writes the dump in the background.
      *
-     * @param written is completed when the dump is written, or when none will be
+     * @param written is completed when the dump is written, or as soon as it is known that none will be written
      */
     void onFailure(JcclException failure, CompletableFuture<Void> written) {
         try {

@@ -57,7 +57,10 @@ final class HostBackend implements Backend, CallHandler {
         return work.call().dispatch(this, timeoutNanos);
     }
 
-    /** Runs a call whose buffers are at known addresses. Not a lambda with values of its own, which each operation would allocate. */
+    /**
+     * Runs a call whose buffers are at known addresses. Implementations capture no variables, because each operation
+     * would allocate a lambda that does.
+     */
     private interface Run<C extends BufferCall> {
         long run(HostBackend backend, C call, long from, long to, long timeoutNanos);
     }
@@ -138,7 +141,7 @@ final class HostBackend implements Backend, CallHandler {
         if (outcome >= Code.OK) {
             staging.unstage(recv, places[1]);
         }
-        Reference.reachabilityFence(send); // one of the two may be a direct buffer
+        Reference.reachabilityFence(send); // a direct buffer must stay reachable until here
         Reference.reachabilityFence(recv);
         return outcome;
     }

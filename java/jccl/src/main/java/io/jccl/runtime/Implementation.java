@@ -14,7 +14,10 @@ import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The entrance of the API's factories to the implementation: the only class of it that {@code io.jccl} refers to. */
+/**
+ * The class through which the API's factories reach the implementation. Package {@code io.jccl} refers to no other
+ * class of the implementation.
+ */
 public final class Implementation {
 
     private static final Implementation INSTANCE = new Implementation();

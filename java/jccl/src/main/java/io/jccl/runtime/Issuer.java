@@ -14,8 +14,8 @@ public final class Issuer extends CheckedOperations<Work>
         implements StreamOperations, TimedOperations, CheckedOperations.IssueRight<Work> {
 
     private final CommunicatorImpl communicator;
-    private final DeviceStream stream; // null: the communicator's own
-    private final Duration timeout; // of each operation; null: the communicator's
+    private final DeviceStream stream; // null for the communicator's own stream
+    private final Duration timeout; // time-out of each operation; null for the communicator's
     private final CallFactory factory;
 
     Issuer(CommunicatorImpl communicator, CallFactory factory, DeviceStream stream, Duration timeout) {

@@ -30,7 +30,7 @@ final class KernelBackend implements Backend, CallHandler {
     private final int size;
     private Choices choices; // used by the thread that issues, like the next two fields
     private int registrations;
-    private long stream; // of the operation that is issued now
+    private long stream; // stream of the operation that is being issued
     private KernelWork last;
 
     private static final class KernelWork extends OperationWork {
@@ -39,7 +39,7 @@ final class KernelBackend implements Backend, CallHandler {
         private final long mayTake; // time-out in nanoseconds
         private final AtomicBoolean ending = new AtomicBoolean(); // set by the one thread that ends the operation
         private volatile long number; // the engine's number of the operation; 0 until it is on the stream
-        private long sequence; // sequence number, of the preceding collective if it has none; published by number
+        private long sequence; // sequence number of this or else of the preceding collective; published by number
         private long executed; // the packed choice that is used; published by number
         private OperationEvents.Begun events; // null if there are none; published by number
 

@@ -64,8 +64,8 @@ final class LiveView implements CommunicatorView {
     }
 
     /**
-     * Takes the time from the operation's record, where it is exact. For operations that kernels execute, also takes
-     * the text of the call from there, so that it is the same on all ranks.
+     * Takes the time of the operation from its record, because the record is exact. For operations that kernels
+     * execute, also takes the text of the call from the record, so that the text is the same on all ranks.
      */
     private UnderWay asRecorded(UnderWay it) {
         Optional<RecordedOperation> record = it.sequence() == 0 ? Optional.empty() : status.recorded(it.sequence());
@@ -125,7 +125,7 @@ final class LiveView implements CommunicatorView {
         int operations = 0;
         long inside = 0;
         long outside = 0;
-        long next = RecordedOperation.UNKNOWN; // begin of the following operation
+        long next = RecordedOperation.UNKNOWN; // begin of the operation after this one
         for (long at = last.host(); at > 0 && operations < PACE_OPERATIONS; at--) {
             Optional<RecordedOperation> record = status.recorded(at);
             if (record.isEmpty() || record.get().begunNanos() == RecordedOperation.UNKNOWN) {

@@ -13,7 +13,7 @@ sealed interface OperationCall permits BufferCall, TransfersCall, FusedCall, Gro
         return List.of(this);
     }
 
-    /** Executes one member of a call; returns as {@link Backend#execute}. */
+    /** Executes one member of a call; returns the same as {@link Backend#execute}. */
     @FunctionalInterface
     interface Member {
         long execute(OperationCall call, long timeoutNanos);
@@ -29,12 +29,15 @@ sealed interface OperationCall permits BufferCall, TransfersCall, FusedCall, Gro
         return false;
     }
 
-    /** Returns the bytes of the largest buffer of any rank, or of all sends and receives; 0 if the call has no such number. */
+    /** Returns the bytes of the largest buffer of any rank, or of all sends and receives; 0 if the call has no size. */
     default long bytes(int size) {
         return 0;
     }
 
-    /** Returns the call as {@link StagedBackend} executes it. For calls on device memory that are no group. */
+    /**
+     * Returns this call in the form that {@link StagedBackend} executes. Only calls on device memory have this form;
+     * groups do not.
+     */
     default StagedBackend.StagedCall staged(StagedBackend backend) {
         throw new IllegalStateException(describe() + ": expected an operation on device memory");
     }

@@ -52,7 +52,7 @@ final class OperationQueue {
 
     private final NativeEngine engine;
     private final OperationEvents events;
-    private final boolean profiled; // a copy, because every call reads it
+    private final boolean profiled; // copied from events, because every operation reads it
     private final IssueTimes issues = new IssueTimes();
     private final FailureState failures;
     private final long timeoutNanos;
@@ -188,7 +188,10 @@ final class OperationQueue {
         return true;
     }
 
-    /** Remembers the thread whose interrupt concerns the operation in flight; {@link #inFlight} publishes it. */
+    /**
+     * Sets the thread whose interrupt fails the operation in flight. A later write of {@link #inFlight} publishes the
+     * thread to the watchdog.
+     */
     private void setRunner(Thread current) {
         if (runner != current) {
             RUNNER.setOpaque(this, current);
@@ -263,7 +266,7 @@ final class OperationQueue {
             return;
         }
         Thread runs = (Thread) RUNNER.getOpaque(this);
-        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // then `runs` still executes the operation
+        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // not over: `runs` still executes it
             failures.interrupted(operation.describe());
         }
     }

@@ -35,7 +35,10 @@ final class ReductionCall extends BufferCall {
         return root;
     }
 
-    /** Returns the number of elements that each rank folds: its {@code shards}, or equal parts in whole units. */
+    /**
+     * Returns the number of elements that each rank folds: the given {@code shards}; if none were given, equal parts
+     * that are multiples of the reduction's unit.
+     */
     long[] shards(int size) {
         if (shards != null) {
             return shards;

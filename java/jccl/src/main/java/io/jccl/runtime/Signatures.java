@@ -17,7 +17,7 @@ final class Signatures {
     private static final int OP_SHIFT = 16;
 
     @Native
-    private static final int MASK = 0xff; // the bits of each part
+    private static final int MASK = 0xff; // each part of a signature has eight bits
 
     private static final int COUNTS_SHOWN = 64;
 
@@ -57,8 +57,8 @@ final class Signatures {
     /**
      * Describes an operation with a count for each rank.
      *
-     * @param rows counts, then offsets of the blocks; for an all-to-all both of the send buffer, then both of the
-     *     receive buffer
+     * @param rows counts of the blocks, then their offsets; for an all-to-all, counts and offsets in the send buffer,
+     *     then counts and offsets in the receive buffer
      */
     static String describe(int signature, long[] rows, int root) {
         Collective collective = collective(signature);

@@ -33,7 +33,7 @@ final class StagedBackend implements Backend {
     private final int size;
     private long nextSignal = DeviceStaging.FIRST; // used by the thread that issues, like the next field
     private long nextWait = DeviceStaging.FIRST;
-    private long endBy; // end of the time END_NANOS; 0 before a failure; used by the thread with the right to run
+    private long endBy; // when END_NANOS have passed; 0 before a failure; used by the thread with the right to run
 
     /** A single call, not a group, that is executed through pinned memory. */
     interface StagedCall {
@@ -98,7 +98,10 @@ final class StagedBackend implements Backend {
         return slotBytes;
     }
 
-    /** Returns the address of the slots, followed by two numbers for each rank, in pinned memory. See {@link #area}. */
+    /**
+     * Returns the address of the slots in pinned memory. After the slots there is space for two {@code long} values for
+     * each rank, with which ranks exchange their numbers of chunks. See {@link #area}.
+     */
     long slots() {
         return area(areaBytes);
     }
@@ -184,7 +187,10 @@ final class StagedBackend implements Backend {
         return work.call().describe(state);
     }
 
-    /** If this rank's stream has not reached the operation, returns the number that the operation would have had. */
+    /**
+     * Returns the number of the collective that this rank entered last. If this rank's stream has not reached the
+     * collective to execute, returns the number that this collective would have got.
+     */
     @Override
     public long failureSequence(OperationWork work) {
         return queue.engine().lastEntered() + (((StagedWork) work).entersNext ? 1 : 0);

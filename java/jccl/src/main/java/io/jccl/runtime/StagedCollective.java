@@ -46,7 +46,7 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
         this.call = call;
         this.chunks = chunks;
         this.count = count;
-        // The root of a broadcast in place has what it sends.
+        // The root of an in-place broadcast has the result already.
         this.copiesOut = call.collective() != Collective.BROADCAST
                 || call.send() == null
                 || !Aliasing.isSame(call.send(), call.recv());
@@ -177,8 +177,8 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
     }
 
     /**
-     * Returns the largest number of chunks of any rank. In an exchange no rank knows it, so all ranks exchange their
-     * numbers.
+     * Returns the largest number of chunks of any rank. In an exchange no rank knows this maximum, so all ranks send
+     * each other their numbers of chunks.
      *
      * @return the number, or a status below {@link Code#OK}
      */

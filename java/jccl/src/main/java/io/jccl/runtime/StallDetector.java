@@ -103,7 +103,10 @@ final class StallDetector<T> implements Watchdog.Watched {
         return now.equals(seen) ? System.nanoTime() - seenSinceNanos : 0;
     }
 
-    /** Returns the operation in flight, for the status server. Its number is 0 unless {@code isRunning} accepts it. */
+    /**
+     * Returns the operation in flight, for the status server. The sequence number in the result is 0 if
+     * {@code isRunning} returns false for it.
+     */
     Optional<CommunicatorView.UnderWay> underWay(LongPredicate isRunning) {
         T now = inFlight.get();
         if (now == null) {

@@ -216,13 +216,13 @@ final class UserReductions {
         }
     }
 
-    /** Returns the bytes of the slots now. */
+    /** Returns the current size of the slots in bytes. */
     long bytes() {
         HostBuffer held = slots;
         return held == null ? 0 : held.bytes();
     }
 
-    /** Frees the slots, which no operation may use any more. */
+    /** Frees the slots. No operation may use them any more. */
     void close() {
         if (slots != null) {
             slots.close();

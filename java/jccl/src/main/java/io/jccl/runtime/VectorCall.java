@@ -10,8 +10,8 @@ final class VectorCall extends BufferCall {
     private final int root;
 
     /**
-     * @param counts rows of one value per rank: counts, then offsets of the blocks; for an all-to-all both of the send
-     *     buffer, then both of the receive buffer
+     * @param counts rows of one value per rank: counts of the blocks, then their offsets; for an all-to-all, counts and
+     *     offsets in the send buffer, then counts and offsets in the receive buffer
      */
     VectorCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts, int root) {
         super(signature, onDevice, send, recv);

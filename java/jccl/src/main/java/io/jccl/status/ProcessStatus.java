@@ -32,14 +32,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The state of this process as others can see it: its communicators and the jobs that it waits to join. A status server
- * answers while there are any. Errors here never fail a communicator.
+ * runs while there is a communicator or such a job. Errors here never fail a communicator.
  */
 public final class ProcessStatus implements StatusServer.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(ProcessStatus.class);
     private static final ProcessStatus SHARED = new ProcessStatus();
 
-    /** Contains the communicators that nobody may look into (JCCL_STATUS=0). */
+    /** Contains the communicators whose status nobody may see (JCCL_STATUS=0). */
     private static final ProcessStatus HIDDEN = new ProcessStatus();
 
     private static final long AWAITED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -73,8 +73,8 @@ public final class ProcessStatus implements StatusServer.Service {
     }
 
     /**
-     * Begins the status of this process while it waits to join a job. Only its user can see it, on this host, because
-     * the job's ranks do not know the process yet.
+     * Begins the status of this process while it waits to join a job. Only the user of the process can see this status,
+     * and only on this host, because the job's ranks do not know the process yet.
      *
      * @param members the addresses at which the process looks for the job's ranks
      */
@@ -193,7 +193,7 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         StatusServer asked = server;
         if (asked == null) {
-            return; // the server ends, and the connection with it
+            return; // the server has been closed, with all its connections
         }
         List<String> dumps = new ArrayList<>();
         Thread dumping = ServiceThread.once(
