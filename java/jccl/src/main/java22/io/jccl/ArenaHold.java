@@ -21,7 +21,7 @@ final class ArenaHold {
 
     private static final int SPARE_FRAMES = 64;
 
-    private static final MethodHandle BSEARCH = bsearch(); // null if this JVM cannot call it
+    private static final MethodHandle BSEARCH = bsearch(); // null if this JVM cannot call bsearch
     private static final MemorySegment COMPARISON = BSEARCH == null ? MemorySegment.NULL : comparison();
 
     private static final ThreadLocal<ArenaHold> INNERMOST = new ThreadLocal<>();

@@ -23,7 +23,7 @@ record NcclReading<T>(Optional<T> value, String expected) {
         return new NcclReading<>(Optional.empty(), "");
     }
 
-    /** Returns the reading of a text instead of which JCCL uses another value. */
+    /** Returns the reading of a text that JCCL replaces by another value. */
     static <T> NcclReading<T> instead(T value, String expected) {
         return new NcclReading<>(Optional.of(value), expected);
     }

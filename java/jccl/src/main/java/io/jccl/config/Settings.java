@@ -73,7 +73,7 @@ public final class Settings {
         return (T) entry(setting).value();
     }
 
-    /** Returns a setting's value between GPUs, which have separate defaults. */
+    /** Returns a setting's value for operations between GPUs, for which settings can have a separate default. */
     public <T> T getForDevices(Setting<T> setting) {
         return origin(setting).source() == Origin.Source.DEFAULT ? setting.deviceDefault() : get(setting);
     }

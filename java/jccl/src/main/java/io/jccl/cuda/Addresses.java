@@ -12,8 +12,8 @@ final class Addresses {
     private Addresses() {}
 
     /**
-     * Returns the address of the memory of {@code count} elements, and 0 for 0 elements: cudaMalloc makes a pointer to
-     * nowhere for 0 bytes.
+     * Returns the address of the memory of {@code count} elements. Returns 0 for 0 elements, because the pointer that
+     * cudaMalloc makes for 0 bytes points to no memory.
      */
     static long of(Pointer pointer, long count) {
         return count == 0 ? 0 : of(pointer);

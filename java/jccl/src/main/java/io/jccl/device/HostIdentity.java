@@ -79,8 +79,8 @@ public final class HostIdentity {
     }
 
     /**
-     * Throws if the process has no file descriptor left. Without one it must not be taken for a process of another host
-     * or user.
+     * Throws if the process has no file descriptor left. Such a process cannot read its identity, and must not be
+     * mistaken for a process of another host or user.
      */
     private static void requireNotExhausted(IOException refused) {
         if (ResourceLimits.isReached(refused)) {

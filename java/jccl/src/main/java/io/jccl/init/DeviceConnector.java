@@ -191,7 +191,7 @@ final class DeviceConnector {
         return IntStream.range(0, context.size()).filter(peer -> !peers.sameHost(peer, rank));
     }
 
-    /** Connects through host memory to the peers whose GPU memory is not reached in both directions. */
+    /** Connects through host memory to each peer unless both GPUs reach each other's memory. */
     private void connect(DeviceEngine engine, DeviceHandleExchange.Reach reach, int channels) {
         if (reach.isWhole()) {
             return;

@@ -133,7 +133,7 @@ final class DeviceHandleExchange {
                     engine,
                     context.allGather(new WireWriter().blob(wire).blob(info).toBytes()));
         } finally {
-            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched it or given up
+            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched the descriptor or given up
         }
     }
 

@@ -98,7 +98,7 @@ final class NvlsConnector {
                     .get(MAKER);
             return agree(join(engine, made));
         } finally {
-            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched it or given up
+            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched the descriptor or given up
         }
     }
 

@@ -220,7 +220,10 @@ final class Peers {
                 get(rank).processors(), processors(ranksOfHost.get(get(rank).hostId())));
     }
 
-    /** Returns the share of a rank's isolation domain in its host's processors, by number of ranks; at least one. */
+    /**
+     * Returns the number of processors of a rank's host that fall to the rank's isolation domain, in proportion to its
+     * number of ranks; at least one.
+     */
     int coresOfDomain(int rank) {
         int host = ranksOfHost.get(peers.get(rank).hostId()).size();
         return Math.max(1, coresOfHost(rank) * ranksOfDomain(rank).size() / host);

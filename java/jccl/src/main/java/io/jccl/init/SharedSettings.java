@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Compares the settings that must be the same on all ranks. They have a gather of their own, because its answer
- * contains equal values only once.
+ * Compares the settings that must be the same on all ranks. Uses a separate gather for the values of these settings,
+ * because the answer of this gather contains equal values only once.
  */
 final class SharedSettings {
 

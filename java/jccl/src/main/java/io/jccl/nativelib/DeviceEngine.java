@@ -88,7 +88,7 @@ public final class DeviceEngine extends Engine {
     public record BlockBudget(int blocks, int free) {}
 
     /**
-     * Returns the blocks of {@code threads} threads that a device has.
+     * Returns how many blocks of {@code threads} threads each can run on a device.
      *
      * @throws DeviceException if the device cannot be queried
      */
@@ -245,7 +245,7 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Connects to a peer by its own memory, in both directions and on all channels.
+     * Connects to a peer through the peer's memory, in both directions and on all channels.
      *
      * @param descriptor of the peer's memory, if this process received one; the call closes it
      * @return the reason why that memory cannot be reached, or empty

@@ -18,7 +18,7 @@ public final class DeviceSlots {
         this.dmabuf = (int) row[Rows.SLOTS_DMABUF];
     }
 
-    /** Gives up this owner's share of the memory. Call it once. */
+    /** Gives up this owner's share of the memory. Call this method once. */
     void release() {
         release(handle);
     }

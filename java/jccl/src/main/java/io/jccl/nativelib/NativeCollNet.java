@@ -8,9 +8,9 @@ import java.lang.annotation.Native;
  */
 final class NativeCollNet {
 
-    // Row of common.
+    // Places in the row that common returns.
 
-    /** Maximum count of groups. */
+    /** Maximum count of groups that can use the network. */
     @Native
     static final int COMMON_GROUPS = 0;
 

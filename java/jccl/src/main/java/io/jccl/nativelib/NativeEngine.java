@@ -254,7 +254,7 @@ public final class NativeEngine extends Engine {
      * Sends through the GPU of a rank that forwards, or logs the reason why that is impossible.
      *
      * @param info the forwarding rank's {@link #connectInfo}
-     * @param connections count of the connections that all ranks together ask it to forward
+     * @param connections count of the connections that all ranks together ask the forwarding rank for
      * @param address slots of these connections, as this rank's GPU reaches them
      * @param rows of {@link Rows#request}, after each other
      */

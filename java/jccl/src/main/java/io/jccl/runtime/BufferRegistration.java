@@ -156,7 +156,7 @@ public final class BufferRegistration implements Registration {
                 used = true;
                 return number;
             } finally {
-                offers.forEach(OfferedDescriptor::close); // each peer has fetched the descriptors, or given up
+                offers.forEach(OfferedDescriptor::close); // each peer has fetched the descriptors or given up
                 if (!used) {
                     engine.dropBuffer(FAILED_QUIET_NANOS);
                 }
@@ -201,7 +201,7 @@ public final class BufferRegistration implements Registration {
                     return;
                 }
                 if (one.failed().length > 0) {
-                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // all ranks throw this
+                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // on every rank
                 }
                 all.add(one);
             }

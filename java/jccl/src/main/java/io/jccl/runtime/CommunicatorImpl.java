@@ -242,7 +242,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                     + " host use in place without a registration, or register a direct buffer");
         }
         if (buffer.memory() != DataBuffer.Memory.DEVICE) {
-            buffer.address(); // throws if its memory is closed
+            buffer.address(); // throws if the buffer's memory is closed
             begin().close(); // throws if this communicator is closed or has failed
             try (LogContext logs = queue.events().logContext()) {
                 return new HostRegistrar(this, host).register(buffer);

@@ -64,7 +64,7 @@ final class FlightRecorder {
             }
             Snapshot snapshot = snapshot();
             Threads.start(ServiceThread.once("jccl-dump", () -> write(folder.get(), snapshot, failure, written)));
-        } catch (RuntimeException | Error e) { // without memory or a thread, the failure itself must still be reported
+        } catch (RuntimeException | Error e) { // no memory or no thread: the failure itself must still be reported
             written.complete(null);
             LOG.warn("communicator={} rank={}: no dump is written", communicator.id(), communicator.rank(), e);
         }

@@ -12,7 +12,7 @@ final class IssueTimes {
 
     private volatile AtomicLongArray times; // pairs of sequence number and time; null until the first is kept
 
-    /** Keeps the time at which the operation of a sequence number was issued. */
+    /** Keeps the time at which the operation with the given sequence number was issued. */
     void keep(long sequence, long issuedNanos) {
         AtomicLongArray there = times;
         if (there == null) {

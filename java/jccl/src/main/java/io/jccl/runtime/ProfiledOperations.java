@@ -63,7 +63,7 @@ final class ProfiledOperations {
 
     private long guarded(Call call) {
         if (!inside.readLock().tryLock()) {
-            return 0; // another thread closes the plug-in
+            return 0; // another thread is closing the plug-in
         }
         try {
             return closed ? 0 : call.run();
@@ -76,7 +76,7 @@ final class ProfiledOperations {
     void close() {
         Thread thread = ServiceThread.once("jccl-plugin", this::finish);
         if (Threads.tryStart(thread).isPresent()) {
-            finish(); // the caller waits instead
+            finish(); // no thread could be started: the caller closes the plug-in itself
             return;
         }
         try {

@@ -43,7 +43,8 @@ record RecordedTransfers(
     }
 
     /**
-     * Returns the group of a number from an engine's history; empty if it is not on record. Any thread may call this.
+     * Returns the group with the given number from an engine's history; empty if the group is not on record. Any thread
+     * may call this.
      */
     static Optional<RecordedTransfers> at(long number, Engine engine) {
         long[] row = engine.transfers(number);

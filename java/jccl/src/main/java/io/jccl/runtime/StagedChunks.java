@@ -119,7 +119,7 @@ final class StagedChunks {
         return count(Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest()));
     }
 
-    /** Returns the number of chunks of all ranks, for collectives whose ranks know the counts of all. */
+    /** Returns the number of chunks of all ranks, for collectives in which every rank knows the counts of all ranks. */
     int count(long[] counts) {
         return count(Arrays.stream(counts).max().orElse(0));
     }

@@ -48,7 +48,7 @@ final class Watchdog {
         if (thread == null) {
             Thread starting = SharedThreads.create(() -> ServiceThread.repeating("jccl-watchdog", this::round));
             try {
-                Threads.start(starting); // without it no time-out would be noticed
+                Threads.start(starting); // without this thread no time-out would be noticed
             } catch (JcclException e) {
                 remove(one);
                 throw e;
