@@ -112,7 +112,7 @@ final class SettingLookup {
         return used;
     }
 
-    @SuppressWarnings("unchecked") // an entry holds what its setting's type read
+    @SuppressWarnings("unchecked") // the value of an entry has the class of its setting
     private static <T> String used(Setting<T> setting, Entry entry) {
         String text = setting.type().format((T) entry.value());
         return text.isEmpty() ? "the default" : text;

@@ -68,7 +68,7 @@ public final class Settings {
     }
 
     /** Returns a setting's value. */
-    @SuppressWarnings("unchecked") // an entry holds what its setting parsed
+    @SuppressWarnings("unchecked") // the value of an entry has the class of its setting
     public <T> T get(Setting<T> setting) {
         return (T) entry(setting).value();
     }

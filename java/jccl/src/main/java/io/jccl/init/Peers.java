@@ -241,7 +241,7 @@ final class Peers {
         return PeerReach.sameIsolationDomain(domains);
     }
 
-    /** Returns a text for the log for each split host, with the reason. */
+    /** Returns a text for the log for each split host, with the domains of its ranks and the remedy. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
         for (String host : ranksOfHost.keySet()) {

@@ -27,7 +27,7 @@ public final class RecordMethods {
             for (String method : new String[] {"equals", "hashCode", "toString"}) {
                 ObjectMethods.bootstrap(lookup, method, MethodHandle.class, String.class, "text", text);
             }
-        } catch (Throwable e) { // bootstrap declares Throwable
+        } catch (Throwable e) { // ObjectMethods.bootstrap declares Throwable
             throw new IllegalStateException("the JDK links no methods of records", e);
         }
     }

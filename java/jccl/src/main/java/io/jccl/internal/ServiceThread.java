@@ -130,7 +130,7 @@ public final class ServiceThread extends Thread {
         if (!(firstUnlogged instanceof Error) || unlogged >= logAt) {
             log();
         }
-        Thread.interrupted(); // with the flag set, parkNanos would return at once
+        Thread.interrupted(); // if the interrupt flag is set, parkNanos returns at once
         LockSupport.parkNanos(this, pauseNanos);
         pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
     }

@@ -132,7 +132,7 @@ final class LogThread {
 
     private boolean round() {
         LockSupport.parkNanos(this, PERIOD_NANOS);
-        Thread.interrupted(); // an appender may have set the flag, with which the thread could not sleep
+        Thread.interrupted(); // an appender may have set the interrupt flag, which prevents sleeping
         boolean unused = isUnused(); // read before draining, so that the records of the last use are moved, too
         drain.drainQuietly();
         return !(unused && endIfUnused());

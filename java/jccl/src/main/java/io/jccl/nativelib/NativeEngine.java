@@ -42,7 +42,8 @@ public final class NativeEngine extends Engine {
 
     private static final long FORWARDING_POLL_MILLIS = 5;
 
-    // Which ranks send through the GPU of this rank.
+    // Ranks that still send through the GPU of this rank: none, only ranks of this process, or ranks of other processes
+    // too.
 
     @Native
     private static final int SENDERS_NONE = 0;

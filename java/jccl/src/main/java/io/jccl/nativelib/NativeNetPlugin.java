@@ -41,7 +41,7 @@ public final class NativeNetPlugin {
      * @param texts the plug-in's name and file, then the name and the sysfs path of each device; or the reason why the
      *     plug-in cannot be used
      */
-    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    @SuppressWarnings("ArrayRecordComponent") // the arrays are read at once, never compared
     public record Answer(long[] numbers, List<String> texts) {}
 
     /**

@@ -13,7 +13,7 @@ public final class NativeNvml {
      * @param numbers the report in the layout of {@code native/nvml/nvml_report.h}; null if the library cannot be used
      * @param remarks reasons why facts are unknown
      */
-    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    @SuppressWarnings("ArrayRecordComponent") // the arrays are read at once, never compared
     public record Answer(long[] numbers, List<String> remarks) {}
 
     /**

@@ -181,7 +181,7 @@ final class CommunicatorThread {
                 }
             }
         }
-        Thread.interrupted(); // a continuation may have set the flag, with which the thread could not sleep
+        Thread.interrupted(); // a continuation may have set the interrupt flag, which prevents sleeping
     }
 
     /**
