@@ -148,7 +148,7 @@ final class TunerPlugin implements AutoCloseable {
                     tuner.close();
                     return true;
                 });
-            } catch (JcclException e) { // also after an interrupt; the next step throws for it
+            } catch (JcclException e) { // also after an interrupt; the next step notices the interrupt
                 LOG.warn("communicator={} {}", communicator, e.getMessage());
             }
         }

@@ -69,7 +69,7 @@ final class NativeCollNet {
      * @param ranksOfHost count of ranks of each host if it is the same on all hosts and the ranks of a host have
      *     consecutive numbers; else 0, and the network neither gathers nor scatters
      * @return the address of the common part of all offers, valid while the engine exists; then four addresses for each
-     *     group: the control block and the head of the connection to the network, then those of the connection from the
+     *     group: the memory block and the head of the connection to the network, then those of the connection from the
      *     network; zeros if another rank leads the group
      */
     static native long[] stage(long comm, int groups, byte[][] offers, int ranksOfHost);

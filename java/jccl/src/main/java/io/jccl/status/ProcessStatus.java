@@ -193,7 +193,7 @@ public final class ProcessStatus implements StatusServer.Service {
         }
         StatusServer asked = server;
         if (asked == null) {
-            return; // the server has been closed, with all its connections
+            return; // the server is being closed, with all its connections
         }
         List<String> dumps = new ArrayList<>();
         Thread dumping = ServiceThread.once(
