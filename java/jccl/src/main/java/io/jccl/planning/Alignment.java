@@ -12,13 +12,13 @@ import java.util.List;
  *
  * <p>Every channel of the plan passes through every host, so the host with the least bandwidth limits it. If hosts
  * found different numbers of channels, a host with fewer repeats its channels, each copy with a share of the bandwidth.
- * A host with more omits some. The chosen number is the one with which rings and trees together carry the most; if
- * several do, the smallest. Ranks on host memory get at most as many channels as the host with the fewest found,
- * because each channel occupies a core.
+ * A host that found more omits some. Chooses the number of channels with which rings and trees together carry the most;
+ * of several such numbers, the smallest. Ranks on host memory get at most as many channels as the host with the fewest
+ * found, because each channel occupies a core.
  *
- * <p>The plan then carries each of these distinct channels by one or several channels. With several hosts it uses two,
- * so that both trees of {@link DoubleBinaryTree} use the channel. On GPUs it uses two, and more if one thread block
- * would have to move too much.
+ * <p>The plan then has one or several channels of its own for each of these distinct channels. With several hosts the
+ * plan has two, so that both trees of {@link DoubleBinaryTree} use the distinct channel. On GPUs the plan has two, and
+ * more if one thread block would have to move too much.
  *
  * @param rings the common properties of the rings of all hosts
  * @param trees the common properties of the trees of all hosts
@@ -26,7 +26,9 @@ import java.util.List;
  */
 record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
 
-    /** Repeating channels produces at most this number, because each channel occupies a multiprocessor of a GPU. */
+    /**
+     * Largest number of channels that repeating channels can produce, because each occupies a multiprocessor of a GPU.
+     */
     private static final int REPEATED_LIMIT = 16;
 
     /**
@@ -36,8 +38,8 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     private static final int HOST_LIMIT = 32;
 
     /**
-     * Largest bandwidth of one thread block in GB/s. As in NCCL, a channel above 45 GB/s is carried by four channels
-     * instead of two, until there are {@link #REPEATED_LIMIT}.
+     * Largest bandwidth of one thread block in GB/s. As in NCCL, the plan has four channels instead of two for a found
+     * channel above 45 GB/s, unless that makes more than {@link #REPEATED_LIMIT} channels.
      */
     private static final double GBPS_OF_ONE_BLOCK = 22.5;
 
@@ -129,14 +131,15 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return found * min;
     }
 
-    /** Returns how often the most repeated channel of a host is used. */
+    /** Returns how many times the most repeated channel of a host occurs. */
     private static int repeats(ChannelGraph channels, int found) {
         return (found + channels.channels() - 1) / channels.channels();
     }
 
     /**
-     * Returns the common properties of all hosts' channels. If hosts have trees of different shapes, the one that puts
-     * the most load on one rank counts: chains before split trees before balanced trees.
+     * Returns the common properties of all hosts' channels. If hosts have trees of different shapes, the result has the
+     * shape that puts the most load on one rank: a chain if any host has chains, else a split tree if any host has
+     * split trees.
      */
     private static GraphSummary agree(List<ChannelGraph> hosts, int found) {
         double bwIntra = Double.POSITIVE_INFINITY;

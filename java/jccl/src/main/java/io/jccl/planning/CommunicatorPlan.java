@@ -29,7 +29,9 @@ public record CommunicatorPlan(Plan host, Optional<GpuPlan> gpu, CommunicatorSha
         return new CommunicatorPlan(host, gpu, shape, other);
     }
 
-    /** Returns notes for the log: the settings that could not be followed, and remarks on the models' rules. */
+    /**
+     * Returns notes for the log: the settings that could not be followed, and remarks on the rules of the cost models.
+     */
     public List<String> notes() {
         return choices.notes();
     }

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 
 /**
  * Compares a plan with the channel limits of a host's network devices. Channels that were found on a host respect these
- * limits, but a plan may carry each of them by several of its own.
+ * limits, but a plan may have several channels for each found one.
  */
 public final class NetworkLimits {
 
@@ -50,7 +50,8 @@ public final class NetworkLimits {
     }
 
     /**
-     * Returns the number of rings that use a device among the first {@code channels} channels, or of trees if more do.
+     * Counts the rings and the trees of the first {@code channels} channels that use a device, and returns the larger
+     * of the two numbers.
      */
     private static int connections(Plan plan, int host, Node.Net net, int channels) {
         return Math.max(
@@ -58,7 +59,10 @@ public final class NetworkLimits {
                 through(channels, net.dev(), channel -> plan.treeRail(channel, host)));
     }
 
-    /** Returns the number of channels that enter by a device, or that leave by it if more do. */
+    /**
+     * Counts the channels that enter a host by a device and those that leave by it, and returns the larger of the two
+     * numbers.
+     */
     private static int through(int channels, int dev, IntFunction<Optional<Rail>> railOf) {
         List<Rail> rails = IntStream.range(0, channels)
                 .mapToObj(railOf)

@@ -178,8 +178,8 @@ public final class Plan {
     }
 
     /**
-     * Returns the neighbours of a rank in a tree over the ranks of its host. The ranks of the {@link #chain} fill the
-     * levels of this tree one after the other.
+     * Returns the neighbours of a rank in a tree over the ranks of its host. The ranks fill the levels of this tree
+     * from the top, in the order of the {@link #chain}.
      */
     public TreeLinks hostTree(int channel, int rank) {
         List<Integer> chain = chain(channel, hostOf(rank).index());

@@ -32,9 +32,10 @@ public final class PlannedDevices {
     }
 
     /**
-     * Returns the path of all other data of a channel out of a host and into it, over the devices of the ring.
+     * Returns the devices for data of a channel that travels along neither its ring nor its tree. Such data leaves and
+     * enters a host by the devices of the ring.
      *
-     * @param rank a rank of the host; the result names it at both ends
+     * @param rank a rank of the host; in the result it is both the sender and the receiver
      */
     public static NetworkPath ofOthers(Plan plan, int channel, int rank) {
         return new NetworkPath(channel, rank, rank, ringOut(plan, channel, rank), ringIn(plan, channel, rank));

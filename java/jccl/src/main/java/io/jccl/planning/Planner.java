@@ -27,7 +27,8 @@ public final class Planner {
     /**
      * Makes a plan.
      *
-     * @param hosts the surveys of all ranks whose endpoints are host memory, or GPUs of a description
+     * @param hosts the surveys of all ranks; their endpoints are host memory, or in {@code jccl topo} the GPUs of a
+     *     host description
      * @param gpus the surveys of all ranks whose endpoints are their GPUs; empty if the GPUs have no plan of their own
      * @param local the expected transport between ranks of one host, the slowest if they differ; {@link #connected}
      *     replaces it by the actual one
@@ -49,7 +50,10 @@ public final class Planner {
         return new CommunicatorPlan(host, gpu, shape, ChoiceTable.build(model, overrides(host, gpu, options)));
     }
 
-    /** Drops NVLS for host memory if the ranks have GPUs, because a setting may name it for the GPUs. */
+    /**
+     * Drops NVLS from the settings for host memory if the ranks have GPUs, because a setting that names NVLS may be
+     * meant for the GPUs.
+     */
     private static TuningOverrides overrides(Plan host, Optional<GpuPlan> gpu, PlanningOptions options) {
         return !host.gpu() && gpu.isPresent() ? options.overrides().withoutNvls() : options.overrides();
     }
@@ -69,7 +73,8 @@ public final class Planner {
     }
 
     /**
-     * Returns the shape for host ranks. The narrowest network counts, and the host with the fewest processors per rank.
+     * Returns the shape for host ranks, with the bandwidth of the slowest network and the cores of the host that has
+     * the fewest per rank.
      */
     private static CommunicatorShape hostShape(
             Plan plan, List<MachineSurvey> surveys, TransportKind local, PlanningOptions options) {
@@ -134,8 +139,10 @@ public final class Planner {
     /**
      * Returns how each operation on GPU memory is executed once the GPUs are connected.
      *
-     * @param facts facts without NVLS for a table of operations that a switch does not reduce
-     * @param options options in which {@code JCCL_ALGO=nvls} is an error if the facts have no NVLS
+     * @param facts facts about the connected GPUs; without NVLS if the table is for operations that a switch does not
+     *     reduce
+     * @param options the settings; if the facts have no NVLS, {@code JCCL_ALGO=nvls} is an error unless these are
+     *     {@link PlanningOptions#withoutNvls}
      */
     public static ChoiceTable deviceChoices(CommunicatorPlan plan, DeviceFacts facts, PlanningOptions options) {
         GpuShape shape = plan.gpu()

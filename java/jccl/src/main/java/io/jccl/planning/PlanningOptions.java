@@ -18,12 +18,15 @@ import io.jccl.tuning.TuningOverrides;
 public record PlanningOptions(
         PlanOptions channels, SlotBytes slots, SlotBytes deviceSlots, TuningOverrides overrides, HostCosts costs) {
 
-    /** Returns these options for operations that no switch reduces. */
+    /** Returns these options for operations that no switch reduces: {@code JCCL_ALGO=nvls} restricts nothing then. */
     public PlanningOptions withoutNvls() {
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutNvls(), costs);
     }
 
-    /** Returns these options for networks that do not reduce. */
+    /**
+     * Returns these options for networks that do not reduce: a setting that names a CollNet algorithm restricts nothing
+     * then.
+     */
     public PlanningOptions withoutCollNet() {
         return new PlanningOptions(channels, slots, deviceSlots, overrides.withoutCollNet(), costs);
     }

@@ -7,7 +7,8 @@ import java.util.Arrays;
  * Assigns a host's channels to the channels of the plan, so that data that left another host by one rail enters by the
  * same rail if the host has such a device.
  *
- * <p>A host with fewer channels than the plan uses each about equally often; a host with more omits some.
+ * <p>If a host has fewer channels than the plan, each of them is used about equally often. If it has more, some are
+ * omitted.
  */
 final class RailMatcher {
 

@@ -54,7 +54,7 @@ public record Surveyor(
             double chainMillis,
             List<String> notes) {}
 
-    /** Returns the paths in the part of a host's topology that the ranks together with {@code rank} can use. */
+    /** Returns the paths in the part of a host's topology that {@code rank} and the ranks it reaches can use. */
     public NodePaths paths(Topology whole, int rank) {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole, policy), rank, networks), policy);
     }
@@ -115,8 +115,8 @@ public record Surveyor(
     }
 
     /**
-     * Returns the bandwidth of the best network device. Several hosts that are simulated on one may have no network
-     * device; then the bandwidth assumed for an unknown device is used.
+     * Returns the bandwidth of the best network device. Simulated hosts may have no network device; then returns the
+     * bandwidth that is assumed for an unknown device.
      */
     private static double networkGBps(Topology topology) {
         double best = 0;

@@ -18,7 +18,7 @@ final class Capacities {
     private record Port(long guid, int port, boolean receives) {}
 
     private final Topology topology;
-    private final Map<Integer, Integer> links = new HashMap<>(); // by edge()
+    private final Map<Integer, Integer> links = new HashMap<>(); // key: edge()
     private final Map<Port, Integer> ports = new HashMap<>();
     private final List<Double> gbps = new ArrayList<>();
 
@@ -26,7 +26,8 @@ final class Capacities {
         this.topology = topology;
         for (int node = 0; node < topology.size(); node++) {
             for (Link link : topology.links(node)) {
-                // Parallel links differ in type; a path takes the widest of them, which comes first.
+                // Several links between the same two nodes differ in type. A path takes the widest of them, which comes
+                // first.
                 if (links.putIfAbsent(edge(node, link.to()), gbps.size()) == null) {
                     gbps.add(link.bandwidthGBps());
                 }

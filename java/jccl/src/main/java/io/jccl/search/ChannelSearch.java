@@ -24,7 +24,10 @@ public final class ChannelSearch {
     /** Rings cross rails only if that gains at least this share of bandwidth. */
     private static final double WORTH_CROSSING = 1e-3;
 
-    /** A later tree pattern is chosen only if it gains more than this share of bandwidth. */
+    /**
+     * A tree pattern replaces one that comes earlier in the order of preference only if it gains more than this share
+     * of bandwidth.
+     */
     private static final double WORTH_MORE = 1e-6;
 
     private static final double EQUAL = 1e-9;
@@ -52,7 +55,10 @@ public final class ChannelSearch {
         this.nets = options.networks() ? usableNets() : List.of();
     }
 
-    /** Prepares a search on the reduced host of another search. */
+    /**
+     * Prepares a search with other options on the host of another search, from which that search has already omitted
+     * ranks.
+     */
     private ChannelSearch(ChannelSearch other, SearchOptions options) {
         this.gpus = other.gpus;
         this.groups = other.groups;
@@ -163,7 +169,7 @@ public final class ChannelSearch {
         return paths.path(node, other).exists() && paths.path(other, node).exists();
     }
 
-    /** Searches channels through the representative ranks. */
+    /** Searches channels through the ranks that represent shared GPUs and groups of equal ranks. */
     private ChannelGraph found(Pattern pattern) {
         if (ranks.isEmpty()) {
             throw new IllegalArgumentException(

@@ -4,8 +4,9 @@ import java.util.Arrays;
 import java.util.function.IntPredicate;
 
 /**
- * The present costs of the parts of a route. An entry is a network device by which a route can enter the host. There is
- * only one entry if no networks are used, or if a channel may leave by another device than the one by which it enters.
+ * The costs of the parts of a route at the present prices. An entry is a network device by which a route enters and
+ * leaves the host. There is only one entry if no networks are used, or if a channel may leave by another device than
+ * the one by which it enters. In the latter case, the entry contains the cheapest device for each rank and direction.
  */
 final class Costs {
 

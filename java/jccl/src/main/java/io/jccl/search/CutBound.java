@@ -10,11 +10,11 @@ import java.util.function.BiPredicate;
 
 /**
  * Computes an upper bound for the bandwidth of any set of channels. Every ring enters and leaves every part of a host
- * that contains some of its ranks. So the links into the part with the least bandwidth are a bound, and the links out
- * of it are one too. Largest flows between ranks find these parts. If networks take part, the largest flow from outside
- * to each rank is a bound, and so is the flow back. In addition, every route leads from one of any two ranks to the
- * other, in one of the two directions. Flows can split and pass through any node, so the bound can be higher than fixed
- * paths allow.
+ * that contains some, but not all, ranks. So the bandwidth of all links into such a part is a bound, and so is that of
+ * all links out of it. The largest flows between ranks find the part with the least bandwidth. If networks take part,
+ * the largest flow from outside to each rank is a bound, and so is the flow back. In addition, every route connects any
+ * two ranks in one of the two directions, so the sum of the flows in both directions is a bound for routes. Flows can
+ * split and pass through any node, so the bound can be higher than fixed paths allow.
  */
 public final class CutBound {
 
@@ -48,7 +48,10 @@ public final class CutBound {
         }
     }
 
-    /** Connects the outside to each port, and each port to the devices that share it, in both directions. */
+    /**
+     * Connects the outside node, which stands for all other hosts, to each port, and each port to the devices that
+     * share it; both in both directions.
+     */
     private void addOutside(double unbounded) {
         Map<List<Long>, Integer> ports = new HashMap<>();
         for (int node = 0; node < topology.size(); node++) {
@@ -86,9 +89,9 @@ public final class CutBound {
     }
 
     /**
-     * Returns the bound in GB/s for one kind of traffic, over only those links that it can use. A flow for which the
-     * steps do not suffice is ignored. The bound for trees is the bandwidth in one direction: a chain may begin on
-     * either side of a cut, and has one link less than it has ranks.
+     * Returns the bound in GB/s for one kind of traffic, over only those links that it can use. A flow that the
+     * remaining steps do not suffice to compute is ignored. The bound for trees is the bandwidth in one direction: a
+     * chain may begin on either side of a cut, and has one link less than it has ranks.
      */
     static double of(Topology topology, Capacities capacities, Traffic traffic, StepBudget budget) {
         boolean[] used = traffic.used();
@@ -126,7 +129,7 @@ public final class CutBound {
 
     /**
      * Returns the smallest sum of the flows from the first rank to another and back. These flows do not pass through
-     * the outside.
+     * the outside node.
      */
     private double bothDirections() {
         double min = Double.POSITIVE_INFINITY;

@@ -7,7 +7,7 @@ import java.util.Objects;
  * The common properties of the rings, or of the trees, of all hosts.
  *
  * @param pattern the shape of the channels
- * @param channels number of distinct channels that run through all hosts; a plan may carry each by several of its own
+ * @param channels number of distinct channels that run through all hosts; a plan may have several channels for each
  * @param bwIntra bandwidth of each channel inside a host, in GB/s; the lowest of all hosts
  * @param bwInter bandwidth of each channel between hosts, in GB/s; equal to {@code bwIntra} on one host
  * @param typeIntra the farthest path type between two neighbouring ranks of a host

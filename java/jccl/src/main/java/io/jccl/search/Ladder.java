@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Tries different numbers of routes until the bound is reached or the steps are spent. Small numbers and one route per
- * network device come first.
+ * Tries different numbers of routes until the bound is reached or the steps are spent. Tries first the small numbers,
+ * and as many routes as there are network devices.
  */
 final class Ladder {
 
@@ -73,7 +73,8 @@ final class Ladder {
         }
         Best best = null;
         for (int count : rungs) {
-            // Each number of routes gets steps in proportion to it, because every further route has to be found.
+            // The search for a number of routes gets steps in proportion to the number, because every further route has
+            // to be found.
             long share = Math.max(best == null ? forFirst : 0, budget.left() / weight * count);
             weight -= count;
             Packer.Found packed = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
@@ -138,7 +139,10 @@ final class Ladder {
         return Math.max(1, Math.max(scarce ? Math.min(min, max) : min, Math.min(useful, max)));
     }
 
-    /** Returns the numbers of routes to try: a whole number of copies of them must be an allowed number of channels. */
+    /**
+     * Returns the numbers of routes to try. A number is tried only if copying all its routes equally often gives an
+     * allowed number of channels.
+     */
     private List<Integer> rungs() {
         int channelsPerRoute = traffic.channelsPerRoute();
         int perNet = traffic.nets() / channelsPerRoute;

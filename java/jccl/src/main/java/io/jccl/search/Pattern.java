@@ -2,7 +2,7 @@ package io.jccl.search;
 
 /** The shape of a channel on one host. A tree over several hosts is a chain on each host. */
 public enum Pattern {
-    /** Through all ranks, then back to the first or on to the next host. */
+    /** A ring through all ranks of the host, then back to the first or on to the next host. */
     RING,
     /** A chain whose first rank exchanges data with all neighbouring hosts. */
     TREE,

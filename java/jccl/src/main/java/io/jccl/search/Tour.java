@@ -3,8 +3,9 @@ package io.jccl.search;
 import java.util.Arrays;
 
 /**
- * An order of ranks that is improved by reversing segments and moving short ones while that helps. It is stored as a
- * cycle: the outside is between the last rank and the first, unless the last rank itself sends to the first.
+ * An order of ranks that is improved by reversing segments and moving short ones while that helps. The order is stored
+ * as a cycle. If the last rank sends to other hosts, an element for these, the outside, is between the last rank and
+ * the first.
  */
 final class Tour {
 
@@ -85,7 +86,7 @@ final class Tour {
         return take(reversed);
     }
 
-    /** Moves the one to three ranks from {@code from} on to the place after {@code behind}. */
+    /** Moves one to three ranks, beginning at place {@code from}, so that they follow place {@code behind}. */
     private boolean move(int from, int behind) {
         for (int length = 1; length <= LONGEST_MOVE && from + length <= cycle.length; length++) {
             int end = from + length - 1;

@@ -266,7 +266,10 @@ final class Traffic {
                 : sum + netDistance(route.netIn(), order[0]) + netDistance(route.netOut(), order[outPlace(order)]);
     }
 
-    /** Returns the place in the order of the rank that sends to other hosts; if two ranks do, of the second. */
+    /**
+     * Returns the place, in the order, of the rank that sends to other hosts; if two ranks send, the place of the
+     * second.
+     */
     int outPlace(int[] order) {
         return switch (pattern) {
             case RING -> order.length - 1;

@@ -17,7 +17,7 @@ record AttributeRule(String name, boolean required, Kind kind) {
     /** Rule for attributes that JCCL does not know. */
     static final AttributeRule KEPT = optional("", Kind.TEXT);
 
-    /** Target of a link whose other end the management library did not know, in an older, truncated form. */
+    /** Target of a link whose other end the management library did not know, as older versions wrote it: truncated. */
     private static final String UNKNOWN_END = "fffffff:ffff:ff";
 
     /** Holds a pattern that is compiled only when the first unknown name occurs. */

@@ -25,8 +25,8 @@ final class CollNetDevices {
     record Device(String name, String pciPath) {}
 
     /**
-     * Cached devices by plug-in. The host and its GPUs are described separately, and each question would start the
-     * plug-in anew.
+     * Cached devices by plug-in. The cache exists because the host and its GPUs are described separately, and each
+     * query would start the plug-in anew.
      */
     private static final Map<String, List<Device>> KNOWN = new ConcurrentHashMap<>();
 

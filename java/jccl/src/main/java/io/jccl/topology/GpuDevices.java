@@ -150,8 +150,8 @@ final class GpuDevices {
     }
 
     /**
-     * Returns the PCI class of a link's other end. An invisible one counts as a switch, because virtual machines get
-     * GPUs without their switches.
+     * Returns the PCI class of a link's other end. An end that this host cannot see counts as a switch, because virtual
+     * machines get GPUs without their switches.
      */
     private static String classOf(LinkEnd end) {
         return switch (end) {

@@ -9,8 +9,8 @@ package io.jccl.topology;
  */
 public record Link(LinkType type, double bandwidthGBps, int to) {
 
-    // Every initialisation compares links. The JVM generates the default methods of a record at their first use, which
-    // takes a new JVM several milliseconds.
+    // The methods are written out to save time: every initialisation compares links, and the JVM generates a record's
+    // default methods at their first use, which takes a new JVM several milliseconds.
 
     @Override
     public boolean equals(Object other) {

@@ -31,7 +31,7 @@ final class LocalDevices {
 
     /**
      * Returns the network device that a GPU uses for a channel, or -1 if it reaches none. GPUs that share a set of
-     * devices start at different devices. Each uses as many devices in turn as its share of the set.
+     * devices start at different devices. Each GPU uses several devices in turn: as many as its share of the set.
      */
     int netOf(int gpu, int channel) {
         List<Integer> nets = paths.locals(gpu, NodeType.NET);

@@ -105,7 +105,7 @@ final class NetDevices {
                 pci.busIdsIn(path));
     }
 
-    /** Returns the name of a link's target, or an empty text. */
+    /** Returns the name of a symbolic link's target, or an empty text. */
     private String nameAt(String link) {
         String real = files.realPath(link).orElse("");
         return Ascii.printable(real.substring(real.lastIndexOf('/') + 1), false);

@@ -219,8 +219,8 @@ final class NetElements {
     }
 
     /**
-     * Returns true if the network behind a device reduces. Compares chains first, because the plug-in that reduces may
-     * use another name for a card than the plug-in that connects ranks.
+     * Returns true if the network behind a device reduces. Compares the chains of PCI bus ids first, because the
+     * plug-in that reduces may use another name for a card than the plug-in that connects ranks.
      */
     private boolean reduces(Draft draft) {
         return reducingChains.contains(draft.chain) || reducingNames.contains(draft.name);

@@ -11,8 +11,8 @@ import java.util.List;
 final class NetworkPaths {
 
     /**
-     * Default limit of GPUDirect RDMA. Across a CPU, a card's accesses to GPU memory are slow on most hosts, and fail
-     * on some.
+     * Default farthest path type for GPUDirect RDMA. Across a CPU, a card's accesses to GPU memory are slow on most
+     * hosts, and fail on some.
      */
     private static final PathType FARTHEST_GDR = PathType.PXB;
 
@@ -113,8 +113,8 @@ final class NetworkPaths {
     }
 
     /**
-     * Makes GPUs send to a network through the GPU next to it: over NVLink to that GPU, then over its path to the card.
-     * Receiving is unchanged: data that arrives goes straight to its GPU.
+     * Makes GPUs send to a network through {@code relay}, the GPU next to the card: over NVLink to {@code relay}, then
+     * over the path from there to the card. Receiving is unchanged: data that arrives goes straight to its GPU.
      */
     private void sendThrough(int relay, int net) {
         for (int gpu : relay < 0 ? List.<Integer>of() : gpus) {
@@ -138,7 +138,10 @@ final class NetworkPaths {
                         .orElseThrow();
     }
 
-    /** Returns true if a card uses the memory of a GPU, or of the GPU through which this one sends. */
+    /**
+     * Returns true if a card accesses GPU memory directly: the memory of the given GPU, or of the GPU through which
+     * that one sends.
+     */
     boolean gpuDirect(int gpu, int net, boolean reading) {
         NodePath path = paths.get(gpu, net);
         if (path.type() == PathType.PXN) {

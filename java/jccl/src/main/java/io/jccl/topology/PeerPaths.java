@@ -10,8 +10,8 @@ import java.util.Set;
 final class PeerPaths {
 
     /**
-     * Default limit of peer-to-peer access. Across a CPU, the root complexes of most hosts make it slower than a copy
-     * through host memory, or refuse it.
+     * Default farthest path type for peer-to-peer access. Across a CPU, the root complexes of most hosts refuse such
+     * access, or make it slower than a copy through host memory.
      */
     private static final PathType FARTHEST = PathType.PXB;
 

@@ -26,7 +26,8 @@ import javax.xml.stream.XMLStreamReader;
  * Reads a host description or a file of graphs from untrusted text. Accepts at most {@value #MAX_BYTES} bytes with
  * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep. Refuses document types, entities, processing
  * instructions, name spaces and text between elements. Elements and attributes that {@link ElementType} defines must
- * comply with it; all others are kept. In a file of graphs every element is kept in that way.
+ * comply with it; all others are kept. {@link ElementType} defines no element of a file of graphs, so all of them are
+ * kept.
  */
 public final class TopologyXmlReader {
 

@@ -18,7 +18,8 @@ public final class Trimmer {
      *
      * <p>Removes GPUs that no rank owns, networks if {@code networks} is false or no rank reaches them, and bridges and
      * cards that lead to nothing else. Also removes endpoints that the rank's endpoint cannot reach, not even through
-     * others, because containers keep them apart. Keeps endpoints to which the network is merely faster.
+     * others, because containers keep them apart. Keeps endpoints that the rank can reach, even if the network is
+     * faster than the path inside the host.
      *
      * @param rank the rank whose view this is
      * @param networks whether other hosts take part

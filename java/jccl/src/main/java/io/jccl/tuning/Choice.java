@@ -97,7 +97,10 @@ public record Choice(
                 | (long) chunkBytes << CHUNK_SHIFT;
     }
 
-    /** Returns the choice of a packed form, for reports; the methods for single parts do not allocate. */
+    /**
+     * Returns the choice that a packed form represents. For reports only, because it allocates; the methods for single
+     * parts do not.
+     */
     public static Choice unpack(long packed) {
         return new Choice(
                 algorithm(packed),

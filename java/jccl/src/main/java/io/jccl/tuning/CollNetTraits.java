@@ -3,8 +3,8 @@ package io.jccl.tuning;
 /**
  * The capabilities of a network that reduces; equal on all ranks.
  *
- * @param groups number of channels that can use it at once; each has its own leader on every host
- * @param gathers whether it also gathers and scatters the data of these ranks
+ * @param groups number of channels that can use the network at once; each has its own leader on every host
+ * @param gathers whether the network can also execute an all-gather and a reduce-scatter of this communicator
  * @param gigabytes bandwidth of a host in each direction in GB/s; 0 if the plug-in does not report it
  * @param latencyMicros latency of an operation in the network, in addition to the time of its bytes; 0 if the plug-in
  *     does not report it

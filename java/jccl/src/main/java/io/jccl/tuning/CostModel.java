@@ -22,10 +22,10 @@ import java.util.Optional;
  * </pre>
  *
  * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and in one time slice
- * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. It grows
- * further if every rank sends everything to all others, because fewer caches have to hold all those chunks; it is less
- * if one rank sends everything. Between hosts, the slowest of the local link, the network link and the network's
- * bandwidth determines the time per byte.
+ * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. This time
+ * grows further if every rank sends everything to all others, because fewer caches have to hold all those chunks. The
+ * time per byte is lower if one rank sends everything. Between hosts, the slowest of the local link, the network link
+ * and the network's bandwidth determines the time per byte.
  */
 public final class CostModel implements TimeModel {
 
@@ -205,7 +205,7 @@ public final class CostModel implements TimeModel {
      * Returns false for the direct algorithm beyond some size, at which it would stage too much data to all peers at
      * once. The lower limit of oversubscribed ranks does not apply to collectives with a root, for which a ring stages
      * as much. Also excludes the ring between two ranks in favour of the direct algorithm, unless the collective is an
-     * all-reduce: in all others both move the same data in the same parts.
+     * all-reduce: in all other collectives, both algorithms move the same data in the same parts.
      */
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
@@ -275,8 +275,9 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * Returns true if buffers that all peers can address should be used in place. In place, all ranks wait for all
-     * others twice. Through slots, a collective with a root has only one hop, so its limit is twice as high.
+     * Returns true if buffers that all peers can address should be used in place. An operation in place makes all ranks
+     * wait for all others twice. Through slots, a collective with a root has only one hop, so the smallest size for use
+     * in place is twice as large.
      */
     private boolean worthZeroCopy(Collective collective, long bytes) {
         double minBytes = costs.get(General.ZERO_COPY_MIN_BYTES);
@@ -299,9 +300,9 @@ public final class CostModel implements TimeModel {
 
     /**
      * Returns the factor by which a byte of the busiest rank takes longer than in an all-reduce with a core for each
-     * rank. Ranks that all forward data share their cores. If all ranks send all their data to all others, caches are
-     * too small in addition. If one rank sends or receives everything, the others do half of the work: at the same
-     * time, or one after the other if there are few cores.
+     * rank. If all ranks forward data and outnumber the cores, they share the cores. If all ranks also send all their
+     * data to all others, the caches are too small. If one rank sends or receives everything, the others do half of the
+     * work: in parallel, or one after the other if there are few cores.
      */
     private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
         if (isRootedDirect(collective, algorithm)) {

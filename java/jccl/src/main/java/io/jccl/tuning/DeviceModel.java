@@ -42,7 +42,7 @@ public final class DeviceModel implements TimeModel {
     private final int channelCount;
     private final double inPlaceGBps; // ranks that share a device share its memory
     private final boolean inPlace;
-    private final int chunkBytes; // in choices in place, which move no chunks
+    private final int chunkBytes; // of choices in place: any valid value, as these move no chunks
     private final Set<Protocol> protocols;
 
     /**
@@ -91,7 +91,7 @@ public final class DeviceModel implements TimeModel {
             int minCapability,
             int maxCapability,
             CommunicatorShape.SlotBytes slots) {
-        // The links between several devices are unknown, so LL128 counts as dangerous there.
+        // The links between several devices are unknown, so LL128 is assumed to be unsafe there.
         boolean oneDevice = ranksPerDevice == ranks;
         PathType path = oneDevice ? PathType.LOC : PathType.PHB;
         // In a ring over one device the last rank also forwards inside the device.

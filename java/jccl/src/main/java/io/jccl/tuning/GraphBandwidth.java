@@ -27,7 +27,7 @@ final class GraphBandwidth {
     private static final double RING_LL128 = 0.92;
 
     private static final double RING_LL128_ONE_RANK_PER_HOST = 0.7;
-    /** Share of a tree's bandwidth that is left because ranks receive from several others. */
+    /** Share of a tree's bandwidth that remains, because ranks that receive from several others are slower. */
     private static final double TREE = 0.92;
 
     private static final double TREE_LL = 1 / 3.8;

@@ -162,7 +162,7 @@ public final class HostCosts {
         return new HostCosts(source, changed, links);
     }
 
-    /** Returns a short text that differs if constants differ; it does not depend on the source. */
+    /** Returns a short text that differs if constants differ, and does not depend on {@link #source}. */
     public String fingerprint() {
         CRC32C checksum = new CRC32C();
         ByteBuffer numbers =

@@ -166,7 +166,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         int neighbours = chain ? Math.min(others, 1) : others;
         int localHops = chain ? 2 * others : Math.min(others, 1) * 2;
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
-        // An all-gather takes one part from each member and brings it all parts; a reduce-scatter is the reverse.
+        // In an all-gather, each rank sends one part and receives all parts; in a reduce-scatter, it sends all parts
+        // and receives one.
         double passes = collective == Collective.ALL_REDUCE ? 2 : 1 + 1.0 / shape.ranks();
         double steps = passes * chunks * Math.max(1, neighbours) + localHops;
         return new OperationCost(

@@ -127,8 +127,8 @@ public final class Selection<E extends Enum<E>> {
     }
 
     /**
-     * Returns this selection for a case in which a value does not exist. If the selection allowed only that value, the
-     * result allows everything.
+     * Returns this selection without {@code value}, for a case in which that value does not exist. If the selection
+     * allowed only that value, the result allows everything.
      */
     Selection<E> without(E value) {
         Map<Collective, Set<E>> others = new EnumMap<>(Collective.class);

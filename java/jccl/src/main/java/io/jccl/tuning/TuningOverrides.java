@@ -67,7 +67,7 @@ public record TuningOverrides(
                         settings.get(AlgorithmSettings.NVLS_ENABLE) != 0);
     }
 
-    /** Returns overrides for the parts that concern all ranks; null and blank texts restrict nothing. */
+    /** Returns overrides with the given values, and the defaults for GPUs; null and blank texts restrict nothing. */
     public static TuningOverrides of(
             String algorithms, String protocols, int minChannels, int maxChannels, int chunkBytes) {
         return selecting(
@@ -146,7 +146,10 @@ public record TuningOverrides(
                 others, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, nvls);
     }
 
-    /** Returns these overrides with {@code channels} channels, as far as the bounds of the settings allow. */
+    /**
+     * Returns these overrides with {@code channels} channels, or the nearest number that the bounds of the settings
+     * allow.
+     */
     TuningOverrides withChannels(int channels) {
         int least = Math.max(channels, minChannels);
         return exactly(maxChannels > 0 ? Math.min(least, maxChannels) : least, chunkBytes);

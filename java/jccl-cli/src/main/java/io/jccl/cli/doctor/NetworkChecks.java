@@ -161,8 +161,8 @@ final class NetworkChecks {
     }
 
     /**
-     * Warns if there are several cards and the kernel drops a packet that arrives on another card than the one by which
-     * it would answer (strict reverse-path filter).
+     * Warns if there are several cards and the kernel has a strict reverse-path filter: it drops a packet that arrives
+     * on another card than the one by which the kernel would answer.
      */
     static List<Finding> reversePathFilter(Host host) {
         List<String> cards = cards(host);

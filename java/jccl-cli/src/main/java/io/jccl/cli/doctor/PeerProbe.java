@@ -58,7 +58,10 @@ final class PeerProbe {
      */
     record Attempt(int from, int to, InetSocketAddress address, long micros, String failure, String large) {
 
-        /** Creates an attempt that either failed, or over whose connection full-sized packets arrived. */
+        /**
+         * Creates an attempt without a failure of full-sized packets: they arrived, or the attempt failed before they
+         * were sent.
+         */
         Attempt(int from, int to, InetSocketAddress address, long micros, String failure) {
             this(from, to, address, micros, failure, "");
         }

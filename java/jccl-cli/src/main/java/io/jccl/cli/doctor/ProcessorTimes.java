@@ -36,7 +36,7 @@ record ProcessorTimes(int processors, long total, long idle, long stolen, long o
         Optional<BigInteger> allowed = host.read("/proc/self/status")
                 .map(ALLOWED::matcher)
                 .filter(Matcher::find)
-                .map(match -> new BigInteger(match.group(1).replace(",", ""), 16)); // groups of 32 bits, with all zeros
+                .map(match -> new BigInteger(match.group(1).replace(",", ""), 16)); // groups of 8 digits
         int processors = 0;
         long total = 0;
         long idle = 0;
@@ -74,7 +74,7 @@ record ProcessorTimes(int processors, long total, long idle, long stolen, long o
         return perProcessor(Math.max(0, busy), before);
     }
 
-    /** The part of {@link #busySince} that the hypervisor took. */
+    /** Returns the part of {@link #busySince} that the hypervisor gave to other virtual machines. */
     double stolenSince(ProcessorTimes before) {
         return perProcessor(Math.max(0, stolen - before.stolen), before);
     }

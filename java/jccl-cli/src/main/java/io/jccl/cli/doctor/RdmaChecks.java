@@ -12,7 +12,7 @@ import java.util.OptionalLong;
 final class RdmaChecks {
 
     private static final String CLASS = "/sys/class/infiniband/";
-    // Slots of one channel in both directions for all protocols, rounded up.
+    // Bytes of the slots of one channel with a peer, for all protocols and both directions, rounded up.
     private static final long LOCKED_PER_PEER = 32L << 20;
     private static final int RDMA_HEADER_BYTES = 58; // RoCE v2: IPv4, UDP, BTH, RETH, ICRC
     private static final int LARGEST_PATH_MTU = 4096;

@@ -34,7 +34,7 @@ final class ElasticJob {
 
     private static final class Slot {
         private State state = State.RUNS;
-        private int failures; // consecutive, since it was last a member
+        private int failures; // consecutive failures since the process was last a member
         private long startAt;
     }
 

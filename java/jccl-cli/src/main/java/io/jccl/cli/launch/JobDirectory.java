@@ -18,7 +18,7 @@ import java.util.Map;
  * use by several threads.
  *
  * <p>Rank 0 writes the address of the rendezvous server into the directory: a port that the system chose when the
- * server opened it, and a new secret. So neither is fixed before it is in use.
+ * server opened it, and a new secret. So neither the port nor the secret is fixed before the server uses it.
  */
 public final class JobDirectory implements AutoCloseable {
 

@@ -12,8 +12,8 @@ public final class NearestLabel {
     private NearestLabel() {}
 
     /**
-     * Returns a "did you mean" as the end of a message; empty if no label is similar. Underscores and hyphens are
-     * ignored, because users write the names of MPI and Java, which have none.
+     * Returns a "did you mean" as the end of a message; empty if no label is similar. Ignores underscores and hyphens,
+     * because users write the names that collectives have in MPI and Java, which contain neither.
      */
     public static String suggestion(String given, List<String> known) {
         Map<String, String> labels = new LinkedHashMap<>();

@@ -24,8 +24,8 @@ final class Checker {
     }
 
     /**
-     * Returns the number of wrong elements on all ranks together. A rank whose repeat gives other bits adds one, and so
-     * do bits that differ between ranks.
+     * Returns the number of wrong elements on all ranks together. Each rank for which a second run with the same input
+     * produces different bits adds one. Results that differ between ranks, but must not, add one in total.
      */
     long countWrong(Workload workload) {
         long wrong = 0;

@@ -89,7 +89,9 @@ final class LogAxis {
         return new LogAxis(ticks, from, to);
     }
 
-    /** Returns the number of the last step of 1, 2, 5, 10, … that is not above a value; the step to 1 has number 0. */
+    /**
+     * Returns the index of the largest number of the sequence …, 1, 2, 5, 10, … that is at most a value; 1 has index 0.
+     */
     private static int step(double value) {
         BigDecimal decimal = BigDecimal.valueOf(value);
         int step = DIGITS.length * (decimal.precision() - decimal.scale() - 1);

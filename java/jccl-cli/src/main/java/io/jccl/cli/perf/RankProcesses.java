@@ -18,7 +18,10 @@ import java.util.stream.Stream;
 /** Runs all ranks as processes of this host. Each is the {@code jccl} command again, with a launcher's environment. */
 public final class RankProcesses {
 
-    /** Name of the system property that holds the path of the archive of classes to start from; see scripts/jccl. */
+    /**
+     * Name of the system property that holds the path of the class-data archive (CDS) from which the JVM starts; see
+     * scripts/jccl.
+     */
     private static final String ARCHIVE = "jccl.class.archive";
 
     /** A name instead of the class, because {@code Main} refers to the subcommands. */

@@ -18,7 +18,7 @@ final class Stopwatch {
     private static final int STEADY_STRETCHES = 4;
     private static final int MAX_STRETCHES = 60;
     private static final double FASTER = 0.95;
-    private static final double COMPILING_MILLIS = 10; // in a stretch; less comes from stragglers, not from the call
+    private static final double COMPILING_MILLIS = 10; // in a stretch; less time is spent on other code
     private static final double WARMUP_SHARE = 0.15;
     private static final double ENOUGH_OF_BUDGET = 0.7;
     private static final double STAMPS_SHARE = 0.5;
@@ -48,7 +48,7 @@ final class Stopwatch {
         if (coldCalls > 0 && options.warmup() < 0) {
             coldCalls--;
             untilCompiled(call);
-            measureOnce(call); // when the loops are entered again, they are compiled again
+            measureOnce(call); // entering the loops a second time makes the JIT compile them again
         }
         return measureOnce(call);
     }
@@ -107,10 +107,10 @@ final class Stopwatch {
     }
 
     /**
-     * Runs the call until the JIT compiler has finished with it. No fixed time is long enough: if ranks spin on every
-     * core, the compiler's threads get little time. The compiler has finished when, in a few stretches in a row, no
-     * rank's compiler was busy and no stretch was faster than the best before. If ranks outnumber the cores, times
-     * taken while the compiler works are wrong, because its threads compete for the cores.
+     * Runs the call, in stretches of a fixed time, until the JIT compiler has finished with it. No fixed total time is
+     * long enough: if ranks spin on every core, the compiler's threads get little time. The compiler has finished when,
+     * in a few stretches in a row, no rank's compiler was busy and no stretch was faster than the best before. If ranks
+     * outnumber the cores, times taken while the compiler works are wrong, because its threads compete for the cores.
      */
     private void untilCompiled(Workload.Call call) {
         double best = runFor(call, STRETCH_SECONDS);

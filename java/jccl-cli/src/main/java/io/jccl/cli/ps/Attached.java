@@ -31,7 +31,8 @@ abstract class Attached implements AutoCloseable {
     private static final Duration PROCESS_LIMIT = Duration.ofSeconds(1);
 
     /**
-     * The same limit if one job is asked for. It is shorter, because other processes of the job report a silent one.
+     * Time limit for such a process if the user asks for one job. The limit is shorter, because other processes of the
+     * job report a process that does not answer.
      */
     private static final Duration PROCESS_LIMIT_OF_JOB = Duration.ofMillis(200);
 
@@ -144,8 +145,8 @@ abstract class Attached implements AutoCloseable {
         }
 
         /**
-         * Returns the processes of the requested job. If none of them has answered, returns all, because a process of
-         * another job may know something about it.
+         * Returns the processes of the requested job. If none of them has answered, returns all processes, because one
+         * of another job may know something about the requested job.
          */
         private Map<StatusDirectory.Entry, Answer> wanted(Map<StatusDirectory.Entry, Answer> living) {
             List<Answer> all = List.copyOf(living.values());

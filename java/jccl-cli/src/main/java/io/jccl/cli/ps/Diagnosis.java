@@ -31,7 +31,7 @@ final class Diagnosis {
     /** Shorter waits are a normal part of operations. */
     static final long NOTED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    /** An operation that has taken this time takes long; the same limit as in the stall detector. */
+    /** An operation that has run for this time counts as long. The stall detector has the same limit. */
     static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     /** If others have waited this long for a rank, the rank is absent; no further samples are needed. */
@@ -44,7 +44,10 @@ final class Diagnosis {
 
     private static final int USUAL_TIMES = 3;
 
-    /** Limit on the number of samples. They show whether a rank is late again if ranks have recorded no times. */
+    /**
+     * Limit on the number of samples. If ranks have recorded no times, only further samples show whether a rank is late
+     * again.
+     */
     private static final int MAX_SAMPLES = 16;
 
     private final List<CommunicatorSample> samples;

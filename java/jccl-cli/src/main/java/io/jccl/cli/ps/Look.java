@@ -18,8 +18,8 @@ final class Look {
     private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final Attached attached;
-    private final String job; // beginning of its name; empty for all jobs
-    private final Map<String, List<CommunicatorSample>> samples = new LinkedHashMap<>(); // by communicator
+    private final String job; // beginning of the job's name; empty for all
+    private final Map<String, List<CommunicatorSample>> samples = new LinkedHashMap<>(); // key: communicator
     private final Map<String, ProcessSnapshot> processes = new LinkedHashMap<>();
 
     private Look(Attached attached, String job) {

@@ -78,7 +78,7 @@ public final class HostView {
     }
 
     /**
-     * Adds to the trees the nodes that usable wires connect to them. Nothing grows below a GPU or a rank in host
+     * Adds to the trees the nodes that usable wires connect to them. No node is added below a GPU or a rank in host
      * memory.
      */
     private void spread(Predicate<Wire> usable) {

@@ -10,7 +10,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Lists the origins of node values that were not simply read, as the host's description states them. */
+/**
+ * Lists the origins of node values that were not simply read from the system. The origins are those that the host's
+ * description states.
+ */
 final class Origins {
 
     private final Set<String> shown;

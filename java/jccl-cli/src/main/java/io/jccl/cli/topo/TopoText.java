@@ -16,7 +16,8 @@ import java.util.Map;
 public final class TopoText {
 
     /**
-     * Limit on rows and columns of a table, so that it fits on a screen. If there are more, pairs are counted instead.
+     * Limit on rows and columns of a table, so that it fits on a screen. If there are more, the text contains counts of
+     * pairs instead of the table.
      */
     private static final int MAX_COLUMNS = 16;
 

@@ -206,7 +206,10 @@ final class TimelineWriter {
         }
     }
 
-    /** Writes the begin or end of the time in the queue, an event of its own because it overlaps earlier operations. */
+    /**
+     * Writes the begin or the end of the time that an operation spent in the queue. That time is an asynchronous event,
+     * because it overlaps earlier operations of the row.
+     */
     private void async(String phase, Slice slice, long at) throws IOException {
         begin(phase, "queued " + slice.name(), "queue", slice.dump(), at);
         json.writeNumberField("id", queued);

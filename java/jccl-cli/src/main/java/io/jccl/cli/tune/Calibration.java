@@ -23,9 +23,11 @@ final class Calibration {
 
     /** A row is not used if a larger operation takes less than this share of a smaller one's time. */
     private static final double BELIEVABLE_FALL = 0.7;
-    /** A row is not used if at most sizes the spread of its rounds is larger. */
+    /** A row is not used if the spread of its rounds exceeds this value at the majority of sizes. */
     private static final double BELIEVABLE_SPREAD = 0.4;
-    /** Factor by which the direct algorithm may be slower than the best other one and still count as good. */
+    /**
+     * Factor by which the direct algorithm may be slower than the best of the other algorithms and still count as good.
+     */
     private static final double AS_GOOD = 1.03;
     /** Operations up to this size show what a hop costs when ranks outnumber cores. */
     private static final long SMALL_BYTES = 4096;

@@ -28,9 +28,9 @@ import org.apache.commons.math3.stat.regression.SimpleRegression;
  * gets the hop time and the times per byte with which the model comes closest to the measurements. Closest means the
  * smallest sum of squared relative errors, so that microseconds and milliseconds count alike.
  *
- * <p>Rows need measurements with a core for each rank, on one host for the local transports; for {@code socket} force
- * it on one host, or simulate several hosts. Only {@link #oversubscribed} uses measurements with more ranks than cores.
- * Rows with fewer than two sizes stay as they were.
+ * <p>Rows need measurements with a core for each rank. Rows for local transports need measurements on one host. For
+ * rows of the socket transport, force that transport on one host, or simulate several hosts. Only {@link
+ * #oversubscribed} uses measurements with more ranks than cores. Rows with fewer than two sizes stay as they were.
  */
 final class HostCostsFit {
 

@@ -40,8 +40,8 @@ record MeasurementPlan(
     static final String STAGED = "staged";
 
     /**
-     * Below this size in bytes, the time of an operation shows the cost of its steps; from it on, caches decide the
-     * best step size.
+     * Below this size in bytes, the time of an operation shows the cost of its steps. From this size on, caches decide
+     * the best step size.
      */
     static final long CHUNKS_MATTER_FROM = 256 << 10;
 

@@ -14,7 +14,10 @@ import java.util.TreeMap;
 /** One rank's part in a run. All ranks have the same times, so all make the same decisions. */
 final class MeasurementRank {
 
-    /** A configuration is not timed again at a size if its best time exceeds that of the best one by this factor. */
+    /**
+     * A configuration is not timed again at a size if its best time there exceeds the best time of all configurations
+     * by this factor.
+     */
     private static final double HOPELESS = 4;
 
     private static final int FAIR_ROUNDS = 2;
@@ -25,8 +28,8 @@ final class MeasurementRank {
     private static final int WARMUP_ROUNDS = 25;
 
     /**
-     * Number of rounds after which the communicators are initialised again. The places that the kernel and the caches
-     * give a connection may make it slower or faster than others as long as it lives.
+     * Number of rounds after which the communicators are initialised again. The places that a connection gets from the
+     * kernel and in the caches may make it slower or faster than others until it is closed.
      */
     private static final int ROUNDS_OF_A_COMMUNICATOR = 6;
 

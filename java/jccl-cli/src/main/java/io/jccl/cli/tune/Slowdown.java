@@ -17,8 +17,8 @@ import java.util.function.DoubleBinaryOperator;
 final class Slowdown {
 
     /**
-     * A choice that is slower by at most this counts as good as the best: configurations this close change places
-     * between runs.
+     * A choice that is slower than the best by at most this counts as good. The order of configurations this close
+     * changes between runs.
      */
     static final int GOOD_PERCENT = 10;
 
@@ -153,7 +153,10 @@ final class Slowdown {
         return byRound(one, other, (a, b) -> a / b).median();
     }
 
-    /** Combines the times of each round in which both took part; the result has the configuration of the first. */
+    /**
+     * Combines the times of two configurations in each round in which both took part. The result is attributed to the
+     * configuration of {@code one}.
+     */
     private static Times byRound(Times one, Times other, DoubleBinaryOperator combined) {
         List<Double> values = new ArrayList<>();
         for (int round = 0; round < Math.min(one.micros().size(), other.micros().size()); round++) {

@@ -340,8 +340,8 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         for (String tool : List.of("memcheck", "racecheck")) {
             for (String protocol : List.of("simple", "ll", "ll128")) {
                 String name = tool + "-" + protocol;
-                // 99 is an exit status that jccl does not use. API errors are not reported, because the library itself
-                // checks what calls return, such as "not ready".
+                // 99 is an exit status that jccl does not use. The tool does not report API errors: results such as
+                // "not ready" are no faults, and the library checks what calls return.
                 List<String> command = new ArrayList<>(List.of(
                         program.get().toString(),
                         "--tool",

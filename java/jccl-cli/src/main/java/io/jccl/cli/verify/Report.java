@@ -68,9 +68,9 @@ record Report(
     record Step(String name, Outcome outcome, double seconds, String reason) {}
 
     /**
-     * @param name the deliberate error; of the control, that there is none
+     * @param name the deliberate error; for the control run, a text that says that there is none
      * @param expected what had to notice the error
-     * @param noticed true if it was noticed; of the control, if nothing was noticed
+     * @param noticed true if the error was noticed; for the control run, true if nothing was noticed
      */
     record Mutation(String name, String protocol, String expected, boolean noticed, String detail) {}
 

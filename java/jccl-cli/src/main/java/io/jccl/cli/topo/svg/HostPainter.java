@@ -11,7 +11,7 @@ final class HostPainter {
 
     /**
      * Largest distance of a label from the middle of its track, in percent of the track; {@link #STEP} is the distance
-     * between two tries.
+     * between two positions that are tried.
      */
     private static final int FARTHEST = 46;
 

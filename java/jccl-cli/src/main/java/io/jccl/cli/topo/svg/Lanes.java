@@ -71,8 +71,8 @@ final class Lanes {
     }
 
     /**
-     * Returns how far to the right a route goes at its next turn. If it does not turn any more, returns how far to the
-     * right it was before its last turn; 0 if it never turns.
+     * Returns how far to the right a route goes at its next turn. If no turn follows, returns how far to the right the
+     * route was before its last turn; 0 if it never turns.
      */
     private double turn(Use use) {
         List<Leg> legs = traces.get(use.trace).legs();

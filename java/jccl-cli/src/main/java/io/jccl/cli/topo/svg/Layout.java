@@ -281,8 +281,8 @@ final class Layout {
     }
 
     /**
-     * Returns the baseline of the first line of text in a node's box. Routes run through bars, and end at the edges of
-     * other boxes.
+     * Returns the baseline of the first line of text in a node's box. In a bar the text is close to an edge, because
+     * routes run through bars. Routes end at the edges of other boxes.
      */
     double textY(String node) {
         Box box = boxes.get(node);
