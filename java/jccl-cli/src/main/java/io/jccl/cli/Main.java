@@ -99,7 +99,7 @@ public final class Main {
     public static void main(String[] arguments) {
         System.setOut(utf8(FileDescriptor.out));
         System.setErr(utf8(FileDescriptor.err));
-        Locale.setDefault(Locale.ROOT); // programs also read the numbers
+        Locale.setDefault(Locale.ROOT); // programs parse the output, so numbers must not depend on the user's locale
         int status = execute(arguments);
         if (System.out.checkError()) {
             // A pipe whose reader has ended, such as head, needs no message.

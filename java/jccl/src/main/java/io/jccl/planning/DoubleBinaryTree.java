@@ -23,7 +23,7 @@ package io.jccl.planning;
  */
 public final class DoubleBinaryTree {
 
-    /** Value that means that there is no such member. */
+    /** Value in place of a parent or child that does not exist. */
     public static final int NONE = -1;
 
     private final int size;

@@ -26,10 +26,10 @@ public record MachineSurvey(RankChannels channels, HostTraits traits, double net
     }
 
     /**
-     * Returns the surveys of all ranks of several hosts, which may differ. Ranks are numbered host by host, and on each
-     * host in the order of the host's own numbers.
+     * Returns the surveys of all ranks of several hosts, which may differ. Gives the ranks new numbers: host by host,
+     * and on each host in the order of the rank numbers in its topology.
      *
-     * @param hosts the survey of the lowest rank of each host, with the rank numbers of its own topology
+     * @param hosts the survey of the lowest rank of each host, with the rank numbers of the host's topology
      */
     public static List<MachineSurvey> together(List<MachineSurvey> hosts) {
         List<MachineSurvey> ranks = new ArrayList<>();

@@ -108,8 +108,8 @@ final class PlanBuilder {
     }
 
     /**
-     * Chooses each host's rings so that a ring enters a host by the rail on which it left the previous one. Hosts whose
-     * rings cross rails therefore alternate.
+     * Chooses each host's rings so that a ring enters a host by the rail on which it left the previous one. If rings
+     * cross rails, every second host therefore uses other rings for the same channels.
      */
     private int[][] chooseRings(int distinct) {
         int[][] chosen = new int[hosts.size()][];
@@ -172,10 +172,10 @@ final class PlanBuilder {
     }
 
     /**
-     * Returns the place in a host's chain that is connected to a child host.
+     * Returns the place of the rank in a host's chain that exchanges data with a child host.
      *
      * @param child 0 or 1
-     * @param ranks number of ranks of the chain, which limits the place
+     * @param ranks number of ranks of the chain; the place is less than this number
      */
     private static int childPlace(Pattern pattern, int child, int ranks) {
         int place =

@@ -44,7 +44,7 @@ public record Surveyor(
      * @param ringMillis duration of the search for rings
      * @param treeMillis duration of the search for trees
      * @param chainMillis duration of the search for chains
-     * @param notes the parts of {@link #graphs} that were not used, or not used unchanged
+     * @param notes remarks on the parts of {@link #graphs} that were not used, or were used with changes
      */
     public record LocalSurvey(
             MachineSurvey survey,

@@ -99,8 +99,8 @@ final class Ladder {
     }
 
     /**
-     * Returns true if network devices are scarce and the routes are too few. Copies of routes may find no free device
-     * then, so enough different routes must be found.
+     * Returns true if network devices are scarce and the routes are too few. Then there may be no free device for
+     * copies of routes, so the search must find enough different routes.
      */
     private boolean tooFew(Best best) {
         return scarce && best.routes.size() * traffic.channelsPerRoute() < minChannels;

@@ -10,8 +10,8 @@ final class Prices implements Costs.Pricing {
     private static final double STEEPNESS = 12;
 
     /**
-     * Load, in multiples of full, above which prices stay constant. Such a load is far from any solution, and constant
-     * prices keep the numbers finite.
+     * Load, as a multiple of the load of a full resource, above which prices stay constant. Such a load is far from any
+     * solution, and constant prices keep the numbers finite.
      */
     private static final double FLAT = 3;
 

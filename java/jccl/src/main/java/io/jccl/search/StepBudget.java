@@ -12,7 +12,7 @@ final class StepBudget {
         this.limit = limit;
     }
 
-    /** Takes this number of steps and returns true, or returns false if fewer are left. */
+    /** Takes {@code steps} steps from the budget and returns true; takes none and returns false if fewer are left. */
     boolean take(long steps) {
         if (steps > limit - spent) {
             return false;

@@ -37,7 +37,7 @@ public final class TopologyXmlReader {
     static final int MAX_ELEMENTS = 65_536;
     static final int MAX_DEPTH = 48;
 
-    /** Immutable after its construction. */
+    /** Not changed after its construction. */
     private static final XMLInputFactory FACTORY = factory();
 
     private static final String GRAPHS = "graphs";

@@ -32,8 +32,8 @@ public final class CostModel implements TimeModel {
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
     /**
-     * Factor of a hop's time if senders run ahead. Measured between two ranks, with LL128 at 64 and SIMPLE at 256
-     * bytes.
+     * Factor by which the time of a hop is multiplied if senders run ahead of receivers. Measured between two ranks,
+     * with LL128 at 64 and SIMPLE at 256 bytes.
      */
     private static final double HOP_OF_ONE_AHEAD = 0.4;
     /** Largest number of ranks of a direct collective: kMaxFanout, the native library's limit of a rank's peers. */

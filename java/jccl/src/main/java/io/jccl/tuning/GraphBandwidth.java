@@ -17,8 +17,8 @@ import java.util.Optional;
 final class GraphBandwidth {
 
     /**
-     * Share of a ring's bandwidth with LL: half is lost to flags, and half of the rest if data is reduced or leaves the
-     * host.
+     * Share of a ring's bandwidth with LL if data is reduced or leaves the host: half is lost to flags, and half of the
+     * rest to this work.
      */
     private static final double RING_LL = 1.0 / 4;
 

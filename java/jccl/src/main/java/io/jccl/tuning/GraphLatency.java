@@ -48,10 +48,11 @@ final class GraphLatency {
             return hops * GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
         }
         double netHops = Math.min(hops, (double) phases * shape.hosts());
-        // If each host has one rank, no other hop hides the network's latency, as in a tree.
+        // If each host has one rank, no other hop hides the network's latency. So the latency is that of a hop in a
+        // tree.
         Algorithm asIn = shape.localRanks() == 1 ? Algorithm.TREE : Algorithm.RING;
         double net = GraphCosts.hopMicros(Medium.NET, asIn, protocol);
-        // Chunks leave the host as fast as its processor passes them on; no hop inside is faster than that.
+        // A hop inside a host takes at least the time in which the host's processor passes a chunk to the network.
         double local = Math.max(
                 GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol),
                 GraphCosts.networkStepMicros(shape.amdProcessors(), protocol));

@@ -33,7 +33,7 @@ public interface Tuner {
     /**
      * Asks the tuner for the chunk size of an operation.
      *
-     * @return the chunk size that it asks for, or {@code chunkBytes} if it accepts this one
+     * @return the chunk size that the tuner asks for, or {@code chunkBytes} if it accepts that one
      * @throws JcclException if the tuner fails
      */
     long askChunk(int function, long bytes, int algorithm, int protocol, int channels, long chunkBytes);

@@ -3,7 +3,7 @@ package io.jccl.cli.doctor;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds the directories that hold the limits of this process's control groups, for versions 1 and 2 of cgroups. */
+/** Finds the directories with the limits of this process's control groups, for versions 1 and 2 of cgroups. */
 final class ControlGroups {
 
     private static final String MOUNT = "/sys/fs/cgroup";

@@ -16,7 +16,7 @@ public final class HostLoad {
 
     private static final String NAME = "load";
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
-    private static final double MAX_MISSING = 0.3; // in processors; background services usually use less
+    private static final double MAX_MISSING = 0.3; // in processors; background services usually use less than this
     private static final double MAX_PRESSURE = 0.2; // share of the time in which some task waits for a processor
     private static final double SHOWN_STEAL = 0.05;
     private static final Pattern WAITED = Pattern.compile("(?m)^some .*total=(\\d+)");

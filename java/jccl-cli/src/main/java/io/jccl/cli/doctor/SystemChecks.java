@@ -15,7 +15,7 @@ import java.util.OptionalLong;
 final class SystemChecks {
 
     private static final long FILES_OF_A_JVM = 256;
-    private static final long FILES_PER_PEER = 16; // sockets, streams and segments that join one rank to another
+    private static final long FILES_PER_PEER = 16; // sockets, streams and segments that connect a rank to a peer
 
     private SystemChecks() {}
 

@@ -47,7 +47,7 @@ public final class JobDirectory implements AutoCloseable {
         RANDOM.nextBytes(name);
         Path directory =
                 parent.toAbsolutePath().resolve("jccl-job-" + HexFormat.of().formatHex(name));
-        Watchdog watchdog = Watchdog.start(directory, grace); // first: the directory never exists without a watchdog
+        Watchdog watchdog = Watchdog.start(directory, grace); // first, so the directory is always watched
         try {
             Files.createDirectory(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));

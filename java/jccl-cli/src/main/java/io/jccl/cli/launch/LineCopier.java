@@ -35,8 +35,9 @@ final class LineCopier {
     }
 
     /**
-     * Copies the bytes that have arrived; returns false at the end of the stream. After an error of the JVM, the next
-     * call continues with the byte at which the error occurred, because a rank stops if nobody reads its output.
+     * Copies the bytes that have arrived; returns false at the end of the stream. If the JVM throws an error, the next
+     * call continues with the byte at which the error occurred. Copying must not stop, because a rank blocks if nobody
+     * reads its output.
      */
     private boolean copyChunk() {
         for (; at < end; at++) {

@@ -144,7 +144,7 @@ public final class RunCommand implements Callable<Integer> {
             return outcome.status();
         } catch (IOException e) {
             System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + Causes.describe(e));
-            return 127; // the status with which a shell reports this
+            return 127; // a shell's status for a command that cannot be started
         }
     }
 

@@ -17,8 +17,8 @@ final class Watchdog implements AutoCloseable {
 
     /**
      * Name of the environment variable that gives every rank the directory of the job. JCCL_RENDEZVOUS does not always
-     * name it, because ranks of several hosts have another rendezvous. A name that begins with JCCL_ would be taken as
-     * a setting.
+     * name the directory, because ranks of a job over several hosts use another rendezvous. A name that begins with
+     * JCCL_ would be taken as a setting.
      */
     static final String MARK = "_JCCL_JOB";
 

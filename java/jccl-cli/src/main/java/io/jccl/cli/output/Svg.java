@@ -8,7 +8,7 @@ public final class Svg {
     private final StringBuilder out = new StringBuilder();
     private int depth;
 
-    /** Opens an element. {@code attributes} alternates names and values. */
+    /** Opens an element. {@code attributes} contains names and values in turn. */
     public Svg open(String element, Object... attributes) {
         begin(element, attributes).append(">\n");
         depth++;

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * Exchanges small values between the ranks of a measurement: every rank contributes one and receives those of all
- * ranks. All ranks must make the same calls.
+ * Exchanges small values between the ranks of a measurement: every rank contributes one value and receives the values
+ * of all ranks. All ranks must make the same calls.
  */
 final class Exchange {
 

@@ -31,7 +31,7 @@ final class Patterns {
     }
 
     /**
-     * Returns inputs whose result depends on the order in which ranks are combined; a test of whether that order is
+     * Returns inputs whose result depends on the order in which ranks are combined. They test whether that order is
      * fixed.
      */
     static Patterns inexact(PerfOptions options, int ranks) {

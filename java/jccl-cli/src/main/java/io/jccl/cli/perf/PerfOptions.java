@@ -51,7 +51,8 @@ record PerfOptions(
     }
 
     /**
-     * Returns the device of a rank; empty for host memory. Ranks take turns on the devices that this process can see.
+     * Returns the device of a rank; empty for host memory. The devices that this process can see are assigned to the
+     * ranks in turn.
      */
     Optional<Integer> deviceOf(int rank) {
         return memory == MemoryKind.DEVICE ? Optional.of(rank % CudaLoader.devices()) : Optional.empty();

@@ -16,7 +16,7 @@ import java.util.stream.LongStream;
  *
  * @param ranks number of ranks
  * @param processes number of processes that contain the ranks
- * @param hosts the names of their hosts, in the order of their lowest ranks
+ * @param hosts the names of the ranks' hosts, in the order of the hosts' lowest ranks
  * @param ranksOfFirstHost the ranks on the host of rank 0
  */
 record Placement(int ranks, int processes, List<String> hosts, List<Integer> ranksOfFirstHost) {

@@ -47,7 +47,7 @@ record PlotMarker(int number) {
         return "c" + number % COLOURS.size();
     }
 
-    /** Returns the CSS classes of the line, which is dashed when colours repeat. */
+    /** Returns the CSS classes of the curve's line, which is dashed if an earlier run has the same colour. */
     String lineStyles() {
         return colour() + " curve" + (number < COLOURS.size() ? "" : " again");
     }

@@ -15,8 +15,8 @@ import io.jccl.Collective;
 record Shape(PerfCollective collective, int ranks, long count, long elements) {
 
     /**
-     * Returns the largest shape that is not above a size, but with at least one element in each block or v-form's
-     * buffer.
+     * Returns the largest shape whose larger buffer is at most a size. The shape has at least one element in each
+     * block, or in the buffer of a v-form, even if that exceeds the size.
      */
     static Shape of(PerfCollective collective, int ranks, long bytes, int elementBytes) {
         if (collective.kind() == Collective.BARRIER) {

@@ -193,7 +193,7 @@ abstract class Attached implements AutoCloseable {
                     note("socket=" + entry.path() + " of a process that has ended cannot be removed: "
                             + Causes.describe(e));
                 }
-            } else if (job.isEmpty()) { // else the process may belong to another job
+            } else if (job.isEmpty()) { // if one job is asked for, a silent process may belong to another
                 boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;
                 note("pid " + entry.pid() + " "
                         + Diagnosis.verb(stopped ? Absentee.Reason.STOPPED : reason, false)

@@ -11,7 +11,7 @@ import java.util.SortedMap;
  *
  * @param id its short name; empty until its ranks have met
  * @param job the name of its job
- * @param generation how often its ranks have reformed it
+ * @param generation number of times that its ranks have reformed it
  * @param size the number of ranks
  * @param ranks the known ranks by number; ranks of which nothing is known are missing
  * @param awaited the ranks and processes for which the rendezvous server and the coordinator wait

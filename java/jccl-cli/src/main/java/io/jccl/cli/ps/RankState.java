@@ -128,7 +128,7 @@ final class RankState {
     /** Describes the ranks for which these ranks wait: each other, or others. */
     private String waits() {
         SortedSet<Integer> own = numbers();
-        SortedMap<String, SortedSet<Integer>> others = new TreeMap<>(); // peers by transport
+        SortedMap<String, SortedSet<Integer>> others = new TreeMap<>(); // key: transport; value: peers
         SortedSet<String> inside = new TreeSet<>(); // transports
         for (RankView rank : ranks) {
             if (rank.snapshot().isEmpty()) {

@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 /** Formats numbers for people. */
 public final class Numbers {
 
-    /** Least bandwidth of a link inside one device, which limits nothing. */
+    /** A link of at least this bandwidth is inside one device, and limits nothing. */
     private static final double INSIDE_GBPS = 5000;
 
     /** Text in place of the bandwidth of such a link. */

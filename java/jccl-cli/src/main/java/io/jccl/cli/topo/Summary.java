@@ -148,7 +148,7 @@ public final class Summary {
         return Meanings.of(type) + " (" + type + ")";
     }
 
-    /** Returns a line about the plan over equal hosts. */
+    /** Returns a line about a plan over hosts that are equal to each other. */
     public static Optional<String> plan(TopologyReport report) {
         return report.plan().map(plan -> plan(plan) + copies(report, plan));
     }

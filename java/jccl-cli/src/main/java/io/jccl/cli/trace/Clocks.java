@@ -28,7 +28,7 @@ final class Clocks {
     /**
      * The alignment of a clock with the first clock. Times are in nanoseconds.
      *
-     * @param offset what is added to the clock's times
+     * @param offset nanoseconds to add to the clock's times
      * @param error largest error of the offset; if negative, the bounds contradict each other by this much
      * @param known true if operations bound the offset from both sides; false if it comes from the system time
      */

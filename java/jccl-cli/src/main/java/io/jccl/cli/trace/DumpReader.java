@@ -205,7 +205,7 @@ final class DumpReader {
                 + text(node, "protocol") + " step=" + number(node, "step", Long.MIN_VALUE, Long.MAX_VALUE);
     }
 
-    /** Dumps of earlier versions have no reason. */
+    /** Returns what a channel waits for, as text. Dumps of earlier versions contain no reason for a wait. */
     private static String reasonOf(JsonNode wait) {
         boolean receiving = required(wait, "receiving").asBoolean();
         String reason = wait.has("reason") ? text(wait, "reason") : "";

@@ -142,7 +142,8 @@ record MeasurementPlan(
     }
 
     /**
-     * Returns the transport that represents memory: that between processes if it is measured, or that between threads.
+     * Returns the transport whose measurements stand for all transports through memory: the one between processes if it
+     * is measured, else the one between threads.
      */
     private Optional<TransportKind> local() {
         return List.of(TransportKind.SHM, TransportKind.P2P).stream()

@@ -55,7 +55,7 @@ final class Benchmarks {
         this.copyLimit = copyLimit;
     }
 
-    /** Returns the runs, the most important first, because time may be over before the last. */
+    /** Returns the runs, the most important first, because the time may not suffice for all. */
     List<Run> runs() {
         int ranks = Math.max(2, gpus);
         List<Run> runs = new ArrayList<>();

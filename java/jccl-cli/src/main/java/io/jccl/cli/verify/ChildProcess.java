@@ -14,7 +14,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Runs a program to its end or its time limit, in a process of its own so that a failure of a GPU ends only that. */
+/**
+ * Runs a program to its end or its time limit. The program has a process of its own, so that a failure of a GPU ends
+ * only that process.
+ */
 final class ChildProcess {
 
     private static final String LIBRARY = "jccl.cuda.path";
