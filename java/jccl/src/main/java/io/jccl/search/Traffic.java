@@ -155,7 +155,7 @@ final class Traffic {
         return uses == null ? null : Load.of(uses, weight, capacities.size());
     }
 
-    /** Returns for each resource number of {@link Capacities} whether any route could use the resource. */
+    /** Returns, by resource number of {@link Capacities}, whether any route could use the resource. */
     boolean[] used() {
         boolean[] used = new boolean[capacities.size()];
         for (Load[][] loads : List.of(edges, first, second, last)) {

@@ -8,7 +8,7 @@ import java.util.Map;
 /** Collects devices and groups them by PCI switch and by NUMA node. */
 final class PciTree {
 
-    /** A PCI device that becomes an element. */
+    /** A PCI device that becomes an element of the host description. */
     private static final class Branch {
         private final String busId;
         private final String above;

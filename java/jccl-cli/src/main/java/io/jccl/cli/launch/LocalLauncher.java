@@ -156,7 +156,7 @@ public final class LocalLauncher {
             try {
                 directory.ended(ended);
             } finally {
-                exits.add(new Exit(index, ended.exitValue())); // even if that fails, because the launcher waits for it
+                exits.add(new Exit(index, ended.exitValue())); // also after an exception: the launcher waits for it
             }
         });
         if (job.verbose()) {
