@@ -1,5 +1,5 @@
-// Conversions between float32 and floats of 16 and 8 bits, by the hardware where it has them. Only simt.h, memory.h,
-// multicast.h and this header touch hardware; all other device code is built on them.
+// Conversions between float32 and floats of 16 and 8 bits, by hardware instructions where the GPU has them. Only
+// simt.h, memory.h, multicast.h and this header touch hardware; all other device code is built on them.
 //
 // Functions in namespace jccl::simt. A float16 ("half") or bfloat16 is in a uint16_t; two of them are in a uint32_t,
 // the first in the low bits:
@@ -15,7 +15,8 @@
 //   uint32_t narrowE4m3s(float, float)        to nearest, ties to even; too large or infinite: the largest number
 //   uint32_t narrowE5m2s(float, float)        the same
 //
-// All of them convert a NaN to some NaN. Which one depends on the hardware; no code relies on it.
+// The result for a NaN depends on the hardware: some NaN, or the largest number if a GPU without instructions for 8-bit
+// floats narrows to them. No code relies on this result.
 #pragma once
 
 #if defined(__CUDACC__)

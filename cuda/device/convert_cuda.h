@@ -60,7 +60,8 @@ JCCL_DEVICE float widenE4m3(uint8_t bits) {
       : "h"(static_cast<uint16_t>(bits)));
   return value;
 #else
-  // Read as a half, an e4m3 has an exponent that is 8 too small, and its NaN is the number 480.
+  // The half that these bits form has the exponent of the e4m3 minus 8, so its value is multiplied by 2^8. The NaN of
+  // e4m3 would become the number 480.
   const float value = widenHalf(static_cast<uint16_t>((bits & 0x80u) << 8 | (bits & 0x7fu) << 7)) * 256.0f;
   return (bits & 0x7fu) == 0x7fu ? __uint_as_float(0x7fffffffu) : value;
 #endif

@@ -1,7 +1,7 @@
-// Access to multicast addresses. Each stands for one place in the memory of every device of a multicast object; the
-// switch between the devices does the work (NVLS; compute capability 9.0 or newer). The functions of memory.h take no
-// multicast address, and these functions take no other address. In namespace jccl::simt; the address is of 16 aligned
-// bytes or of a uint64_t:
+// Access to multicast addresses. Each address stands for one place in the memory of every device of a multicast object;
+// the switch between the devices does the work (NVLS; compute capability 9.0 or newer). The functions of memory.h
+// accept no multicast address, and these functions accept no other address. They are in namespace jccl::simt, and their
+// address is that of 16 aligned bytes or of a uint64_t:
 //
 //   Vec16 loadReduced<R>(const void*)             reads the place on every device, as loadPeer<16> would, and returns
 //                                                 the switch's reduction, in no fixed order of devices; unordered with

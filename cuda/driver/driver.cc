@@ -11,15 +11,16 @@ enum class Need : bool { Optional, Required };
 
 struct NamedVersion {
   int cuda;
-  // The first driver of its branch on Linux, from the release notes of NVIDIA's toolkit.
+  // The number of the first driver for Linux that supports this version of CUDA, from the release notes of NVIDIA's
+  // toolkit.
   const char* driver;
 };
 constexpr NamedVersion kDrivers[] = {{11040, "470"}, {11070, "515"}, {11080, "520"}, {12000, "525"}, {12010, "530"},
                                      {12020, "535"}, {12030, "545"}, {12040, "550"}, {12050, "555"}, {12060, "560"},
                                      {12080, "570"}, {12090, "575"}, {13000, "580"}};
-constexpr int kOldest = 12000;  // has cuGetProcAddress_v2 and cuStreamGetId
+constexpr int kOldest = 12000;  // the first version with cuGetProcAddress_v2 and cuStreamGetId
 
-// Features that the library loses or replaces if a driver lacks a later call or attribute.
+// Features that the library loses or replaces if the driver lacks a call or attribute of a CUDA version after kOldest.
 constexpr const char* kMpsAttribute = "CU_DEVICE_ATTRIBUTE_MPS_ENABLED";
 constexpr int kMpsVersion = 12030;
 struct Without {
@@ -49,7 +50,8 @@ Status find(FindFunction find, const char* name, int version, Need need, Functio
                             "; expected one of CUDA " + describeVersion(kOldest) + " or later: install a newer driver"};
 }
 
-// Source: CUDA C Programming Guide, CUDA environment variables: 1 to 32, and 8 if unset.
+// The number of hardware queues is 1 to 32, and 8 if the variable is unset. Source: CUDA C Programming Guide, CUDA
+// environment variables.
 constexpr const char* kQueuesVariable = "CUDA_DEVICE_MAX_CONNECTIONS";
 constexpr int kDefaultQueues = 8, kMaxQueues = 32;
 

@@ -9,12 +9,12 @@
 
 namespace jccl::driver {
 
-// The driver of this process, initialised. Before it is initialised, the process gets as many hardware queues as a
-// device has, unless the application has chosen a number or has initialised the driver itself. If there is no driver,
-// or it is too old, `status` says so and what is expected; then no call may be made.
+// The driver of this process, initialised. Before the driver is initialised, JCCL requests the maximum number of
+// hardware queues, unless the application has set a number or has initialised the driver itself. If there is no driver,
+// or it is too old, `status` says which driver is expected, and no call may be made.
 struct Driver : Calls {
-  // A call or attribute that this driver lacks although it is new enough: the first version of CUDA that has it, and
-  // how this library works without it.
+  // A call or attribute that this driver lacks although the driver is new enough to be used. Contains the first version
+  // of CUDA with the call or attribute, and describes how this library works without it.
   struct Lack {
     const char* name;
     int version;
@@ -31,10 +31,10 @@ struct Driver : Calls {
 
 const Driver& driver();
 
-// Returns an error for an optional call that the driver lacks. It names the first CUDA version with that call.
+// Returns an error for an optional call that the driver lacks. The error names the first CUDA version with that call.
 Status missing(const char* name);
 
-// Converts the result of a call, with the driver's text for an error and the facts of the call.
+// Converts the result of a call to a Status. The message of a failure contains the driver's text and `facts`.
 Status statusOf(const char* call, Result result, const std::string& facts = {});
 
 // Formats a version of CUDA for messages: textOfVersion returns "12.0"; describeVersion adds the oldest driver that
@@ -42,8 +42,8 @@ Status statusOf(const char* call, Result result, const std::string& facts = {});
 std::string textOfVersion(int version);
 std::string describeVersion(int version);
 
-// Returns a function of the driver; null if the driver lacks it. openDriver() sets `find`, or returns an error with the
-// reason. Programs and tests link different implementations of it.
+// Finds a function of the driver by its name; null if the driver lacks it. openDriver() sets `find` to such a finder,
+// or returns an error with the reason. Programs and tests link different implementations of openDriver().
 using FindFunction = void* (*)(const char* name, int version);
 Status openDriver(FindFunction& find);
 

@@ -18,7 +18,8 @@ using namespace jccl::jni;
 using device::DeviceCommunicator;
 using device::Issued;
 
-// Text of this thread's last failure to create a communicator, which does not exist then.
+// The last failure of this thread to create a communicator. It is kept here because there is no communicator that could
+// keep it.
 thread_local LastFailure createError;
 
 DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<DeviceCommunicator*>(handle); }
@@ -49,7 +50,7 @@ jlong issue(JNIEnv* env, jlong handle, jlongArray row, Body&& body) {
 static_assert(isLayout({JCCL_ROW(SLOTS_HANDLE), JCCL_ROW(SLOTS_ADDRESS), JCCL_ROW(SLOTS_BYTES), JCCL_ROW(SLOTS_DMABUF)},
                        JCCL_ROW(SLOTS_LENGTH)));
 
-// Returns a row for the slots that make(slots) makes; null if that fails.
+// Allocates slots with make(slots), and returns their handle, address and size as a row of numbers; null if make fails.
 template <typename Make>
 jlongArray slotsOf(JNIEnv* env, Make&& make) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {

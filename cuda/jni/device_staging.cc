@@ -19,7 +19,8 @@ static_assert(JAVA(SIGNAL) == static_cast<int>(StagingStep::Kind::Signal));
 static_assert(JAVA(WAIT) == static_cast<int>(StagingStep::Kind::Wait));
 static_assert(isLayout({JAVA(STEP_KIND), JAVA(STEP_TO), JAVA(STEP_FROM), JAVA(STEP_NUMBER)}, JAVA(STEP_LENGTH)));
 
-// Text of this thread's last failure to create a staging object, which does not exist then.
+// The last failure of this thread to create a staging object. It is kept here because there is no object that could
+// keep it.
 thread_local LastFailure createError;
 
 DeviceStaging& stagingOf(jlong handle) { return *reinterpret_cast<DeviceStaging*>(handle); }

@@ -125,7 +125,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_copy(JNIEnv*, jclass,
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_beginCapture(JNIEnv*, jclass, jint ordinal, jlong stream) {
-  // Global is the mode that most applications use, and the one that forbids most.
+  // Most applications use the capture mode Global, which forbids the most calls.
   return onDevice(ordinal, [&] { return device::beginCapture(streamOf(stream), device::CaptureMode::Global); });
 }
 

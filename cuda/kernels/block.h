@@ -8,9 +8,9 @@
 
 namespace jccl::device {
 
-// Called by all threads. Returns false if there is nothing to do: a rank whose operation has failed, or which was
-// aborted, begins nothing. So operations issued after a failure end at once, and touch no memory that was returned to
-// the application.
+// Begins a block's work; called by all its threads. Returns false if an operation of this rank has failed or the rank
+// was aborted. So operations issued after a failure end at once, and touch no memory that was returned to the
+// application.
 JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
   bool failed = false;
   if (simt::threadIndex() == 0) {
@@ -37,7 +37,7 @@ struct Storage {
   }
 };
 
-// Returns the address that a pointer of a launch stands for: see InlineArguments.
+// Converts a pointer in a launch descriptor to an address: the pointer may be a place in InlineArguments.
 template <class T>
 JCCL_DEVICE const T* resolved(const T* pointer, const InlineArguments& inlined) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(pointer) - 1;
@@ -70,11 +70,12 @@ JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitCo
   }
 }
 
-// Returns the number of collectives that the channel has run; another thread may have counted the last one.
+// Returns the number of collectives that the channel has run. The load is relaxed, not plain, because another thread
+// may have counted the last collective.
 JCCL_DEVICE uint64_t operationsOf(const DeviceChannel& channel) { return simt::loadRelaxed(&channel.operations); }
 
-// Adds to the number of collectives that the channel has run, which is kept on the device. Called by one thread when
-// they have ended well.
+// Adds to the number of collectives that the channel has run, which is in device memory. One thread calls this when the
+// collectives have ended well.
 JCCL_DEVICE void countOperations(DeviceChannel& channel, uint32_t collectives) {
   simt::storeRelaxed(&channel.operations, operationsOf(channel) + collectives);
 }

@@ -1,7 +1,7 @@
 // The body of the kernels for a network that reduces (CollNet). The ranks of a host form a chain, or a tree for
-// all-reduces by collnet_direct. Each rank passes chunks on towards the network and back (collectives/chain.h). To the
-// leader's kernel the network is one more peer: its ends follow those of all ranks, and a thread of the host moves its
-// slots (engine/coll_net_link.h). SIMPLE is the only protocol.
+// all-reduces by collnet_direct. Each rank passes chunks on towards the network and back (collectives/chain.h). The
+// leader's kernel treats the network as one more peer, whose LinkEnds come after those of all ranks; a thread of the
+// host moves the network's slots (engine/coll_net_link.h). SIMPLE is the only protocol.
 #pragma once
 
 #include "collectives/chain.h"
@@ -42,7 +42,8 @@ class CollNetKernel {
     const int children = !chained ? channel.hostTreeChildren : channel.chainDown < 0 ? 0 : 1;
     const int up = chained ? channel.chainUp : channel.hostTreeUp;
     const bool leads = up == launch.size;
-    // The links, in order: to the ranks below, if any; towards the network; on a leader also to other leaders.
+    // The order of the links: to the ranks below, if any; then towards the network; on a leader, finally to other
+    // leaders.
     const auto peerOf = [&](int i, int leader) { return i < children ? down[i] : i == children ? up : leader; };
     block.open(
         children + (leads ? 2 : 1), [&](int i) { return peerOf(i, channel.leaderAfter); },

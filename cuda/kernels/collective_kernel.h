@@ -53,7 +53,7 @@ class CollectiveKernel {
       case Algorithm::Nvls:
       case Algorithm::CollNetChain:
       case Algorithm::CollNetDirect:
-        break;  // these have kernels of their own
+        break;  // other kernels execute these algorithms
     }
     if (failed) return false;
     block.close();
@@ -115,7 +115,7 @@ class CollectiveKernel {
                                Shared& shared) {
     const bool root = channel.treeUp < 0;
     const int children = channel.treeChildren;
-    // The children come first, then the parent.
+    // The links lead first to the children, then to the parent.
     const auto peerOf = [&](int i) { return i < children ? channel.treeDown[i] : channel.treeUp; };
     const int links = children + (root ? 0 : 1);
     block.open(links, peerOf, peerOf);

@@ -184,7 +184,8 @@ class ExchangeKernel {
 
   JCCL_DEVICE void moveChunk(const Queue& queue) const { move(&queue.source, &queue.destination, queue.chunk); }
 
-  // Returns the place where this thread waits or, if all its queues are ready, the place of a next step.
+  // Returns the place where this thread waits. If all its queues are ready, returns the place of the next step of one
+  // of them.
   JCCL_DEVICE WaitPlace placeOf() {
     WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
     forQueues([&](const Queue& queue) {

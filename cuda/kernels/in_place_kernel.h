@@ -56,7 +56,8 @@ class InPlaceKernel {
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };
   enum class Manner : int { OneShot, TwoShot, Bounced };
-  // Number of bits for the steps of an operation; the last step is its end.
+  // ExchangeDescriptor::finished combines the operation's number with a step of the operation in the lowest kStepBits
+  // bits. The operation ends with kLastStep.
   static constexpr int kStepBits = 24;
   static constexpr uint64_t kLastStep = (uint64_t{1} << kStepBits) - 1;
 

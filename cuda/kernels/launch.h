@@ -19,11 +19,11 @@ constexpr int kMaxTreeLinks = 3;
 
 // A rank's part in one channel; a grid has one block per channel.
 struct DeviceChannel {
-  LinkEnd* sends;            // indexed by peer; the last leads to a network that reduces
-  LinkEnd* recvs;            // indexed likewise
+  LinkEnd* sends;            // indexed by peer; the last end leads to a network that reduces
+  LinkEnd* recvs;            // indexed like `sends`
   const int32_t* ringOrder;  // [i]: the rank i places after this one
-  int32_t ringPosition;      // of this rank, counted from rank 0 along the ring
-  int32_t treeUp;            // -1: root
+  int32_t ringPosition;      // place of this rank on the ring, counted from rank 0
+  int32_t treeUp;            // -1: this rank is the tree's root
   int32_t treeDown[kMaxTreeLinks];
   int32_t treeChildren;
   // The links towards a network that reduces, and away from it, in the chain and in the tree of a host. For the leader,
@@ -34,24 +34,24 @@ struct DeviceChannel {
   int32_t hostTreeUp;
   int32_t hostTreeDown[kMaxTreeLinks];
   int32_t hostTreeChildren;
-  int32_t chainRanks;   // for all-gathers and reduce-scatters: this rank and those below it
-  int32_t chainPlace;   // place of this rank among them, by rank number
-  int32_t leaderAfter;  // for a leader: the leaders with which it compares operations
+  int32_t chainRanks;   // for all-gathers and reduce-scatters: number of ranks from this one to the last of the chain
+  int32_t chainPlace;   // place of this rank among those ranks, by rank number
+  int32_t leaderAfter;  // on a leader: the next and the previous leader, with which it compares operations
   int32_t leaderBefore;
   uint64_t operations;     // number of collectives that this channel has run; equal on all ranks
   ProgressRecord* record;  // mapped host memory
 };
 
-// Limits for the waits of a launch.
+// Limits of the waits of a launch: the control words that end them, and the timeout.
 struct LaunchControl {
   ChannelControls controls;  // of all channels, even those that the launch does not use
   uint64_t timeoutNanos;     // 0: for ever
   uint64_t sequence;         // number of the launch's first operation, for the progress records
 };
 
-// The arguments of a launch that are not plain members of its descriptor. If they fit in here, the descriptor's
-// pointers to them are places in `bytes`. Then nothing else has to live as long as the launch, or as a graph that
-// contains it. Otherwise the pointers refer to pinned memory.
+// The arguments of a launch that are not plain members of its descriptor. If all of them fit into `bytes`, the
+// descriptor's pointers stand for places in `bytes`, so no other memory must outlive the launch or a graph that
+// contains it. Otherwise the pointers are addresses of pinned memory.
 struct InlineArguments {
   static constexpr size_t kBytes = 2048;
 
@@ -82,8 +82,9 @@ struct Work {
   const InPlacePeer* peers;  // by rank, in device memory; only for operations in place
 };
 
-// The works of a launch; the first is the descriptor itself. A block takes part in each work that has more channels
-// than the block's index, one work after the other. Their numbers count up from control.sequence.
+// The works of a launch; the first is the descriptor itself. A block executes, one after the other, the works whose
+// number of channels is above the block's index. The works are operations with consecutive numbers from
+// control.sequence on.
 struct Works : Work {
   const Work* more;  // in device memory
   uint32_t moreCount;
@@ -169,7 +170,8 @@ struct ExchangeTask {
   uint8_t* copyTo;   // for a copy
   size_t bytes;
   uint32_t fingerprint;  // both ends must agree on it
-  // The collective of the launch to which the task belongs, counted from 1; 0: a message of its own.
+  // The index, counted from 1, of the launch's collective to which the task belongs; 0: the task is a message of its
+  // own.
   uint16_t collective = 0;
   // The message uses `channels` of the `connected` channels that have a connection with the peer; both ends derive the
   // number from its bytes. The channels are adjacent. Their first differs by pair of ranks, so that small messages do
@@ -210,7 +212,7 @@ struct ExchangeLaunch {
   ConnectionShape shape;
   ConnectionShape compact;
   LaunchControl control;
-  // Number of collectives in the launch. Fingerprints of their tasks mix in the channel's count of operations, which is
+  // Number of collectives in the launch. The fingerprints of their tasks mix in DeviceChannel::operations, which is
   // equal on all ranks.
   uint32_t collectives;
   const ExchangeTask* tasks;  // in device memory; tasks of a queue are adjacent, copies come last
@@ -221,7 +223,7 @@ struct ExchangeLaunch {
   InlineArguments inlined;
 };
 
-// Size of the parameters that every driver can pass to a kernel.
+// The number of bytes of parameters that every driver can pass to a kernel.
 constexpr size_t kMaxParameterBytes = 4096;
 static_assert(sizeof(Launch) <= kMaxParameterBytes && sizeof(InPlaceLaunch) <= kMaxParameterBytes &&
               sizeof(NvlsLaunch) <= kMaxParameterBytes && sizeof(ExchangeLaunch) <= kMaxParameterBytes);

@@ -121,14 +121,14 @@ class NvlsKernel {
 
   JCCL_DEVICE static size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-  // Computes this channel's elements of each part, and how many of them go through a slot at once; equal on all ranks.
-  // An all-reduce has one part, other operations one for each rank.
+  // Computes this channel's number of elements of each part, and how many of them go through a slot at once. Both are
+  // equal on all ranks. An all-reduce has one part, other operations have one for each rank.
   JCCL_DEVICE void cut() {
     const size_t channels = work_.choice.channels;
     const size_t each = roundUp((work_.count + channels - 1) / channels, kWide / element_);
     begin_ = min(work_.count, simt::blockIndex() * each);
     count_ = min(each, work_.count - begin_);
-    const size_t room = launch_.slotBytes / (kWide * ranks_) * kWide;  // of one rank
+    const size_t room = launch_.slotBytes / (kWide * ranks_) * kWide;  // bytes of one rank in a slot
     const size_t parts = whole_ ? 1 : ranks_;
     const size_t most = (whole_ ? room * ranks_ : room) / element_;
     const size_t least = roundUp(kMinChunkBytes / parts, kWide) / element_;

@@ -31,7 +31,7 @@ const KernelEntry& nvlsKernel(Collective collective, DataType type);
 const KernelEntry& exchangeKernel();
 
 // All kernels, numbered from 0 to kKernelCount - 1.
-constexpr int kNvlsKernelCount = 7;  // the 8-bit floats, which are the last classes, have none
+constexpr int kNvlsKernelCount = 7;  // the 8-bit floats, which are the last element classes, have no NVLS kernels
 constexpr int kKernelCount = 3 * kElementClassCount + kElementClassCount + 1 + kElementClassCount + kNvlsKernelCount;
 const KernelEntry& kernelAt(int index);
 // Returns the number of a kernel.

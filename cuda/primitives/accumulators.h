@@ -42,8 +42,8 @@ struct Accumulators {
 template <class E>
 constexpr bool kNarrow = sizeof(typename E::Stored) < 4;
 
-// left[i] = left[i] op right[i], then divided. Vectors of narrow types are folded one at a time in the registers of the
-// first, so that the code exists once.
+// Computes left[i] = left[i] op right[i], and then divides an average. For narrow types, the loop folds one vector per
+// iteration, so that the long code exists once instead of N times.
 template <class E, int N>
 JCCL_DEVICE void foldVectors(simt::Vec16 (&left)[N], simt::Vec16 (&right)[N], const Reduction& reduction) {
   constexpr int kTogether = kNarrow<E> ? 1 : N;

@@ -38,7 +38,7 @@ struct DeviceTransfer {
   size_t sliceCount;  // elements per step, at most the payload of a slot
   Reduction reduction;
   uint32_t fingerprint;
-  OperationCode code;  // for a network that reduces
+  OperationCode code;  // goes into slot headers for a network that reduces
 };
 
 template <Protocol P, class E, class Faults = NoFaults, int FlagBits = 32>
@@ -239,7 +239,7 @@ class DevicePrimitives {
     return reinterpret_cast<T*>(link.block + shape_.slotHeader(link.postStep));
   }
 
-  // Writes the slot's header for the proxy of a network, except the step that publishes it.
+  // Writes the slot's header for the proxy of a network, except `published`, which makes the slot visible to the proxy.
   JCCL_DEVICE void writeHeader(const ActiveLink& link, uint32_t bytes, uint32_t check) const {
     uint32_t wireBytes = bytes;
     if constexpr (P == Protocol::LL) {

@@ -259,7 +259,8 @@ class Accumulator {
     numbers.load(granule);
     withOperation<E>(reduction.op, [&](auto op) { combine<decltype(op)>(numbers, reduction.isSigned); });
   }
-  // Takes numbers that were widened once, not once per operation: for narrow types widening is most of the code.
+  // Folds the accumulator `numbers` into this one. Callers widen both once, not once per operation: for narrow types
+  // widening is most of the code.
   template <class Op>
   JCCL_DEVICE void combine(const Accumulator& numbers, bool isSigned) {
     JCCL_UNROLL

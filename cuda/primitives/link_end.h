@@ -8,7 +8,8 @@
 
 namespace jccl::device {
 
-// The maximum number of connections of a block in each direction. Direct operations of the most ranks use all of them.
+// The maximum number of connections of a block in each direction. Direct operations of kMaxLinks + 1 ranks use all of
+// them.
 constexpr int kMaxLinks = 63;
 
 // The maximum number of threads of a block, so that the registers of a multiprocessor suffice without spills. Any

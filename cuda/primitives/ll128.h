@@ -44,10 +44,10 @@ class LL128Mover {
   };
   // The lines that a warp moves in one or several passes.
   struct Place {
-    uint32_t left;    // lines of the slot, from the warp's first line on
-    uint32_t stride;  // distance from the lines of one pass to those of the next
-    size_t offset;    // of this lane's part of the warp's first line, in the slot
-    bool flag;        // this lane has the flags of its lines
+    uint32_t left;    // number of lines of the slot from the warp's first line on
+    uint32_t stride;  // distance, in lines, between the lines of two adjacent passes
+    size_t offset;    // of this lane's 16 bytes of the warp's first lines, from the start of the slot
+    bool flag;        // this lane moves the flags of its lines
 
     JCCL_DEVICE bool has(int pass) const { return left > pass * stride; }
     JCCL_DEVICE uint32_t lanes(int pass) const {

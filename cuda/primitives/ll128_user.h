@@ -21,8 +21,8 @@ namespace jccl::device {
 
 class UserLines {
  public:
-  static constexpr uint32_t kLines = 4;  // of a warp
-  static constexpr uint32_t kLanes = 8;  // of a line
+  static constexpr uint32_t kLines = 4;  // lines that a warp moves at once
+  static constexpr uint32_t kLanes = 8;  // lanes that move a line
 
   // Selects the user memory of the four lines from `firstLine` on, in a slot that contains `bytes` of user memory.
   JCCL_DEVICE UserLines(uint64_t* staging, const uint8_t* user, uint32_t firstLine, uint32_t bytes)
@@ -94,12 +94,12 @@ class UserLines {
 
   // The inverse of granules(): returns this lane's vector, made from the granules of all lanes.
   JCCL_DEVICE simt::Vec16 vectorOf(simt::Vec16 granules) const {
-    // The gap repeats the line's last granule. Then this granule and the next line's first are a high half and the next
-    // lane's low half, like any pair at an odd place.
+    // A copy of the line's last granule fills the gap. So that granule and the first granule of the next line are in
+    // the high half of one lane and the low half of the next lane, like any pair of granules at an odd place.
     if (lane_ % kLanes == kLanes - 1) granules.high = granules.low;
     const uint32_t granule = 15 + 2 * lane_ - skew_ / 8;  // counted from one line before the window
     const uint32_t inLine = granule % 15;
-    // Outside the warp only for vectors that are not stored.
+    // `from` is no lane of the warp only for vectors that are not stored.
     const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;
     const bool across = inLine % 2 != 0 || inLine == 14;
     const uint64_t low =

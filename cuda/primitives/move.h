@@ -36,7 +36,8 @@ struct Operands {
   int destinationCount;
 };
 
-// Limits the operands of a Mover; code for others is not compiled.
+// The operands that a Mover supports: copies, reductions with one source, or with any number of sources. Code for other
+// operands is not compiled.
 enum class Moves { Copies, OneSource, AnySources };
 
 template <class E, Moves M = Moves::AnySources>
@@ -45,13 +46,13 @@ class Mover {
   JCCL_DEVICE Mover(const Team& team, const Operands& operands, const Reduction& reduction = {ReduceOp::Sum, 1, false})
       : team_(team), operands_(operands), reduction_(reduction) {}
 
-  // The move is a call, so that the caller's registers do not add to its own. It takes values, because every loop would
-  // read members behind a pointer from local memory.
+  // Moves in a function that is not inlined, so that the caller's registers do not add to its own. That function takes
+  // the Mover by value, because every loop would read members behind a pointer from local memory.
   JCCL_DEVICE void run(size_t bytes) const { runAlone(*this, bytes); }
 
  private:
   JCCL_DEVICE_CALL static void runAlone(const Mover mover, size_t bytes) { mover.move(bytes); }
-  // A call, because it is used in many places and moves little.
+  // Not inlined, because it is used in many places and moves little.
   JCCL_DEVICE_CALL static void narrowAlone(const Mover mover, size_t begin, size_t end) {
     mover.eachElement(begin, end);
   }
@@ -85,7 +86,8 @@ class Mover {
   JCCL_DEVICE bool copies() const { return M == Moves::Copies || (sourceCount() == 1 && reduction_.divisor == 1); }
   JCCL_DEVICE static uintptr_t addressOf(const uint8_t* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-  // Moves 16 bytes at a time. If `Aligned`, each pointer is at a multiple of 16 there, else at any address.
+  // Moves 16 bytes at a time. If `Aligned`, all pointers are multiples of 16 at offset `begin`; otherwise they are
+  // arbitrary.
   template <bool Aligned>
   JCCL_DEVICE void wide(size_t begin, size_t end) const {
     const size_t from = begin + team_.thread * kWide;
@@ -101,7 +103,7 @@ class Mover {
     }
   }
 
-  // N places of 16 bytes. each() visits those before the end.
+  // N offsets of 16 bytes each that one thread moves together. each() visits those before `end`.
   template <int N>
   struct Places {
     size_t at, stride, end;

@@ -14,7 +14,7 @@ namespace jccl::device {
 struct alignas(64) ProgressRecord {
   uint64_t sequence;     // number of the operation, plus one; written last; 0: nothing waits
   uint64_t place;        // peer 16 | transport 8 | waitFor 4 | protocol 4 | step 32
-  uint64_t waitedNanos;  // until the record was written
+  uint64_t waitedNanos;  // how long the wait had lasted when the record was written
 
   JCCL_FN static constexpr uint64_t encode(const WaitPlace& at) {
     return static_cast<uint16_t>(at.peer) | static_cast<uint64_t>(at.transport) << 16 |

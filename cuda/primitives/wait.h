@@ -22,7 +22,7 @@ struct WaitControl {
   ProgressRecord* record;  // of this channel
   uint64_t sequence;
   uint64_t startNanos;
-  uint64_t timeoutNanos;  // from startNanos; 0: for ever
+  uint64_t timeoutNanos;  // counted from startNanos; 0: for ever
   // Time at which a thread next reads the host's words; kOver: the operation has failed.
   mutable uint64_t due;
 
@@ -83,8 +83,8 @@ class Waiter {
   static constexpr uint64_t kLookNanos = 10'000;
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
-  // look() and failAt() are not inlined, to keep waiting loops small; their places are encoded. look() returns the time
-  // at which the record was last written, or kOver.
+  // look() and failAt() are not inlined, to keep waiting loops small. Their `place` is the result of
+  // ProgressRecord::encode(). look() returns the time at which the record was last written, or kOver.
   JCCL_DEVICE_CALL static uint64_t look(const WaitControl& control, uint64_t start, uint64_t shown, uint64_t place) {
     const uint64_t now = simt::nanos(), due = simt::loadShared(&control.due);
     if (due == WaitControl::kOver) return due;

@@ -14,11 +14,11 @@
 
 namespace jccl::device {
 
-// Shared by the communicator whose kernels use the memory, and the host's engine, whose adapters may write into it
-// until its connections have ended. It returns to the heap when neither uses it any more.
+// Memory that two owners share: the communicator whose kernels use it, and the host's engine, whose adapters may write
+// into it until its connections have ended. The memory returns to the heap when both owners have released it.
 class AdapterMemory {
  public:
-  // Takes memory of the current device, not initialised.
+  // Allocates memory of the current device from the heap, not initialised.
   static Status make(size_t bytes, std::shared_ptr<AdapterMemory>& memory) {
     auto made = std::make_shared<AdapterMemory>();
     if (Status status = HeapMemory::device(bytes, made->memory_); !status) return status;
@@ -26,7 +26,7 @@ class AdapterMemory {
     memory = std::move(made);
     return Status::ok();
   }
-  // Refers to a part of a segment of the current device.
+  // Returns an object that refers to a part of a segment of the current device, and keeps the segment.
   static std::shared_ptr<AdapterMemory> in(std::shared_ptr<DeviceSegment> segment, int device, size_t offset,
                                            size_t bytes) {
     auto made = std::make_shared<AdapterMemory>();

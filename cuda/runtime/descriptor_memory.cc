@@ -70,7 +70,7 @@ Status mapAllocation(driver::Allocation allocation, size_t bytes, size_t unit,
 Status unmapAllocation(void* memory, size_t bytes) {
   const std::string facts = bytesFact(bytes);
   Status status = statusOf("cuMemUnmap", driver().memoryUnmap(addressOf(memory), bytes), facts);
-  // Keep the address reserved if something is still mapped there.
+  // If the memory could not be unmapped, keep its address reserved.
   return status ? statusOf("cuMemAddressFree", driver().addressFree(addressOf(memory), bytes), facts) : status;
 }
 
@@ -127,7 +127,7 @@ Status exportMappedDescriptor(void* memory, int& descriptor) {
   if (!status) return status;
   status = statusOf("cuMemExportToShareableHandle",
                     driver().allocationExport(&descriptor, allocation, driver::kPosixDescriptor, 0));
-  (void)driver().allocationRelease(allocation);  // the mapping keeps it
+  (void)driver().allocationRelease(allocation);  // the mapping keeps the allocation alive
   return status;
 }
 
@@ -145,7 +145,7 @@ Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory) 
   if (!status) return status;
   void* address = nullptr;
   status = mapAllocation(allocation, bytes, unit, {userOn(device)}, facts, address);
-  (void)driver().allocationRelease(allocation);  // the mapping keeps it
+  (void)driver().allocationRelease(allocation);  // the mapping keeps the allocation alive
   if (status) memory = {address, bytes, 0};
   return status;
 }

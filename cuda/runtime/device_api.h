@@ -66,8 +66,8 @@ Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory);
 // Unmaps the memory. No kernel of this process may use it any more.
 Status unmapMemory(DescriptorMemory& memory);
 
-// Creates a dma-buf, by which drivers of other devices reach memory of allocate(). The memory consists of whole pages
-// of the host; the caller closes the descriptor. The error says why the driver creates none.
+// Creates a dma-buf, by which drivers of other devices reach memory of allocate(). `memory` and `bytes` must describe
+// whole pages of the host. The caller closes the descriptor. The error says why the driver creates none.
 Status exportDmabuf(void* memory, size_t bytes, int& descriptor);
 
 // Creates a stream. Unless it is `blocking`, it does not wait for the default stream, nor the default stream for it.
@@ -90,8 +90,8 @@ struct StreamFacts {
   // True for the default stream itself, but not for the default stream of a thread (CU_STREAM_PER_THREAD).
   bool isDefault = false;
 };
-// Returns Invalid if the stream is not in the current device's primary context. The handle of a destroyed stream is
-// undefined behaviour in the driver.
+// Returns Invalid if the stream is not in the current device's primary context. A destroyed stream must not be passed:
+// the driver's behaviour is then undefined.
 Status describeStream(Stream stream, const StreamName& name, StreamFacts& facts);
 Status synchronize(Stream stream);
 // Sets `capturing` to true if work that is put on the stream is recorded for a graph instead of executed.
@@ -116,8 +116,8 @@ Status recordEvent(Event event, Stream stream);
 Status queryEvent(Event event, bool& done);
 // Later work of the stream waits for the most recent record of the event.
 Status waitEvent(Stream stream, Event event);
-// Counterparts of recordEvent and waitEvent on a captured stream, which act at each replay of the graph: it records the
-// event for work outside the graph, or waits for a record made outside.
+// Counterparts of recordEvent and waitEvent for a captured stream. They act at each replay of the graph: the graph
+// records the event for work outside the graph, or waits for a record made outside.
 Status recordEventFromGraph(Event event, Stream stream);
 Status waitEventInGraph(Stream stream, Event event);
 
@@ -132,7 +132,7 @@ inline bool hasComeTo(uint32_t word, uint32_t value) { return static_cast<int32_
 Status loadKernels();
 // Returns an error with the reason if this build has no multicast kernels (NVLS) for the current device.
 Status hasNvlsKernels();
-// Sets `blocks` to the smallest number, over all kernels, of blocks that are resident on a multiprocessor at once.
+// Computes, for each kernel, how many blocks can be resident on a multiprocessor at once; sets `blocks` to the minimum.
 Status residentBlocks(int threads, int& blocks);
 Status launchKernel(const Launch& launch, int threads, Stream stream);
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream);

@@ -10,7 +10,7 @@
 namespace jccl::device {
 namespace {
 
-constexpr int kOpenChannels = 2;  // for sends, receives and direct schedules
+constexpr int kOpenChannels = 2;  // channels with connections to every peer for direct schedules, sends and receives
 constexpr int kAreas = 32;
 constexpr int kReservedMultiprocessors = 2;
 constexpr int kMaxRanks = kMaxLinks + 1;
@@ -69,8 +69,9 @@ Status DeviceCommunicator::allocateControl() {
   return areas_.provide(kAreas, kAreaBytes);
 }
 
-// Creates the events in advance. While a thread copies from the device to pageable memory behind a kernel that waits,
-// the driver gives no other thread an event; an operation that needs one could be the one for which the kernel waits.
+// Creates the events in advance. The driver creates no event while another thread copies from the device to pageable
+// memory behind a kernel that waits. If an operation needed a new event then, the kernel could be waiting for that very
+// operation.
 Status DeviceCommunicator::makeEvents() {
   constexpr size_t kEvents = 256;
   events_.reserve(kEvents);
@@ -158,7 +159,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   if (allInProcess_ || (anyInProcess_ && segment_->hasDescriptor())) {
     keepAlive_->keep(config_.device, std::move(segment_));
   } else if (!segment_->hasDescriptor()) {
-    segment_->leak();  // a process does not learn when the others have ended their last operation
+    segment_->leak();  // this process does not learn when peers in other processes have ended their last operation
   }
   // After a failure, a kernel of another process may still use the multicast object.
   if (!allInProcess_ && failure_ != Code::Ok) multicast_.leak();

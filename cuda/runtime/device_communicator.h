@@ -48,13 +48,13 @@ struct DeviceCommunicatorConfig {
   int size = 1;
   int channels = 1;
   int device = 0;
-  int threads = 256;  // of a block
+  int threads = 256;  // number of threads of a block
   uint32_t simpleSlotBytes = 512 * 1024;
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
   uint32_t nvlsSlotBytes = 128 * 1024;
   uint64_t token[2] = {0, 0};                              // unique for each communicator
-  uint64_t recordedOperations = History::kDefaultRecords;  // see History
+  uint64_t recordedOperations = History::kDefaultRecords;  // number of operations that the history keeps
   // Passes the segment to other processes as a file descriptor if the driver supports that.
   bool descriptors = false;
 };
@@ -62,9 +62,9 @@ struct DeviceCommunicatorConfig {
 // An operation that was issued, or the code of the failure. A group is described by its last operation.
 struct Issued {
   Code code = Code::Ok;
-  uint64_t number = 0;    // 0 while a group keeps the operation
-  Choice choice{};        // with which it is executed
-  uint64_t sequence = 0;  // of the collective that was entered last
+  uint64_t number = 0;    // 0 while beginGroup() holds the operation back
+  Choice choice{};        // algorithm and protocol that execute the operation
+  uint64_t sequence = 0;  // of the last collective that was entered in the history
 };
 
 class DeviceCommunicator {
@@ -92,10 +92,10 @@ class DeviceCommunicator {
   // Returns the descriptor of the segment that connectInfo allocated, -1 if there is none. The caller passes it to the
   // peers and closes it.
   int takeDescriptor() { return descriptor_.release(); }
-  // Describes how other processes open the segment, and why a better method is not used.
+  // Describes how other processes map the segment, and why they do not use a better method.
   std::string handleExchange() const;
-  // Connects to the peer's own memory; the error says why it cannot be reached. `descriptor` is the peer's descriptor
-  // as this process received it, -1 if there is none or it was not received; connect closes it.
+  // Connects to memory of the peer's GPU; the error says why this rank cannot reach it. `descriptor` is the peer's
+  // descriptor as this process received it, -1 if the peer has none or it did not arrive; connect closes it.
   Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1);
   // Returns true if connect did not receive or could not map a peer's descriptor; legacy handles may still work.
   bool refusedDescriptor() const { return refusedDescriptor_; }
@@ -106,20 +106,21 @@ class DeviceCommunicator {
   // Allocates GPU memory that an adapter reaches, for the SIMPLE slots of `connections` staged connections: see
   // engine/staging.h.
   Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots);
-  // Connects to the peer through host memory, instead of connect. `ends` are for the channels of stagedChannels, in
-  // their order. `memory` keeps the host memory mapped, for all peers.
+  // Connects to the peer through host memory; called instead of connect. `ends` are for the channels of stagedChannels,
+  // in their order. `memory` keeps the host memory of all peers mapped.
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
                        std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
-  // Uses a network that reduces on the first channels. `ends` are indexed by channel, set for the channels whose chain
-  // this rank leads. `common` is the capability that the plug-ins of all ranks share. Either all ranks call this, or
-  // none.
+  // Uses a network that reduces on the first channels. `ends` is indexed by channel; the entries are set for channels
+  // whose chain this rank leads. `common` describes the operations that the plug-ins of all ranks support. Either all
+  // ranks call this, or none.
   Status connectCollNet(const std::vector<StagedEnds>& ends, const CollNetOffer& common,
                         std::shared_ptr<const void> memory);
   void dropCollNet() { collNet_.clear(); }
-  // setForwarded sets the number of connections that this GPU forwards for ranks of its host, before connectInfo. After
-  // it, forwardedSlots returns their slots for this rank's adapter. forwardedSlotsOf returns the address at which this
-  // GPU reaches the forwarded slots of a peer, null if it does not reach them.
+  // setForwarded sets the number of connections that this GPU forwards for ranks of its host; call it before
+  // connectInfo. After connectInfo, forwardedSlots returns the slots of these connections for this rank's adapter.
+  // forwardedSlotsOf returns the address at which this GPU reaches the forwarded slots of a peer, null if it does not
+  // reach them.
   void setForwarded(int connections) { plan_.setForwarded(connections); }
   Status forwardedSlots(std::shared_ptr<AdapterMemory>& slots);
   uint8_t* forwardedSlotsOf(int peer) const {
@@ -182,18 +183,19 @@ class DeviceCommunicator {
   Choice adjustChoice(Choice choice, OperationCode code) const;
   // Returns the nearest choice among the algorithms other than NVLS and CollNet.
   Choice adjustChoice(Choice choice, Collective collective) const;
-  // Returns the stream of operations for which the caller names none.
+  // Returns this communicator's own stream, for operations without a stream of the application.
   Stream ownStream() const { return stream_; }
   // Returns a warning, with the remedy, if ranks of this process use more streams than there are hardware queues, or if
   // communicators do not fit on the device together; else an empty text.
   std::string crowding() const;
-  // hasNotice returns true if there is a warning that was not taken yet. takeNotice returns it, with the remedy.
+  // hasNotice returns true if there is a warning that takeNotice has not returned yet. takeNotice returns the warning,
+  // with the remedy, once.
   bool hasNotice() const { return hasNotice_.load(std::memory_order_relaxed); }
   std::string takeNotice();
 
   // Sets `done` to true if an operation has ended; returns the failure, or Ok. A captured operation counts as ended at
-  // once. If an operation in place fails, the peers' operations fail, too, and it has ended only when no kernel
-  // accesses its buffers.
+  // once. If an operation in place fails, the same operation of the peers fails, too, and the failed operation counts
+  // as ended only when no kernel accesses its buffers.
   Code query(uint64_t number, bool& done);
   void abort(Code code);
   Code failure() const;
@@ -303,11 +305,11 @@ class DeviceCommunicator {
   bool anyInProcess_ = false;
   bool inPlace_ = false;
   bool prepared_ = false;
-  bool testing_ = false;  // the self-test runs; no operations of the application
+  bool testing_ = false;  // the self-test runs, so the application has no operations in flight
   // Allocated before any rank tests, because kernels spin during the tests.
   HeapMemory testDevice_, testHost_;
 
-  // Both point into `control_`.
+  // These pointers refer to memory of `control_`.
   ChannelControls controls_{};
   ProgressRecord* records_ = nullptr;
 
@@ -328,7 +330,7 @@ class DeviceCommunicator {
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  // Held from the check for a failure until the launch is in flights_; locked before mutex_.
+  // Locked from the check for an earlier failure until the launch is in flights_. Must be locked before mutex_.
   std::mutex issuing_;
 
   mutable std::mutex mutex_;  // guards the members below
@@ -337,8 +339,8 @@ class DeviceCommunicator {
   uint64_t issued_ = 0;
   std::deque<InFlight> flights_;  // in issue order, in which they also end
   uint64_t firstFailed_ = 0;      // number of the first operation that failed; 0: none
-  // True if peers may still access the buffers of the operation that failed, and the time since which this rank waits
-  // for them.
+  // `exposed_` is true while peers may still access the buffers of the operation that failed. `exposedSince_` is the
+  // time since which this rank waits for them.
   bool exposed_ = false;
   std::optional<std::chrono::steady_clock::time_point> exposedSince_;
   uint64_t sequence_ = 0;  // of the last collective

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::chrono::seconds kReclaimTimeout{1};
 
-// Returns System instead of Invalid: the arguments were checked before, so a failed call of the driver does not mean
-// that they are wrong.
+// Returns the failure's code, but System instead of Invalid: the arguments were checked before, so a failed call of the
+// driver does not mean that they are wrong.
 Code brokenBy(const Status& status) { return status.code() == Code::Invalid ? Code::System : status.code(); }
 
 std::string describe(const Operation& operation) {
@@ -37,7 +37,7 @@ void DeviceCommunicator::broken(const InFlight& flight, const Status& status) {
          describe(flight.operation) + ": " + status.message());
 }
 
-// Ends the operation's record. The caller holds the mutex.
+// Marks the operation as ended in the histories. The caller holds the mutex.
 void DeviceCommunicator::ended(const InFlight& flight, bool ok) {
   if (flight.operation.sequence != 0) history_.end(flight.operation, ok);
   transfers_.end(flight.transfers, ok);

@@ -36,10 +36,11 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 
 }  // namespace
 
-// Sent by each rank to its peers. The block offsets, size x channels, follow.
+// The message by which each rank describes its segment to its peers. The offsets of the connection blocks, size x
+// channels of them, follow it.
 struct DeviceCommunicator::Introduction {
   uint64_t magic;
-  uint64_t base;  // of the segment, in the sender's process
+  uint64_t base;  // address of the segment in the sender's process
   uint64_t process[2];
   uint8_t uuid[16];
   int32_t device;
@@ -49,8 +50,9 @@ struct DeviceCommunicator::Introduction {
   MemoryHandle handle;  // legacy handle, if there is no descriptor
   uint64_t token[2];
   uint64_t segmentBytes;
-  uint64_t descriptorBytes;  // size that a peer maps by the descriptor; 0: there is none
-  // Offset of the slots that the sender forwards for others. They extend to the end of the segment; segmentBytes: none.
+  uint64_t descriptorBytes;  // bytes that a peer maps by the descriptor; 0: the segment has no descriptor
+  // Offset of the slots that the sender forwards for others. These slots extend to the end of the segment; if there are
+  // none, the offset is segmentBytes.
   uint64_t forwardedOffset;
 };
 

@@ -217,7 +217,7 @@ bool isPrimaryContext(driver::Context context, int ordinal) {
 
 DeviceGuard::DeviceGuard(int ordinal) : status_(enter(ordinal)) {}
 
-// The capture mode is set first, because creating a context is also a call that a capture could forbid.
+// Sets the capture mode first, because creating a context is also a call that a capture could forbid.
 Status DeviceGuard::enter(int ordinal) {
   if (!driver().status) return driver().status;
   driver::Result result = driver().exchangeCaptureMode(&mode_);

@@ -64,7 +64,8 @@ class DeviceGuard {
  private:
   Status enter(int ordinal);
 
-  driver::CaptureMode mode_ = driver::CaptureMode::Relaxed;  // after enter(): the thread's own mode
+  // The mode to set; after enter(): the thread's previous mode, which the destructor restores.
+  driver::CaptureMode mode_ = driver::CaptureMode::Relaxed;
   bool exchanged_ = false;
   bool pushed_ = false;
   Status status_;

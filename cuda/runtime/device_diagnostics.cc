@@ -94,7 +94,7 @@ std::vector<ChannelWait> DeviceCommunicator::waiting() const {
     const uint64_t sequence = __atomic_load_n(&record.sequence, __ATOMIC_ACQUIRE);
     if (sequence == 0) continue;
     WaitPlace place = ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED));
-    if (place.peer == config_.size) {  // the network that reduces
+    if (place.peer == config_.size) {  // the peer is the network that reduces
       place.peer = plan_.chain(channel).leaderAfter;
       place.waitFor = WaitFor::CollNet;
     }

@@ -19,10 +19,10 @@ class HeapMemory {
   HeapMemory(HeapMemory&& other) noexcept { *this = static_cast<HeapMemory&&>(other); }
   HeapMemory& operator=(HeapMemory&& other) noexcept;
 
-  // Takes memory of the current device, not initialised. Each is an allocation of its own, because exporting requires
-  // that.
+  // Takes memory of the current device from the heap, not initialised. Each piece of memory is an allocation of its
+  // own, because an exported handle refers to a whole allocation.
   static Status device(size_t bytes, HeapMemory& memory) { return take(Kind::Device, bytes, memory); }
-  // Takes host memory, mapped into all devices; zeroed.
+  // Takes zeroed host memory, mapped into all devices.
   static Status pinned(size_t bytes, HeapMemory& memory) { return take(Kind::Pinned, bytes, memory); }
 
   uint8_t* base() const { return base_; }

@@ -40,7 +40,7 @@ void TouchedMemory::add(const DeviceOperation& one, int rank) {
   if (one.isExchange()) return;
   const Operation& operation = one.operation;
   const size_t element = sizeOf(operation.code.type);
-  // Bytes of all ranks' parts together, and of this rank's part.
+  // `all` is the bytes of all ranks' parts together, `own` those of this rank's part.
   const size_t all = operation.bytes;
   const size_t own =
       operation.counts != nullptr ? static_cast<size_t>(operation.counts[rank]) * element : operation.count * element;

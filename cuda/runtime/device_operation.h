@@ -54,8 +54,8 @@ struct TouchedMemory {
   bool conflictsWith(const TouchedMemory& other) const;
 };
 
-// Counts the bytes of the arguments of a launch that are not plain members of its descriptor. One kernel executes all
-// operations of the launch.
+// Counts the bytes of arguments that the operations of one launch add to its descriptor: see InlineArguments. One
+// kernel executes all these operations.
 class ArgumentBytes {
  public:
   explicit ArgumentBytes(int size) : size_(static_cast<size_t>(size)) {}
@@ -68,10 +68,10 @@ class ArgumentBytes {
 };
 size_t argumentBytes(std::span<const DeviceOperation> operations, int size);
 
-// Cuts the operations of a group into launches that keep their order. Adjacent operations share a launch if one kernel
-// executes them, none touches memory that another writes, and their arguments fit into `maxBytes`, which does not limit
-// sends and receives. Ranks may cut differently: each channel executes the operations in order, however many a launch
-// contains.
+// Divides the operations of a group into launches, and keeps their order. Adjacent operations share a launch if one
+// kernel executes them, none touches memory that another writes, and their arguments fit into `maxBytes`. Sends and
+// receives are not limited by `maxBytes`. Ranks may divide differently, because each channel executes the operations in
+// order, however many a launch contains.
 std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
                                                            size_t maxBytes);
 

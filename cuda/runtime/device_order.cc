@@ -21,7 +21,7 @@ constexpr std::chrono::microseconds kFitSleep{50};
 // Use of the device by one communicator.
 struct Occupancy {
   int ranks = 0;
-  double most = 0;  // the largest part of any of its ranks in flight, in multiprocessors
+  double most = 0;  // multiprocessors that its launches in flight occupy, maximum over its ranks
 };
 
 }  // namespace
@@ -36,8 +36,8 @@ Status DeviceCommunicator::checkStream(Stream stream, const StreamName& name) {
 }
 
 // Makes the stream wait for the communicator's last operation. All operations of a communicator use its connections, so
-// they follow one another on whatever stream, and so do replays of its graphs: each waits for the event that the one
-// before recorded.
+// they follow one another even on different streams. Replays of its graphs follow one another, too: each replay waits
+// for the event that the previous replay recorded.
 Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name, bool capturing) {
   Event last = nullptr;
   {
@@ -66,7 +66,8 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name,
   return last == nullptr || lastStream_ == name.id ? Status::ok() : waitEvent(stream, last);
 }
 
-// Returns how many multiprocessors this rank's launches in flight occupy at most. A replay counts with all channels.
+// Returns how many multiprocessors this rank's launches in flight occupy at most. A replay of a graph is assumed to
+// occupy the blocks of all channels.
 double DeviceCommunicator::shareInFlight() {
   const std::lock_guard lock(mutex_);
   reap();
@@ -84,9 +85,10 @@ Status DeviceCommunicator::waitForAll(Stream stream) {
   return status && capturedOn_ ? waitEvent(stream, order_) : status;
 }
 
-// Makes a launch that does not fit next to others wait for them on its stream. Ranks of one communicator that share the
-// device must run together: if one queued behind another communicator's launch, which itself waits for a further rank,
-// none would run. So if a communicator has several ranks here, the calling thread waits, for at most kFitTimeout.
+// Makes a launch that does not fit next to the launches in flight wait for them on its stream. If a communicator has
+// several ranks on this device, their launches must run together. If one of them queued behind another communicator's
+// launch, which itself waits for a further rank, none would run. So in this case the calling thread waits instead of
+// the stream, for at most kFitTimeout.
 Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing,
                                     SharedDevice::Turn& turn) {
   SharedDevice& device = SharedDevice::of(config_.device);
@@ -138,7 +140,7 @@ Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName&
   }
 }
 
-// Called after the launch is on its stream.
+// Ends a launch's turn; called after the launch is on its stream.
 Status DeviceCommunicator::endTurn(Stream stream, bool capturing) {
   SharedDevice& device = SharedDevice::of(config_.device);
   if (!device.hasCaptured()) return Status::ok();

@@ -33,8 +33,8 @@ class DevicePlan {
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
   Status setChain(int channel, const CollNetChain& chain);
-  // Sets the tree over this host's ranks below the leader of the channel's chain. The chain is set before; `up` = -1:
-  // this rank leads.
+  // Sets the tree over the ranks of this host whose root is the leader of the channel's chain. Call setChain first. On
+  // the leader, `up` is -1.
   Status setHostTree(int channel, int up, const std::vector<int>& down);
   const CollNetChain& chain(int channel) const { return chains_[channel]; }
   bool complete() const;
@@ -42,7 +42,7 @@ class DevicePlan {
   int openChannels() const { return openChannels_; }
   // Returns the number of channels, counted from 0, that have a connection with the peer for sends and receives.
   int exchangeChannels(int peer) const { return staged_[peer] ? openChannels_ : channels_; }
-  // Returns true if more than exchanges use the channel's connections with the peer.
+  // Returns true if other operations than sends and receives use the channel's connections with the peer.
   bool uses(int peer, int channel) const;
   size_t blockBytes(int peer, int channel) const {
     return uses(peer, channel) ? shape_.blockBytes() : compactShape(shape_).blockBytes();
@@ -63,23 +63,24 @@ class DevicePlan {
   }
   size_t bounceOffset() const;
 
-  // A peer's segment in our address space. If its memory is not reached, `staged` contains the ends of the connections
-  // in pinned host memory, by channel.
+  // A peer's segment in our address space. If this rank does not reach the peer's memory, `staged` contains the ends of
+  // the connections in pinned host memory, by channel.
   struct PeerSegment {
     uint8_t* base = nullptr;
     TransportKind transport = TransportKind::None;
     bool inProcess = false;
     std::vector<uint64_t> blockOffsets;
-    uint64_t forwardedOffset = kNone;  // of the slots of connections that the peer forwards for others
+    uint64_t forwardedOffset = kNone;  // offset of the slots of connections that the peer forwards for others
     std::vector<StagedEnds> staged;
   };
 
-  // Marks a peer whose memory this rank does not reach, nor the peer ours: the segment contains no block for it.
+  // Marks a peer that does not reach this rank's memory and whose memory this rank does not reach. The segment contains
+  // no block for this peer.
   void setStaged(int peer);
 
-  // Writes the tables that the kernels read into `memory`, device memory of tableBytes(), through `staging` of the same
-  // size. `network` contains the ends for a network that reduces, by channel; it may be shorter than the number of
-  // channels.
+  // Writes the tables that the kernels read into `memory`, which is device memory of tableBytes(). `staging` is host
+  // memory of the same size, from which they are copied. `network` contains, by channel, the ends of the connections
+  // with a network that reduces; it may be shorter than the number of channels.
   size_t tableBytes() const;
   void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
              const std::vector<StagedEnds>& network, ProgressRecord* records) const;
@@ -100,8 +101,8 @@ class DevicePlan {
 
   int rank_, size_, channels_, openChannels_;
   ConnectionShape shape_;
-  std::vector<std::vector<int>> rings_;  // by channel, this rank first
-  std::vector<int> positions_;           // of this rank, counted from rank 0 along the ring
+  std::vector<std::vector<int>> rings_;  // ring orders by channel, beginning with this rank
+  std::vector<int> positions_;           // this rank's place on each ring, counted from rank 0
   std::vector<Tree> trees_;
   bool hasTrees_ = false;
   std::vector<CollNetChain> chains_;

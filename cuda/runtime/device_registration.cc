@@ -16,8 +16,8 @@ constexpr std::chrono::microseconds kQuietSleep{200};
 
 }  // namespace
 
-// Repeats the attempt until no kernel is in flight. Opening and closing memory wait for every kernel of this process,
-// even for one that waits for a rank whose thread makes the call.
+// Calls attempt() until it succeeds, which requires that no kernel is in flight. When memory is opened or closed, the
+// driver waits for every kernel of this process, even for one that waits for a rank whose thread makes the call.
 Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos);
   while (!attempt()) {

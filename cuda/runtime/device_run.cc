@@ -38,7 +38,8 @@ bool DeviceCommunicator::inPlaceFits(Collective collective) const {
           collective == Collective::ReduceScatter);
 }
 
-// Returns the bytes of one rank that a chunk contains if the network reduces the operation; 0 if it does not.
+// Returns how many bytes of one rank's data a chunk contains if the network that reduces (CollNet) executes the
+// operation; 0 if it does not.
 size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
   const bool gathers = code.collective == Collective::AllGather;
   const bool scatters = code.collective == Collective::ReduceScatter;
@@ -53,7 +54,7 @@ size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
   const size_t most = isCollNet(choice.algorithm) ? collNetBytes(code) : 0;
   if (most != 0) {
-    // Only all-reduces use trees.
+    // collnet_direct is a tree, which only all-reduces use; other collectives use the chain.
     const Algorithm algorithm = code.collective == Collective::AllReduce ? choice.algorithm : Algorithm::CollNetChain;
     const auto groups = static_cast<uint8_t>(std::min<size_t>(choice.channels, collNet_.size()));
     const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
@@ -194,7 +195,7 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
     issued = launch(together, timeoutNanos, stream);
     if (issued.code != Code::Ok) {
       const std::lock_guard lock(mutex_);
-      // Peers may already wait for the launches that this rank does not issue.
+      // The communicator fails, because peers may already wait for the launches that this rank does not issue.
       if (begun) failed(issued.code == Code::Invalid ? Code::System : issued.code, issued_ + 1, 0, error_);
       return {failure_ == Code::Ok ? issued.code : failure_};
     }
@@ -312,7 +313,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
       const uint32_t print =
           one.isCollective() ? narrow(all ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u) : task.fingerprint;
       auto& queue = task.peer == config_.rank ? own[kind] : byQueue[2 * static_cast<size_t>(task.peer) + kind];
-      // The self-test uses all connections.
+      // The self-test divides each message among all connections, so that it tests every one.
       const size_t connected = static_cast<size_t>(plan_.exchangeChannels(task.peer));
       const size_t wanted = testing_ ? connected : std::max<size_t>(1, task.bytes / kBytesPerChannel);
       queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, nullptr, task.bytes, print,
@@ -351,7 +352,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
 }
 
 // Takes an argument area, or none if the arguments fit into the descriptor. Creating an area would wait for the device,
-// even for kernels that wait for this rank. So areas are created at the beginning; takeArea waits until one is free.
+// even for kernels that wait for this rank. So areas are created in advance, and takeArea waits until one is free.
 Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
   if (bytes <= InlineArguments::kBytes) return Status::ok();
   const DeviceGuard guard(config_.device);
@@ -362,7 +363,8 @@ Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>&
       area = areas_.take(bytes);
       if (area != nullptr) return Status::ok();
       reap();
-      if (flights_.empty() || failure_ != Code::Ok) break;  // graphs hold all areas, or none will be returned
+      // Captured graphs keep all areas, or none is returned after a failure.
+      if (flights_.empty() || failure_ != Code::Ok) break;
     }
     std::this_thread::sleep_for(kAreaSleep);
   }

@@ -12,8 +12,8 @@
 
 namespace jccl::device {
 
-// A rank's own segment. Memory of the heap returns there when its owner is destroyed. Memory behind a descriptor is
-// unmapped, and lives on in the processes that have mapped it.
+// A rank's own segment. When the object is destroyed, memory of the heap returns to the heap. Memory behind a
+// descriptor is unmapped, and lives on in the processes that have mapped it.
 class DeviceSegment {
  public:
   DeviceSegment() = default;
@@ -33,7 +33,7 @@ class DeviceSegment {
     segment.reset();
     return HeapMemory::device(bytes, segment.heap_);
   }
-  // Allocates memory of the current device behind a descriptor, which the caller gets.
+  // Allocates memory of the current device behind a file descriptor, and returns the descriptor to the caller.
   static Status behindDescriptor(size_t bytes, DeviceSegment& segment, UniqueFd& descriptor);
 
   uint8_t* base() const { return hasDescriptor() ? static_cast<uint8_t*>(mapped_.address) : heap_.base(); }

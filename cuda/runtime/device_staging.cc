@@ -100,7 +100,7 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
   StreamName name;
   Status status = nameStream(stream, capturing, name);
   id = name.id;
-  if (!status || lastStream_ == id) return status;  // claimed before
+  if (!status || lastStream_ == id) return status;  // the last call used this stream: it is claimed and needs no wait
   StreamFacts facts;
   status = describeStream(stream, name, facts);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
@@ -130,7 +130,8 @@ Status DeviceStaging::put(std::span<const StagingStep> steps, Stream stream, siz
     status = putOne(steps[done], stream);
     if (status) ++done;
   }
-  // The first copy may find that an address is invalid. Later steps cannot be taken back, so their failure is final.
+  // The first step may fail because an address is invalid; then none of the steps is on the stream. Later steps cannot
+  // be taken back, so their failure is final.
   if (!status && done == 0) return noted(status);
   lastStream_ = id;
   const Status recorded = recordEvent(last_, stream);

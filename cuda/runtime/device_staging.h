@@ -34,7 +34,7 @@ struct StagingStep {
   Kind kind = Kind::Copy;
   void* to = nullptr;
   const void* from = nullptr;
-  uint64_t value = 0;  // bytes of a copy, or number of a signal or wait
+  uint64_t value = 0;  // a copy: number of bytes; a signal or a wait: its number
 };
 
 class DeviceStaging {
@@ -45,10 +45,10 @@ class DeviceStaging {
     uint64_t token[2] = {0, 0};  // unique for each communicator
   };
 
-  // Number of the first signal and wait of operations; the probe of create() uses the number before.
+  // Number of the first signal and of the first wait of operations. The probe of create() uses the number before.
   static constexpr uint64_t kFirst = 2;
 
-  // Tests a signal and a wait before it returns; the signal must arrive within `timeoutNanos`.
+  // Creates the object, and tests a signal and a wait before it returns; the signal must arrive within `timeoutNanos`.
   static Status create(const Config& config, int64_t timeoutNanos, std::unique_ptr<DeviceStaging>& staging);
   // Lets the streams pass all stream waits, and pauses until they have. If they do not, the memory that they may still
   // access is never freed.
@@ -56,7 +56,7 @@ class DeviceStaging {
   DeviceStaging(const DeviceStaging&) = delete;
   DeviceStaging& operator=(const DeviceStaging&) = delete;
 
-  // Returns the stream of operations for which the caller names none.
+  // Returns this object's own stream, for operations without a stream of the application.
   Stream ownStream() const { return stream_; }
 
   // Sets `memory` to pinned memory of at least `bytes`. If the last area is too small, a new one is allocated. Earlier
@@ -94,8 +94,8 @@ class DeviceStaging {
   HeapMemory memory_;
   Words* words_ = nullptr;
   Stream stream_ = nullptr;
-  Event last_ = nullptr;                // recorded after the last work on a stream
-  std::optional<uint64_t> lastStream_;  // id
+  Event last_ = nullptr;                // recorded after the last work of each put()
+  std::optional<uint64_t> lastStream_;  // id of the stream of the last put()
   uint64_t lastWait_ = 0;
 
   mutable std::mutex mutex_;

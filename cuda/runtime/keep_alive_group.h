@@ -3,7 +3,8 @@
 // A closed rank's memory must not be used again while a peer's kernel may still be at the end of its last operation,
 // which writes there. The group keeps such memory until all ranks of the communicator in this process are closed.
 //
-// Ranks whose kernels access each other's buffers join. A rank whose operation has failed finds its peers in the group.
+// Ranks whose kernels access each other's buffers join the group, so that a rank whose operation has failed finds its
+// peers.
 #pragma once
 
 #include <cstdint>
@@ -48,11 +49,11 @@ class KeepAliveGroup {
 
   void join(DeviceCommunicator& rank) {
     const std::lock_guard lock(mutex_);
-    std::erase(ranks_, &rank);  // it may have joined before
+    std::erase(ranks_, &rank);  // the rank may have joined before
     ranks_.push_back(&rank);
   }
 
-  // Returns when no thread visits the rank any more. The rank need not have joined.
+  // Removes a rank, if it has joined. Returns when no thread visits the rank any more.
   void leave(const DeviceCommunicator& rank) {
     const std::lock_guard lock(mutex_);
     std::erase(ranks_, &rank);

@@ -51,7 +51,7 @@ class MulticastMemory {
  private:
   void hold(uint64_t handle, size_t bytes, bool shareable);
 
-  uint64_t object_ = 0;  // handle of the driver
+  uint64_t object_ = 0;  // the driver's handle of the multicast object
   size_t bytes_ = 0;
   bool shareable_ = false;
   uint64_t allocation_ = 0;

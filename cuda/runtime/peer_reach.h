@@ -16,11 +16,12 @@ namespace jccl::device {
 
 class PeerReach {
  public:
-  // Adds the rank's own device first, then the devices of its peers.
+  // Adds a device that must reach the buffers. The first call must add the rank's own device; the others add those of
+  // its peers.
   Status add(int device);
 
   struct Found {
-    uint64_t allocation = 0;  // number that the driver gave it; 0: none
+    uint64_t allocation = 0;  // number that the driver gave the allocation; 0: none
     std::string unreached;    // why a peer does not reach the memory; empty if all do
   };
   // Returns Invalid if the driver knows no memory there. The caller holds the guard of the rank's device.
@@ -28,7 +29,7 @@ class PeerReach {
 
  private:
   struct Allocation {
-    uint64_t id = 0;  // number that the driver gave it; 0: none
+    uint64_t id = 0;  // number that the driver gave the allocation; 0: none
     uintptr_t begin = 0;
     size_t bytes = 0;
     std::string unreached;

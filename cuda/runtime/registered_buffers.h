@@ -28,8 +28,8 @@ class RegisteredBuffers {
 
   RegisteredBuffers(int rank, int size) : rank_(rank), size_(size) {}
 
-  // Begins to register memory of a device. Writes `info` for the peers, and a descriptor for other processes; it stays
-  // empty if they open a legacy handle. The caller holds the guard of the device.
+  // Begins to register memory of a device. Writes `info` for the peers, and sets `descriptor` to a descriptor for other
+  // processes; `descriptor` stays empty if they open a legacy handle. The caller holds the guard of the device.
   Status describe(const MemoryRange& memory, int device, std::vector<uint8_t>& info, UniqueFd& descriptor);
   // Opens a peer's buffer by its `info`. Sets `here` to the address of the buffer in this process.
   Status open(int peer, bool inProcess, std::span<const uint8_t> info, UniqueFd descriptor, uint64_t& here);

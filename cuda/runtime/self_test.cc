@@ -8,7 +8,7 @@
 namespace jccl::device {
 namespace {
 
-constexpr size_t kElements = 48 * 1024;  // many LL128 lines, several rounds of small slots
+constexpr size_t kElements = 48 * 1024;  // enough for many LL128 lines and several rounds of small slots
 constexpr std::chrono::milliseconds kGrace{2000};
 
 uint32_t valueOf(int rank, size_t index) {

@@ -18,7 +18,7 @@ class DeviceCommunicator;
 
 class SharedDevice {
  public:
-  static constexpr double kRounding = 1e-6;  // tolerance for sums of shares
+  static constexpr double kRounding = 1e-6;  // tolerance for rounding errors in sums of shares
 
   // Held by a launch until it is on its stream. On a full device, one launch at a time holds a turn (`alone`);
   // otherwise any number do (`beside`).
@@ -36,14 +36,14 @@ class SharedDevice {
     return (*devices)[device];
   }
 
-  // `share` is the number of multiprocessors that the communicator's channels occupy. The caller holds the guard of the
-  // device.
+  // Adds a communicator. `share` is the number of multiprocessors that its channels occupy. The caller holds the guard
+  // of the device.
   Status join(DeviceCommunicator& communicator, double share, int multiprocessors) {
     const std::unique_lock turn(turn_);
     const std::lock_guard lock(mutex_);
     multiprocessors_ = multiprocessors;
     if (last_ == nullptr && !fits(taken() + share)) {
-      // Created in advance for capture(), which must not create them.
+      // Creates the stream and the event in advance, because capture() must not create them.
       Status status = createStream(stream_);
       if (status) status = createEvent(last_);
       if (!status) return status;
@@ -52,7 +52,7 @@ class SharedDevice {
     return Status::ok();
   }
 
-  // Returns when no thread visits the communicator any more. The communicator need not have joined.
+  // Removes a communicator, if it has joined. Returns when no thread visits the communicator any more.
   void leave(const DeviceCommunicator& communicator) {
     const std::lock_guard lock(mutex_);
     std::erase_if(members_, [&](const Member& member) { return member.communicator == &communicator; });
@@ -90,7 +90,8 @@ class SharedDevice {
   // and record it.
   bool hasCaptured() const { return capturedOn_.has_value(); }
   Event last() const { return last_; }
-  // `behindAll` makes a stream wait for all earlier launches.
+  // Marks the full device as captured on `stream`; a second stream is refused. `behindAll` makes a stream wait for all
+  // earlier launches.
   template <class BehindAll>
   Status capture(uint64_t stream, BehindAll&& behindAll) {
     if (capturedOn_ && capturedOn_ != stream) {

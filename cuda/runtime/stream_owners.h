@@ -29,7 +29,7 @@ class StreamOwners {
     const auto key = std::tuple(device, stream.name.handle, token[0], token[1]);
     const auto known = owners_.find(key);
     if (known != owners_.end() && isAnother(known->second.stream.name, stream.name)) {
-      owners_.erase(known);  // the known stream was destroyed
+      owners_.erase(known);  // the stream that had this handle was destroyed
     } else if (known != owners_.end() && known->second.rank != rank) {
       return Status::invalid(
           describe(device, stream.name) + ": rank=" + std::to_string(known->second.rank) +

@@ -10,11 +10,11 @@
 
 namespace jccl::device {
 
-// Returns the properties of memory of a device; `shareable` by file descriptors.
+// Returns the properties of an allocation on a device. If `shareable`, it can be exported as a file descriptor.
 driver::AllocationProperties allocationOn(int device, bool shareable);
-// Sets `unit` to the granularity of such memory.
+// Sets `unit` to the granularity of allocations with the properties of allocationOn().
 Status unitOfAllocations(int device, bool shareable, size_t& unit);
-// Returns the right of a device to read and write.
+// Returns an access descriptor by which a device may read and write an allocation.
 driver::MemoryAccess userOn(int device);
 // Maps an allocation or a multicast object at a new address, a multiple of `unit`, which the devices in `users` can
 // access.
