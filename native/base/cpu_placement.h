@@ -12,7 +12,7 @@ namespace jccl {
 struct alignas(64) CpuPlacement {
   static constexpr int32_t kUnknown = 0;
 
-  std::atomic<int32_t> core;  // on which the rank last ran, counted from 1
+  std::atomic<int32_t> core;  // core on which the rank last ran, counted from 1
 
   // Stores and returns the core of the calling thread, which must be the one that executes the rank's operations.
   int32_t publish() {

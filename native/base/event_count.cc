@@ -39,7 +39,8 @@ void EventCount::sleep(int64_t nanos, bool (*ready)(void* context), void* contex
 }
 
 void EventCount::sleepAsWaiter(int64_t nanos, bool (*ready)(void* context), void* context) {
-  // ready() sees everything published before this number of notifications; a later publication changes the number.
+  // The number is read before ready() is called: ready() sees everything published earlier, and a later publication
+  // changes the number, so that the futex does not sleep.
   const uint32_t seen = notifications.load(std::memory_order_acquire);
   if (ready(context)) return;
   futexWaitFor(notifications, seen, nanos, FutexScope::Shared);

@@ -22,21 +22,22 @@ namespace jccl {
 template <int FractionBits, int32_t FirstSpecial>
 struct Float8Layout {
   static constexpr int kFractionBits = FractionBits;
-  // First code, without the sign, that is an infinity or a NaN. The code in front of it is the largest number.
+  // The lowest code, without the sign, of an infinity or a NaN. The code before it is the largest number.
   static constexpr int32_t kFirstSpecial = FirstSpecial;
-  // Codes above it are NaNs that must become quiet. In e4m3 this is the code of a number; its only NaN is quiet as it
-  // is, since all bits of its fraction are set.
+  // NaNs whose code is above kInfinity must become quiet. In e4m3 kInfinity is the code of a number; the only NaN of
+  // e4m3 is always quiet, since all bits of its fraction are set.
   static constexpr int32_t kInfinity = 0x7c;
   static constexpr int kBias = (1 << (6 - kFractionBits)) - 1;
-  static constexpr int kShift = 23 - kFractionBits;        // from a fraction's place to that in float32
-  static constexpr int32_t kRebias = (127 - kBias) << 23;  // difference of the biases, at float32's exponent
+  static constexpr int kShift = 23 - kFractionBits;  // distance from the lowest fraction bit to that of float32
+  // Difference of the exponents' biases, in the place of float32's exponent
+  static constexpr int32_t kRebias = (127 - kBias) << 23;
   static constexpr int32_t kSmallestNormal = (128 - kBias) << 23;
   static constexpr int32_t kLargest = ((kFirstSpecial - 1) << kShift) + kRebias;
   // kUnit is the smallest subnormal. The last place of kRounder has the value kUnit, so adding kRounder rounds a number
   // to a multiple of kUnit.
   static constexpr int32_t kUnit = (128 - kBias - kFractionBits) << 23;
   static constexpr int32_t kRounder = kUnit + (23 << 23);
-  // A NaN becomes quiet and keeps its sign and as much of its payload as fits: the bits of kPayload.
+  // A NaN becomes quiet. It keeps its sign and the bits kPayload of its payload, because no more bits fit.
   static constexpr int32_t kQuietNan = kFirstSpecial | 2;
   static constexpr int32_t kPayload = 3;
 };

@@ -3,7 +3,7 @@
 
 #if defined(__CUDACC__)
 #define JCCL_FN __host__ __device__
-// On GPUs called, not inlined, so that the code exists once however many callers it has.
+// Marks a function that GPUs call instead of inlining it, so that its code exists once however many callers it has.
 #define JCCL_FN_CALL __host__ __device__ __noinline__
 // Stands in front of a loop that GPUs must not unroll: its body is long, and copies of it gain nothing.
 #define JCCL_NO_UNROLL _Pragma("unroll 1")

@@ -46,7 +46,7 @@ std::string sysctl(const LimitFiles& files, const char* name) {
   return std::string(name) + "=" + (value.empty() ? "unknown" : value);
 }
 
-// This process's control group: in the version 1 hierarchy with the pids controller or, if there is none, in version 2.
+// This process's control group in the version 1 hierarchy with the pids controller or, if there is none, in version 2.
 struct Group {
   std::string mount;
   std::string path;
@@ -70,8 +70,8 @@ Group pidsGroup(const LimitFiles& files) {
   return found;
 }
 
-// Returns the limits of this process's group and of all groups above it that set one. In a container, the path may be
-// the host's, of which only the root is visible.
+// Returns the limits of this process's control group and of all groups above it that have a limit. In a container, the
+// path may be that of the host; then only the root of the hierarchy is visible.
 std::string groupLimits(const LimitFiles& files) {
   Group group = pidsGroup(files);
   std::string text;

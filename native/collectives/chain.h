@@ -19,7 +19,7 @@ namespace jccl {
 struct ChainPlan {
   bool last = false;  // no rank is below
   int ranks = 1;      // number of ranks from this one downwards
-  int place = 0;      // of this rank among them, in the order of their numbers
+  int place = 0;      // place of this rank among those ranks, by rank number
   int all = 1;        // number of ranks on all hosts
   size_t part = 0;    // elements of one rank's part
   size_t chunkCount = 1;
@@ -27,7 +27,7 @@ struct ChainPlan {
   size_t count = 0;
 };
 
-// Number of chunks that a rank passes on before it expects the first one back. The network works on more than one at
+// Number of chunks that a rank passes on before it expects the first one back: the network works on several chunks at
 // once.
 inline constexpr size_t kChainLag = 3;
 

@@ -90,7 +90,7 @@ void collNetAllReduce(Primitives& inward, Primitives& outward, Network& network,
   coll_net::forChunks(plan, pass, take);
 }
 
-// This schedule and the next one are for the direct algorithm only. The plan is for one rank's part.
+// This schedule and collNetReduceScatter are for the direct algorithm only. `plan` describes one rank's part.
 template <class Primitives, class Network>
 void collNetAllGather(Primitives& inward, Primitives& outward, Network& network, const CollNetPlan& plan,
                       const CollNetRanks& ranks) {

@@ -1,5 +1,5 @@
 // Schedules over hosts: the leader of each host collects the data of its host's ranks, and only leaders send to other
-// hosts. For messages so small that traffic between hosts costs by the number of messages.
+// hosts. These schedules are for small messages, for which the cost between hosts depends on the number of messages.
 //
 // In an operation with a root, the root leads its host. Leaders combine the partial sums of all hosts in the order of
 // the hosts, so all leaders end with the same bits.
@@ -13,7 +13,7 @@ namespace jccl {
 
 struct HostsPlan {
   bool isLeader = false;
-  bool hasMembers = false;  // on a leader: its host has other ranks
+  bool hasMembers = false;  // on a leader: true if its host has other ranks
   size_t chunkCount = 1;    // elements per step
   size_t begin = 0;
   size_t count = 0;

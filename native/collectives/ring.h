@@ -17,9 +17,9 @@ namespace jccl {
 struct RingPlan {
   const int* order = nullptr;
   int size = 1;
-  int position = 0;       // of this rank, counted from rank 0 along the ring
+  int position = 0;       // this rank's place on the ring, counted from rank 0
   size_t chunkCount = 1;  // elements per shard and round; for all-reduce at most what fits into one step
-  size_t begin = 0;       // this channel's elements of the buffer (all-reduce, broadcast, reduce)
+  size_t begin = 0;       // start of this channel's `count` elements of the buffer (all-reduce, broadcast, reduce)
   size_t count = 0;
 };
 
@@ -51,7 +51,8 @@ struct Part {
   size_t count;
 };
 
-// Returns the channel's share of a rank's part, counted from the start of the part: its place in the small buffer.
+// Returns the channel's share of a rank's part, counted from the start of the part. In a buffer that contains only this
+// part, the share begins there.
 JCCL_FN_CALL inline Part shareOfPart(const PartPlan& plan, int rank) {
   const size_t total = plan.counts == nullptr ? plan.uniform : static_cast<size_t>(plan.counts[rank]);
   Part part{};
@@ -59,7 +60,7 @@ JCCL_FN_CALL inline Part shareOfPart(const PartPlan& plan, int rank) {
   return part;
 }
 
-// Returns the same share, counted from the start of the large buffer.
+// Returns the channel's share of a rank's part, counted from the start of the buffer that contains all parts.
 JCCL_FN_CALL inline Part partOf(const PartPlan& plan, int rank) {
   Part part = shareOfPart(plan, rank);
   part.begin += plan.displacements == nullptr ? rank * plan.uniform : static_cast<size_t>(plan.displacements[rank]);
@@ -82,8 +83,8 @@ JCCL_FN_CALL inline size_t evenly(size_t left, size_t ranks, size_t max) {
   return smaller(max, ((left + ranks - 1) / ranks + 15) / 16 * 16);
 }
 
-// Returns the number of pipeline steps between the starts of two rounds of an all-reduce. At most one pipeline step's
-// chunks and one more are in flight from a rank to the next. Each chunk takes one of the connection's kSlots slots.
+// Returns the number of pipeline steps between the starts of two rounds of an all-reduce. On a connection, at most the
+// chunks of one pipeline step and one more chunk are in flight. Each chunk takes one of the connection's kSlots slots.
 JCCL_FN inline size_t strideOf(int ranks) {
   constexpr size_t kMaxChunksPerPipelineStep = kSlots - 2;
   const size_t sends = 2 * (static_cast<size_t>(ranks) - 1);
@@ -152,8 +153,8 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
     const size_t round = actions.round();
     const size_t left = plan.count - round * whole;
     const size_t chunk = ring::evenly(left, n, plan.chunkCount);
-    // Each action moves to the shard before. The first is that of the previous rank; this rank's own comes in the
-    // middle.
+    // Each action concerns the shard before that of the previous action. The first action concerns the shard of the
+    // previous rank; this rank's own shard comes in the middle.
     const int shard = static_cast<int>((plan.position + 2 * n - 1 - actions.action()) % n);
     const size_t skip = ring::smaller(left, shard * chunk);
     return Chunk{plan.begin + round * whole + skip, ring::clampTo(left, shard * chunk, chunk)};
@@ -173,8 +174,8 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   };
   ring::ActionSequence actions(rounds, stride, lastAction);
   ring::ActionSequence later = actions;
-  size_t received = 0;  // number of chunks
-  size_t posted = 0;    // number of receives that `later` has passed
+  size_t received = 0;  // number of chunks received
+  size_t posted = 0;    // number of receives whose address `later` has posted or skipped
   const bool posts = p.postsReceives();
   for (; !actions.done(); actions.next()) {
     for (; posts && !later.done() && posted < received + kSlots; later.next()) {
@@ -219,7 +220,7 @@ JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& 
   } while (round < largest);
 }
 
-// Every rank's part is reduced at each rank of the ring and ends at its own rank.
+// Every rank's part travels around the ring, is reduced at each rank, and ends at the rank to which it belongs.
 template <class Primitives>
 JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
   const int n = plan.size;

@@ -16,8 +16,8 @@ struct TreePlan {
   size_t count = 0;
 };
 
-// Number of chunks that a rank sends up before it expects the first one back. It keeps deep trees busy. Since it is
-// less than the number of slots, no rank can wait for itself.
+// Number of chunks that a rank sends up before it expects the first one back, so that deep trees stay busy. This number
+// is less than the number of slots, so no rank can wait for itself.
 inline constexpr size_t kTreeLag = 6;
 
 // Sums go up, results come down. `up` receives from the children and sends to the parent; at the root it sends to the

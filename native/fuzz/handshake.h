@@ -80,7 +80,7 @@ inline void toListener(const uint8_t* data, size_t size, bool proves) {
     rank.step();
   }
   ::recv(peer.get(), &challenge, sizeof challenge, MSG_DONTWAIT);
-  if (proves) {  // a member of the job that may introduce itself as anything
+  if (proves) {  // this peer is a member of the job, which may introduce itself as anything
     NetIntroduction introduction;
     std::memcpy(&introduction.header, data, std::min(size, sizeof introduction.header));
     introduction.proof = NetSecret(rank.config.secret).proveConnector(challenge.nonce, introduction.header);

@@ -34,7 +34,7 @@
 #endif
 
 // clang-format off
-// The version given is that of x86-64.
+// `version` is the symbol's first version on x86-64.
 #define PIN(name, version)                                                  \
   asm(".symver jccl_first_" #name "," #name "@" JCCL_FIRST_VERSION(version) \
       "\n.pushsection .text.pin." #name ",\"ax\",@progbits"                 \
@@ -121,7 +121,8 @@ uint32_t arc4random() noexcept {
   return number;
 }
 
-// glibc 2.33: before, the headers turned these calls into others. The kernel's structure is the C library's.
+// glibc 2.33: the headers of earlier versions turn these calls into calls of other functions. The kernel and the C
+// library have the same layout of struct stat.
 int fstat(int descriptor, struct stat* status) noexcept {
   return static_cast<int>(::syscall(SYS_fstat, descriptor, status));
 }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr PluginNames kNetNames = {"it is no network plug-in, or has a version that JCCL does not know", kNetPrefix,
                                    "ncclNetPlugin_v"};
-// Most messages that any version lets one request receive, and so the most sizes that the plug-in's test may write.
+// The maximum number of messages that one request can receive, in any version of the interface. The plug-in's test()
+// may write as many sizes.
 constexpr size_t kMaxReceives = 32;
 
 Result ignoreEvent(void** /*event*/, int /*type*/, void* /*parent*/, int64_t /*pluginId*/, void* /*data*/) {

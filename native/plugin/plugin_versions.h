@@ -12,9 +12,9 @@ namespace jccl::plugin {
 
 // Names for the plug-ins of a kind.
 struct PluginNames {
-  const char* absence;  // for messages: the meaning of a library without any table
-  const char* prefix;   // of library names
-  const char* symbol;   // of tables, without the version's number
+  const char* absence;  // for messages: why a library may export no table
+  const char* prefix;   // prefix of the names of libraries
+  const char* symbol;   // name of the tables' symbols, without the version's number
 };
 
 // Adapter<Version> must have the type `Table`, the function `missing(const Table&)`, which returns the first required

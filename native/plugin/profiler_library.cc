@@ -22,7 +22,7 @@ namespace {
 constexpr PluginNames kProfilerNames = {"it is no profiler plug-in, or has a version that JCCL does not know",
                                         "libnccl-profiler", "ncclProfiler_v"};
 
-// An event is made if the plug-in asks for its type or for a type below it.
+// JCCL creates an event if the plug-in asks for its type or for a type of event that it contains.
 constexpr int kCollMask = kProfileColl;
 constexpr int kP2pMask = kProfileP2p;
 constexpr int kGroupMask = kProfileGroup | kCollMask | kP2pMask;
@@ -72,7 +72,7 @@ class ProfilerOf final : public ProfilerPlugin {
       result = table_.init(&context_, mask_);
     }
     if (result == kSuccess) return Status::ok();
-    context_ = nullptr;  // whatever init stored: there is nothing to end
+    context_ = nullptr;  // even if init stored a pointer: after a failure there is nothing to end
     return {Code::System, failure("init", result)};
   }
 
@@ -232,7 +232,7 @@ class ProfilerOf final : public ProfilerPlugin {
     if constexpr (Version >= 5) p2p.parentGroup = group;
   }
 
-  // Up to version 3, every event names its communicator, because init does not.
+  // Up to version 3, every event contains the communicator's name, because init does not pass it.
   template <typename Event>
   void nameCommunicator([[maybe_unused]] Event& event) const {
     if constexpr (Version <= 3) {

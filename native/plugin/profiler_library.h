@@ -27,7 +27,7 @@ struct ProfilerCommunicator {
 struct ProfiledOperation {
   bool isTransfer = false;
   const char* function = "";
-  uint8_t functionNumber = 0;  // NCCL's number, as in the next three members; 255: NCCL has none
+  uint8_t functionNumber = 0;  // this member and the next three are NCCL's numbers; 255: NCCL has none
   uint8_t typeNumber = 0;
   uint8_t algorithmNumber = 0;
   uint8_t protocolNumber = 0;
@@ -39,7 +39,7 @@ struct ProfiledOperation {
   uint64_t sequence = 0;
   size_t count = 0;
   size_t bytes = 0;
-  int root = 0;  // of a collective; of a send or receive: the peer
+  int root = 0;  // root of a collective; peer of a send or receive
   const void* send = nullptr;
   void* recv = nullptr;
 };

@@ -106,7 +106,8 @@ class TunerOf final : public TunerPlugin {
     }
   }
 
-  // Version 2 names its preferred combination. Later versions would set its cost to 0, so this does the same.
+  // Version 2 returns its preferred combination. Plug-ins of later versions set the cost of that combination to 0, so
+  // this function does the same.
   Status prefer(int algorithm, int protocol, std::span<float, kTunerCosts> costs) const {
     if (algorithm == kTunerUndefined && protocol == kTunerUndefined) return Status::ok();
     if (algorithm < 0 || algorithm >= kTunerAlgorithms || protocol < 0 || protocol >= kTunerProtocols) {

@@ -35,12 +35,12 @@ struct ConnectionMemory {
   HeadLine* head = nullptr;  // the sender's head line
   ConnectionShape shape;
   bool rotates = false;  // chunks alternate between the parts of a SIMPLE slot
-  // Most bytes of a message that sends and receives put into one slot. The default is less than a slot, so that the
-  // receiver starts early and both ends stay in the cache. For an adapter it is a whole slot: fewer and larger writes
-  // keep it busy.
+  // The maximum number of bytes of a message that sends and receives put into one slot. The default is less than a
+  // slot, so that the receiver starts early and both ends stay in the cache. For an adapter the maximum is a whole
+  // slot: fewer and larger writes keep it busy.
   uint32_t maxExchangeBytes = 64 * 1024;
-  // GPU memory in which kernels and an adapter have the data of SIMPLE slots; null: the data follows the headers in the
-  // block.
+  // GPU memory that contains the data of SIMPLE slots, for kernels and an adapter; null: the data follows the headers
+  // in the block.
   uint8_t* deviceSlots = nullptr;
   ZeroCopySlot* zeroCopySlots = nullptr;  // kSlots of them on a network connection, otherwise null
 

@@ -1,4 +1,5 @@
-// The words that end the waits of kernels: the host writes them, and so do kernels, whose failure the host reads here.
+// The words that end the waits of kernels. The host writes them; kernels also write the code of a failure, which the
+// host reads.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ struct ControlWords {
   alignas(128) uint32_t result;  // 0, or the Code of the first failure; never cleared by a kernel
 };
 
-// The words of all channels. Those of channel 0 are set first and decide which Code wins; the other channels get the
-// same Code.
+// The words of all channels. The words of channel 0 are set first, so they decide which of several Codes wins; the
+// other channels get the same Code.
 struct ChannelControls {
   ControlWords* words;
   int channels;

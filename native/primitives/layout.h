@@ -76,10 +76,10 @@ inline constexpr uint32_t kLL128PayloadBytes = 120;
 inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
-// Space after the data of a SIMPLE slot: a skew, so that slots do not compete for the same cache lines. A network may
-// use it.
+// Space after the data of a SIMPLE slot: a skew, so that slots do not compete for the same cache lines. The `plugin`
+// transport also uses it, for its trailer.
 inline constexpr uint32_t kSlotTailBytes = 1024;
-// Smaller chunks are always at the start of their slot; see ConnectionShape::simpleChunk.
+// Chunks below this size are always at the start of their slot; see ConnectionShape::simpleChunk.
 inline constexpr uint32_t kRotatingBytes = 4096;
 
 // The numbers are those of io.jccl.Protocol.

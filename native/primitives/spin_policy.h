@@ -9,11 +9,13 @@ namespace jccl {
 struct SpinPolicy {
   // Ranks outnumber cores: they are time-sliced, and a spinning rank keeps a peer from running.
   bool oversubscribed = false;
-  int polls = 2000;             // checks of the condition before anything else
-  int firstYields = 0;          // yields that follow, without reading a clock
-  int64_t spinNanos = 100'000;  // then spins for this long: a yield would give the core to another program for a slice
-  // Then yields until the wait has taken this long, and then sleeps. A peer that another program displaced is back
-  // after a slice; if this thread slept sooner, its idle core would draw the peer away from the peer's own core.
+  int polls = 2000;     // number of checks of the condition before anything else
+  int firstYields = 0;  // number of yields after these checks, without reading a clock
+  // After these yields, spins for this long: a yield would give the core to another program for a slice.
+  int64_t spinNanos = 100'000;
+  // After the spins, yields until the wait has taken this long, and then sleeps. A peer that another program displaced
+  // is back after a slice; if this thread slept sooner, its idle core would draw the peer away from the peer's own
+  // core.
   int64_t yieldNanos = 4'000'000;
 
   static bool isOversubscribed(int localRanks, int cores) { return localRanks > cores; }
@@ -32,8 +34,9 @@ struct SpinPolicy {
     return policy;
   }
 
-  // A waiting thread also moves the network, which long polling of memory alone would delay. If there are events,
-  // arrivals wake the thread, so it may sleep early; without events, a sleep would pause the network.
+  // Adjusts the policy to network connections. A waiting thread also moves the network, so it must not poll only memory
+  // for long. If there are events, arrivals wake the thread, so it may sleep early; without events, a sleep would pause
+  // the network.
   void addNetwork(bool hasEvents) {
     polls = std::min(polls, 50);
     firstYields = 0;
@@ -57,9 +60,9 @@ class WaitPhases {
     return waited_ < yieldNanos_ ? Phase::Yield : Phase::Sleep;
   }
 
-  // Adds a phase's duration to the wait. A round of spins longer than kMaxSpinRoundNanos was interrupted: another
-  // thread had the core. That says nothing about the awaited rank, so no more than kMaxSpinRoundNanos count. A long
-  // yield counts in full, in this wait only.
+  // Adds a phase's duration to the wait. A round of spins longer than kMaxSpinRoundNanos was interrupted, because
+  // another thread had the core. The interruption says nothing about the awaited rank, so the round counts as
+  // kMaxSpinRoundNanos. A long yield counts in full, but only in this wait.
   void took(Phase phase, int64_t nanos) {
     lastYield_ = phase == Phase::Yield ? nanos : 0;
     beforeLast_ = waited_;

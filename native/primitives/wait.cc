@@ -129,7 +129,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
     }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed));
     const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
-    // Data that arrived while this thread was off its core becomes visible only through this poll.
+    // Data that arrived while this thread was off its core becomes visible only through the poll above.
     if (moved && ready(context)) break;
     Phase phase = moved ? Phase::Spin : phases.next(findsOnThisCore(place.peer));
     if (phase == Phase::Yield && avoidsYields(now)) phase = Phase::Sleep;
@@ -153,10 +153,10 @@ bool Waiter::spin(bool (*ready)(void*), void* context) {
   return false;
 }
 
-// Shortens spins that only keep the awaited peer off this core. Placements do not reveal every such peer: threads of
-// other channels and ranks of other isolation domains do not publish their cores to this rank. The sign of such a peer
-// is a wait in which all spins failed and a yield let another thread run. Every kWaitsUntilFullSpin waits, a full spin
-// is tried again.
+// Shortens spins that only keep the awaited peer off this core. The published placements do not reveal every such peer:
+// threads of other channels and ranks of other isolation domains do not publish their cores to this rank. The peer
+// probably is on this core if all spins of a wait failed and a yield let another thread run. Every kWaitsUntilFullSpin
+// waits, a full spin is tried again.
 void Waiter::learn(const WaitPhases& phases) {
   if (++longWaits_ % kWaitsUntilFullSpin == 0) {
     spinNanos_ = control_.policy.spinNanos;

@@ -26,8 +26,9 @@
 
 namespace jccl {
 
-// Where a channel waits; any thread may read it at any time. A wait writes it only once it has become long, so it costs
-// the fast path nothing. `sequence` is written last and cleared first; zero means that the channel does not wait.
+// The place where a channel waits; any thread may read it at any time. The record is written only once a wait has
+// become long, so it costs short waits nothing. `sequence` is written last and cleared first; zero means that the
+// channel does not wait.
 struct alignas(64) ProgressRecord {
   std::atomic<uint64_t> sequence{0};  // the operation's sequence, plus one
   std::atomic<int32_t> peer{-1};
@@ -43,18 +44,18 @@ struct alignas(64) ProgressRecord {
 struct WaitControl {
   // The first failure, as a Code; 0 while there is none. Never reset: step counters disagree after a failure.
   std::atomic<int> failure{0};
-  EventCount* events = nullptr;        // this rank's
+  EventCount* events = nullptr;        // this rank's eventcount
   ProgressEngine* progress = nullptr;  // null without network connections
   bool onlyNetwork = false;            // no peer shares memory with this rank: network events report everything
   SpinPolicy policy;
 
   // This rank's core as in CpuPlacement, if ranks are oversubscribed; otherwise unknown.
   int32_t core = CpuPlacement::kUnknown;
-  CpuPlacement* placement = nullptr;                // this rank's
-  std::span<const CpuPlacement* const> placements;  // by rank; null: not on this host, or this rank
+  CpuPlacement* placement = nullptr;                // where this rank publishes its core
+  std::span<const CpuPlacement* const> placements;  // by rank; null for this rank and for ranks of other hosts
   bool sharesCore = false;                          // the last long wait was for a rank on this core
 
-  // These belong to the operation in flight and are set when it starts.
+  // The members below belong to the operation in flight and are set when it starts.
   std::atomic<uint64_t> sequence{0};
   std::atomic<int64_t> timeoutNanos{0};
   std::atomic<int64_t> startNanos{0};  // 0 until a wait becomes long and reads the clock

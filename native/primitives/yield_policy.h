@@ -9,7 +9,7 @@
 
 namespace jccl {
 
-// For one thread at a time.
+// Used by one thread at a time.
 class YieldPolicy {
  public:
   // Yields that take this long are expensive. A thread that never yields keeps the core for a slice, 0.7 ms and more; a
