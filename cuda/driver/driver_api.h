@@ -89,20 +89,20 @@ enum class FunctionAttribute : int {
   Registers = 4,
   PtxVersion = 5,
   BinaryVersion = 6,
-  PreferredSharedCarveout = 9,  // in percent of the maximum
+  PreferredSharedCarveout = 9,  // shared memory in percent of the maximum
 };
 
 enum class PointerAttribute : int {
   Context = 1,
   MemoryType = 2,
-  BufferId = 7,  // number of the allocation; no other allocation gets it
+  BufferId = 7,  // number of the allocation, unique in the life of the process
   IsManaged = 8,
   DeviceOrdinal = 9,
   LegacyIpcCapable = 10,
   RangeStart = 11,
   RangeBytes = 12,
   Mapped = 13,
-  AccessFlags = 16,  // of the current context's device
+  AccessFlags = 16,  // rights of the current context's device
 };
 constexpr int kAccessReadWrite = 3;
 constexpr int kMemoryOfHost = 1, kMemoryOfDevice = 2;
@@ -112,14 +112,15 @@ enum class CaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };
 
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
-constexpr unsigned kEventExternal = 1;  // in a graph: the event connects it with work outside
+constexpr unsigned kEventExternal = 1;  // in a graph: work outside the graph can wait for the event, or record it
 constexpr unsigned kHostAllocPortable = 1, kHostAllocMapped = 2;
 constexpr unsigned kHostRegisterPortable = 1, kHostRegisterMapped = 2;
 constexpr unsigned kIpcLazyPeerAccess = 1;
-constexpr unsigned kWaitUntilGreaterOrEqual = 0;  // compares counters that may wrap
-constexpr uint64_t kLegacyStream = 1;             // for cuGetProcAddress: no variants with a default stream per thread
-constexpr int kDmaBufDescriptor = 1;              // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
-constexpr int kPosixDescriptor = 1;               // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+constexpr unsigned kWaitUntilGreaterOrEqual = 0;  // the comparison is correct for counters that wrap
+// For cuGetProcAddress: finds the calls whose default stream is that of the context, not that of the thread.
+constexpr uint64_t kLegacyStream = 1;
+constexpr int kDmaBufDescriptor = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+constexpr int kPosixDescriptor = 1;   // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 constexpr int kMinimumGranularity = 0, kRecommendedGranularity = 1;
 
 struct Uuid {
@@ -131,13 +132,13 @@ struct IpcHandle {
 };
 
 struct MemoryLocation {
-  int type;  // kind; 1: a device
+  int type;  // CUmemLocationType; 1: a device
   int id;
 };
 
 // CUmemAllocationProp
 struct AllocationProperties {
-  int type;         // kind; 1: pinned
+  int type;         // CUmemAllocationType; 1: pinned
   int handleTypes;  // kPosixDescriptor
   MemoryLocation location;
   void* win32Metadata;
@@ -158,7 +159,7 @@ static_assert(sizeof(MemoryAccess) == 12);
 // CUmulticastObjectProp
 struct MulticastProperties {
   unsigned devices;
-  size_t bytes;                    // maximum that each device binds
+  size_t bytes;                    // maximum number of bytes that each device binds
   unsigned long long handleTypes;  // NOLINT(google-runtime-int): as the driver has it
   unsigned long long flags;        // NOLINT(google-runtime-int): as the driver has it
 };

@@ -20,7 +20,8 @@ constexpr int kMaxQueues = 2 * kMaxLinks;
 
 template <class Faults = NoFaults>
 class ExchangeKernel {
-  // The next chunk of a queue. The queue's thread writes it; after the barrier all threads read it.
+  // A queue of messages and its next chunk. The queue's thread writes this state; after the barrier all threads read
+  // it.
   struct Queue {
     ActiveLink link;
     const uint8_t* source;

@@ -36,7 +36,7 @@ struct DeviceChannel {
   int32_t hostTreeChildren;
   int32_t chainRanks;   // for all-gathers and reduce-scatters: number of ranks from this one to the last of the chain
   int32_t chainPlace;   // place of this rank among those ranks, by rank number
-  int32_t leaderAfter;  // on a leader: the next and the previous leader, with which it compares operations
+  int32_t leaderAfter;  // on a leader: the next leader, with which it compares operations
   int32_t leaderBefore;
   uint64_t operations;     // number of collectives that this channel has run; equal on all ranks
   ProgressRecord* record;  // mapped host memory

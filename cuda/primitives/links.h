@@ -13,8 +13,8 @@ namespace jccl::device {
 
 // The first word of a SIMPLE slot's header between two kernels. It combines the published step and the check word, so
 // that one access writes both and one load finds both. With a proxy at the other end they are separate words, as in
-// layout.h. The 40 bits of the step wrap after days; a slot could be mistaken only if it carried no SIMPLE chunk in all
-// that time.
+// layout.h. The 40 bits of the step wrap after days. An old slot could be mistaken for a new one only if it carried no
+// SIMPLE chunk in all that time.
 struct SlotWord {
   static constexpr int kStepBits = 40;
 

@@ -39,7 +39,7 @@ class AccessPage {
   Words* words() const { return reinterpret_cast<Words*>(memory_.base()); }
 
   MappedMemory memory_;
-  // On the page's own rank: holds the lock. On the others: checks the lock.
+  // The rank that owns the page holds the lock through this descriptor; other ranks check the lock through theirs.
   UniqueFd file_;
 };
 

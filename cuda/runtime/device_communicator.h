@@ -222,9 +222,9 @@ class DeviceCommunicator {
     uint64_t number = 0;
     Event event = nullptr;  // recorded after the launch; shared by all its operations
     std::unique_ptr<ArgumentArea> arguments;
-    Operation operation;     // without its counts; sequence 0: not in the history
+    Operation operation;     // without its counts; if its sequence is 0, the history does not contain it
     uint64_t transfers = 0;  // number in transfers_, for sends and receives
-    int blocks = 0;          // of the whole launch
+    int blocks = 0;          // blocks of the whole launch
     bool endsLaunch = true;
 
     bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
@@ -284,7 +284,7 @@ class DeviceCommunicator {
   ConnectionShape shape_;
   DevicePlan plan_;
   std::shared_ptr<DeviceSegment> segment_ = std::make_shared<DeviceSegment>();
-  UniqueFd descriptor_;       // of the segment; empty after takeDescriptor
+  UniqueFd descriptor_;       // descriptor of the segment; empty after takeDescriptor
   std::string noDescriptor_;  // reason why the segment has no descriptor
   bool refusedDescriptor_ = false;
   MemoryHandle handle_;

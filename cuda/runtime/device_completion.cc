@@ -123,9 +123,9 @@ bool DeviceCommunicator::releaseBuffers() {
   const DeviceGuard guard(config_.device);
   {
     const std::lock_guard lock(mutex_);
-    reap();  // operations that have ended well keep that result
+    reap();  // first, so that operations that have ended well stay successful
   }
-  abort(Code::Aborted);  // only kernels write the result, so its first code stays
+  abort(Code::Aborted);  // only kernels write `result`, so the code of the first failure stays
   const std::unique_lock issuing(issuing_, std::try_to_lock);
   if (!issuing.owns_lock()) return false;
   const std::lock_guard lock(mutex_);

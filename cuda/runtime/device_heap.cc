@@ -10,7 +10,7 @@
 namespace jccl::device {
 namespace {
 
-constexpr size_t kUnit = 2 * 1024 * 1024;  // of device memory: the driver allocates in such units
+constexpr size_t kUnit = 2 * 1024 * 1024;  // the unit in which the driver allocates device memory
 constexpr size_t kPinnedUnit = 4096;
 constexpr int kHost = -1;
 

@@ -52,7 +52,7 @@ Status exportMemory(void* memory, MemoryHandle& handle) {
   const Status status = statusOf("cuIpcGetMemHandle", driver().ipcExport(&own, addressOf(memory)));
   if (!status) return status;
   std::memcpy(handle.bytes, own.bytes, sizeof handle.bytes);
-  handle.offset = 0;  // a handle names the whole allocation; memory of DeviceHeap is one
+  handle.offset = 0;  // the handle refers to a whole allocation, and memory of DeviceHeap is a whole allocation
   return Status::ok();
 }
 

@@ -445,7 +445,8 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   issued_ = flights.back().number;
   if (capturing) {
     capturedOn_ = name.handle;
-    if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));  // a graph may be replayed at any time
+    // A replay of the graph may need the area at any time.
+    if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));
   } else {
     RetiredMemory::ofThisProcess().begun();
     lastStream_ = name.id;

@@ -77,7 +77,7 @@ class DeviceStaging {
   std::string lastError() const;
 
  private:
-  // Each word has a line to itself: the device writes one, the host the other.
+  // Each word has a cache line of its own: the device writes one word, the host the other.
   struct Words {
     alignas(128) uint32_t signalled;
     alignas(128) uint32_t opened;

@@ -28,8 +28,8 @@ class RetiredMemory {
   // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
   void begun() { ++inFlight_; }
   void ended() { --inFlight_; }
-  // Takes over the event of a launch whose communicator is destroyed earlier. Polls it to learn whether the launch has
-  // ended.
+  // Takes over the event of a launch whose communicator is destroyed before the launch has ended. Polls the event to
+  // learn when the launch ends.
   void orphan(int device, Event event) {
     const std::lock_guard lock(mutex_);
     orphans_.emplace_back(device, event);

@@ -44,9 +44,9 @@ class IoThreadPool {
   std::atomic<uint64_t> tickets_{0};
   std::atomic<int> finished_{0};
   std::atomic_flag threw_;
-  std::exception_ptr thrown_;                       // of the round's first task that threw; published by finished_
+  std::exception_ptr thrown_;  // exception of the round's first task that threw; published by finished_
   const std::function<void(int)>* task_ = nullptr;  // read only by the holder of a ticket
-  std::atomic<uint32_t> calls_{0};                  // raised to call the helpers; the futex word on which they sleep
+  std::atomic<uint32_t> calls_{0};  // incremented to wake the helpers; the futex word on which they sleep
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> helpers_;

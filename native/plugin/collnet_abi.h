@@ -34,7 +34,7 @@ enum : int {
   kOpMin = 3,
 };
 
-// Memory into which a part of the gathered data goes, or from which a part of the scattered data comes.
+// A piece of memory that receives a part of the gathered data, or that contains a part of the data to be scattered.
 template <int Version>
 struct CollNetPart {
   void* memory;
@@ -84,10 +84,12 @@ struct CollNetTableReducing : CollNetTableBegin<Version> {
 // Since version 8. The number in a comment is the version that added the member.
 template <int Version>
 struct CollNetTableGathering : CollNetTableBegin<Version> {
-  // Gathers `bytesPerRank` bytes of every member, and writes the window of the gathered data to the parts.
+  // Gathers `bytesPerRank` bytes of every member. Of the gathered data, writes the `windowBytes` bytes from
+  // `windowOffset` on into `parts`.
   Result (*iallgather)(void* collComm, void* send, int partCount, CollNetPart<Version>* parts, size_t bytesPerRank,
                        size_t windowOffset, size_t windowBytes, void* sendMemory, void** request);
-  // The reverse: the parts contain the window of the data to be reduced and scattered.
+  // The reverse of iallgather: `parts` contain the `windowBytes` bytes from `windowOffset` on of the data to be reduced
+  // and scattered.
   Result (*ireducescatter)(void* collComm, int partCount, CollNetPart<Version>* parts, void* recv, size_t bytesPerRank,
                            size_t windowOffset, size_t windowBytes, int type, int op, void* recvMemory, void** request);
   Result (*iflush)(void* collComm, void* data, int size, void* memory, void** request);

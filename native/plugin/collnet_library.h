@@ -35,8 +35,8 @@ class CollNetPlugin {
   // Blocks until the other members connect, perhaps for ever.
   virtual Status connect(const std::vector<void*>& handles, int rank, void* listenComm, void** collComm) = 0;
 
-  // *supported: the network reduces this type with this operation. An average counts as a sum. Operations for which the
-  // interface has no number are not supported.
+  // Sets *supported to true if the network reduces this type with this operation. An average counts as a sum.
+  // Operations for which the interface has no number are not supported.
   virtual Status supports(DataType type, ReduceOp op, bool* supported) = 0;
   // Returns true if the plug-in also gathers and scatters.
   virtual bool gathers() const = 0;

@@ -126,7 +126,8 @@ Status probeNetDevices(const std::string& name, int64_t limitNanos, NetDevices* 
   Status opened = openNetDevices(name, 0, limitNanos, found);
   if (opened) keepMapped();  // the plug-in stays open and has the address of our log function
   const std::lock_guard lock(*mutex);
-  if (opened && !kept->emplace(name, *found).second) return found->plugin->finalize();  // another thread was faster
+  // Another thread may have opened the plug-in meanwhile.
+  if (opened && !kept->emplace(name, *found).second) return found->plugin->finalize();
   return opened;
 }
 

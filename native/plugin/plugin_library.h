@@ -14,9 +14,9 @@ namespace jccl::plugin {
 // Properties that a plug-in reports for one of its devices. Texts and numbers are checked. A property that an old
 // version does not report has the value that NCCL assumes.
 struct DeviceProperties {
-  int number = 0;  // of the device in the plug-in
+  int number = 0;  // number of the device in the plug-in
   std::string name;
-  std::string pciPath;  // in sysfs; empty: none
+  std::string pciPath;  // path of the device in sysfs; empty: the plug-in reports none
   uint64_t guid = 0;
   bool reachesHost = false;
   bool reachesCuda = false;

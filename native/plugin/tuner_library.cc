@@ -48,7 +48,8 @@ class TunerOf final : public TunerPlugin {
     Status done;
     if constexpr (Version >= 5) {
       NvlDomains domains = {static_cast<int>(of.hosts), of.minLocalRanks, of.maxLocalRanks};
-      // JCCL's predictions use other constants: a plug-in receives zeros, and constants that it sets change nothing.
+      // JCCL's predictions use constants of their own. So the plug-in receives zeros in place of NCCL's constants, and
+      // constants that the plug-in sets change nothing.
       TunerConstantsOf<Version> constants{};
       done = checked("init", table_.init(&context_, of.id, of.ranks, of.hosts, logger, &domains, &constants));
       const auto bytes = std::as_bytes(std::span(&constants, 1));

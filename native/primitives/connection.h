@@ -62,14 +62,14 @@ struct ConnectionMemory {
 // The sending end. One thread at a time uses it.
 struct SendConnection {
   ConnectionMemory memory;
-  EventCount* receiverEvents = nullptr;  // of the rank to wake after publishing; null on a network connection
-  FirstUse* firstUse = nullptr;          // on a network connection only
+  EventCount* receiverEvents = nullptr;  // wakes the receiver after publishing; null on a network connection
+  FirstUse* firstUse = nullptr;          // called at the first step; null unless this is a network connection
   uint64_t step = 0;                     // the next step to write
-  uint64_t cachedHead = 0;               // last head read; re-read only if it grants no step
+  uint64_t cachedHead = 0;               // head that was read last; read again only if it permits no further step
   int peer = -1;
   TransportKind transport = TransportKind::None;
-  ZeroCopySends zeroCopySends;  // used on a network connection
-  uint64_t sentBytes = 0;       // in slot format, so with flags; any thread may read it
+  ZeroCopySends zeroCopySends;  // used only on a network connection
+  uint64_t sentBytes = 0;       // counted in the format of slots, so with flags; any thread may read this number
 
   bool isNet() const { return isNetwork(transport); }
 
@@ -125,7 +125,7 @@ struct SendConnection {
 // The receiving end. One thread at a time uses it.
 struct RecvConnection {
   ConnectionMemory memory;
-  EventCount* senderEvents = nullptr;    // of the rank to wake after freeing a slot; null on a network connection
+  EventCount* senderEvents = nullptr;    // wakes the sender after a slot is freed; null on a network connection
   const CpuPlacement* sender = nullptr;  // core of the sending rank; null on a network connection
   uint64_t step = 0;                     // the next step to read
   int peer = -1;

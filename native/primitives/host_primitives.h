@@ -51,8 +51,8 @@ class HostPrimitives {
   }
 
   // Posts the address of a chunk that recv or recvCopySend will receive, `ahead` receives from now, so that a network
-  // can write it there directly. Until then the schedule must not write to that memory, and may send from it only data
-  // on which the awaited chunk depends. Useful only if postsReceives() is true.
+  // can write the chunk there directly. Until that receive has ended, the schedule must not write to that memory, and
+  // may send from it only data on which the awaited chunk depends. Useful only if postsReceives() is true.
   bool postsReceives() const { return transfer_.zeroCopy && links_.recvCount == 1 && links_.recv[0]->isNet(); }
   void postReceive(size_t out, size_t count, uint64_t ahead) {
     if (count <= transfer_.sliceCount) postAddress(*links_.recv[0], output(out), count * transfer_.elementBytes, ahead);

@@ -324,7 +324,8 @@ struct Averaging {
   static constexpr ReduceCopyFn kernel = averagingKernel<Element>;
 };
 
-// Fills one row of the table. Callers choose the kernels of signed integers: not every operation needs signed ones.
+// Fills one row of the table. Callers choose the element types of the kernels for signed integers, because some
+// operations can use the kernels of unsigned integers.
 template <class Family, class Int8 = uint8_t, class Int32 = uint32_t, class Int64 = uint64_t>
 constexpr void fillIntegers(ReduceCopyFn (&row)[kDataTypeCount]) {
   const auto set = [&row](DataType type, ReduceCopyFn kernel) { row[static_cast<int>(type)] = kernel; };

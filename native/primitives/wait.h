@@ -85,10 +85,10 @@ struct WaitControl {
 // How one channel waits.
 class Waiter {
  public:
-  // About a microsecond: the time until a store becomes visible on another core.
+  // These polls take about a microsecond, the time until a store becomes visible on another core.
   static constexpr int kPollsOfOtherCores = 50;
 
-  // `placed`: this thread is the one that publishes the core of its rank.
+  // `placed`: this thread is the only one that publishes the core of its rank.
   Waiter(WaitControl& control, ProgressRecord& record, bool placed)
       : control_(control), record_(record), placed_(placed), spinNanos_(control.policy.spinNanos) {}
 
@@ -142,10 +142,10 @@ class Waiter {
   WaitControl& control_;
   ProgressRecord& record_;
   const bool placed_;
-  int64_t spinNanos_;  // at most the policy's; less while spinning keeps the awaited peer off this core
+  int64_t spinNanos_;  // at most SpinPolicy::spinNanos; less while spinning keeps the awaited peer off this core
   uint32_t longWaits_ = 0;
   YieldPolicy yieldPolicy_;
-  bool registered_ = false;  // with EventCount::addWaiter, while yields are avoided
+  bool registered_ = false;  // true if EventCount::addWaiter was called, because yields are avoided
 };
 
 }  // namespace jccl

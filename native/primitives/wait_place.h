@@ -57,7 +57,7 @@ struct LongWaits {
   int64_t operationStart = 0;  // identifies the operation: WaitControl::startNanos
   int64_t nanos = 0;
   int64_t longestNanos = 0;
-  int32_t peer = -1;  // awaited in the longest wait
+  int32_t peer = -1;  // the peer that the longest wait was for
 
   void add(int64_t start, int64_t waited, int32_t waitedFor) {
     if (operationStart != start) *this = {start};
