@@ -56,8 +56,8 @@ class InPlaceKernel {
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };
   enum class Manner : int { OneShot, TwoShot, Bounced };
-  // ExchangeDescriptor::finished combines the operation's number with a step of the operation in the lowest kStepBits
-  // bits. The operation ends with kLastStep.
+  // ExchangeDescriptor::finished contains the operation's number, followed by kStepBits bits with the step that the
+  // writer has reached. The last step, kLastStep, is the end of the operation.
   static constexpr int kStepBits = 24;
   static constexpr uint64_t kLastStep = (uint64_t{1} << kStepBits) - 1;
 

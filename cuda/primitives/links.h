@@ -42,7 +42,7 @@ struct ActiveLink {
   bool rotates;
   bool compact;
 
-  // Reads the end that leads to peer `which` of a channel; `ends` is indexed by peer.
+  // Reads this block's end of the connection with peer `which`; `ends` is indexed by peer.
   JCCL_DEVICE void open(LinkEnd* ends, int which) {
     LinkEnd* end = ends + which;
     block = end->block;

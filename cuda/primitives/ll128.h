@@ -46,7 +46,7 @@ class LL128Mover {
   struct Place {
     uint32_t left;    // number of lines of the slot from the warp's first line on
     uint32_t stride;  // distance, in lines, between the lines of two adjacent passes
-    size_t offset;    // of this lane's 16 bytes of the warp's first lines, from the start of the slot
+    size_t offset;    // from the start of the slot to this lane's 16 bytes in the lines of the first pass
     bool flag;        // this lane moves the flags of its lines
 
     JCCL_DEVICE bool has(int pass) const { return left > pass * stride; }

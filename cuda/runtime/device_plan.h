@@ -78,9 +78,9 @@ class DevicePlan {
   // no block for this peer.
   void setStaged(int peer);
 
-  // Writes the tables that the kernels read into `memory`, which is device memory of tableBytes(). `staging` is host
-  // memory of the same size, from which they are copied. `network` contains, by channel, the ends of the connections
-  // with a network that reduces; it may be shorter than the number of channels.
+  // Writes the tables that the kernels read into `staging`, host memory of tableBytes(). The caller copies them to
+  // `memory`, which is device memory of the same size. `network` contains, by channel, the ends of the connections with
+  // a network that reduces; it may be shorter than the number of channels.
   size_t tableBytes() const;
   void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
              const std::vector<StagedEnds>& network, ProgressRecord* records) const;

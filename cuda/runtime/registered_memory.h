@@ -71,7 +71,7 @@ class RegisteredMemory {
 
 // Host memory of a communicator's staged connections.
 struct StagedMemory {
-  std::shared_ptr<const void> mapping;  // the mapping of the host's engine, which may end before the kernels
+  std::shared_ptr<const void> mapping;  // mapping of the host's engine, which may be destroyed earlier than this object
   std::vector<RegisteredMemory> registered;
 
   void leak() {
